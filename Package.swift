@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One settings array for every target: the language mode and the rules are the same everywhere.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "dewpoint",
+    targets: [
+        .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+        .target(name: "Model", swiftSettings: settings),
+
+        .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
+    ]
+)

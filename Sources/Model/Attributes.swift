@@ -1,0 +1,37 @@
+/// What `stat(2)` says of a local file.
+package struct Attributes: Hashable, Sendable {
+    package var inode: InodeNumber
+    package var kind: ItemKind
+    /// Permission bits, 0 to 0o7777.
+    package var mode: UInt16
+    package var owner: UInt32
+    package var group: UInt32
+    package var linkCount: UInt32
+    /// Length in bytes: of a file its real length, here or not; of a symbolic link the length of its target.
+    package var size: Int64
+    /// 512-byte blocks on this disk; never 0 for a file with bytes.
+    package var blocks: Int64
+    package var accessed: Timestamp
+    package var modified: Timestamp
+    package var changed: Timestamp
+    /// The `dev_t` of a device file; 0 otherwise.
+    package var device: UInt64
+
+    package init(
+        inode: InodeNumber, kind: ItemKind, mode: UInt16, owner: UInt32, group: UInt32, linkCount: UInt32, size: Int64,
+        blocks: Int64, accessed: Timestamp, modified: Timestamp, changed: Timestamp, device: UInt64 = 0
+    ) {
+        self.inode = inode
+        self.kind = kind
+        self.mode = mode
+        self.owner = owner
+        self.group = group
+        self.linkCount = linkCount
+        self.size = size
+        self.blocks = blocks
+        self.accessed = accessed
+        self.modified = modified
+        self.changed = changed
+        self.device = device
+    }
+}

@@ -1,0 +1,13 @@
+/// Who asks: as the kernel says it of a FUSE request.
+package struct Caller: Hashable, Sendable {
+    /// A thread's id, which the engine maps to its process; 0 when the kernel itself asks (write-back of mapped pages).
+    package var thread: Int32
+    package var user: UInt32
+    package var group: UInt32
+
+    package init(thread: Int32, user: UInt32, group: UInt32) {
+        self.thread = thread
+        self.user = user
+        self.group = group
+    }
+}

@@ -1,0 +1,45 @@
+package import Foundation
+
+/// One atomic entry of the container's change log, the object `log/SEQUENCE`.
+package struct Commit: Hashable, Sendable, Codable {
+    /// The version of the container format; a reader refuses a higher one.
+    package static let format = 1
+
+    package var format: Int
+    package var sequence: CommitNumber
+    package var device: DeviceID
+    /// The device's human name, at most 255 bytes.
+    package var deviceName: String
+    package var time: Timestamp
+    /// Made up for each attempt, so that a writer whose PUT timed out can tell whether it landed.
+    package var nonce: UUID
+    package var records: [ItemRecord]
+    package var tombstones: [Tombstone]
+
+    /// An item that is gone.
+    package struct Tombstone: Hashable, Sendable, Codable {
+        package var id: ItemID
+        /// The sequence of the state that was deleted.
+        package var base: CommitNumber
+
+        package init(id: ItemID, base: CommitNumber) {
+            self.id = id
+            self.base = base
+        }
+    }
+
+    package init(
+        sequence: CommitNumber, device: DeviceID, deviceName: String, time: Timestamp, nonce: UUID,
+        records: [ItemRecord],
+        tombstones: [Tombstone]
+    ) {
+        format = Self.format
+        self.sequence = sequence
+        self.device = device
+        self.deviceName = deviceName
+        self.time = time
+        self.nonce = nonce
+        self.records = records
+        self.tombstones = tombstones
+    }
+}

@@ -1,0 +1,47 @@
+/// How a mounted container stands: what `dewpoint status` prints without a path.
+package struct ContainerStatus: Hashable, Sendable, Codable {
+    package var container: ContainerIdentifier
+    package var name: String
+    package var remote: String
+    package var mountpoint: String
+    package var state: String
+    package var device: DeviceID
+    package var deviceName: String
+    /// The newest commit that is applied here.
+    package var applied: CommitNumber
+    package var itemCount: Int
+    package var downloadedFileCount: Int
+    package var downloadedByteCount: Int64
+    /// Changes that are not in the container yet.
+    package var pendingUploadCount: Int
+    package var activeDownloadCount: Int
+    /// How readers get at downloaded bytes: `passthrough` or `cached`.
+    package var readMode: String
+    /// What keeps sync from going on, in a sentence; `nil` when nothing does.
+    package var problem: String?
+    package var processID: Int32
+
+    package init(
+        container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
+        device: DeviceID, deviceName: String, applied: CommitNumber, itemCount: Int, downloadedFileCount: Int,
+        downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String,
+        problem: String?, processID: Int32
+    ) {
+        self.container = container
+        self.name = name
+        self.remote = remote
+        self.mountpoint = mountpoint
+        self.state = state
+        self.device = device
+        self.deviceName = deviceName
+        self.applied = applied
+        self.itemCount = itemCount
+        self.downloadedFileCount = downloadedFileCount
+        self.downloadedByteCount = downloadedByteCount
+        self.pendingUploadCount = pendingUploadCount
+        self.activeDownloadCount = activeDownloadCount
+        self.readMode = readMode
+        self.problem = problem
+        self.processID = processID
+    }
+}

@@ -1,0 +1,162 @@
+/// The bytes of a file, as a list of chunks grouped in runs.
+///
+///     content   = run run run …            in file order, no gaps
+///     run       = pack, offset, chunks     chunks that lie end to end in one pack; one ranged GET fetches them
+///               | zeros of a byte count    a hole: nothing is stored, nothing is sent
+///     chunk     = SHA-256, byte count      the unit that is verified
+///
+/// Every chunk but the last of a file is ``chunkByteCount`` long, and a hole is a multiple of it unless it ends the
+/// file, so chunk `n` starts at byte `n * chunkByteCount` and an edit in place changes only the chunks it touches.
+package struct Content: Hashable, Sendable, Codable {
+    /// The length of every chunk but a file's last: 1 MiB.
+    package static let chunkByteCount = 1 << 20
+
+    package struct Chunk: Hashable, Sendable, Codable {
+        package let hash: ChunkHash
+        /// 1 to ``Content/chunkByteCount``.
+        package let byteCount: Int
+
+        package init(hash: ChunkHash, byteCount: Int) {
+            self.hash = hash
+            self.byteCount = byteCount
+        }
+    }
+
+    package enum Run: Hashable, Sendable {
+        /// Chunks laid end to end in `pack`, from byte `offset` of it.
+        case stored(pack: PackID, offset: Int64, chunks: [Chunk])
+        /// Zero bytes that are stored nowhere.
+        case zeros(byteCount: Int64)
+
+        package var byteCount: Int64 {
+            switch self {
+            case .stored(_, _, let chunks): chunks.reduce(0) { $0 + Int64($1.byteCount) }
+            case .zeros(let byteCount): byteCount
+            }
+        }
+    }
+
+    package let runs: [Run]
+
+    package init(runs: [Run]) { self.runs = runs }
+
+    package static let empty = Content(runs: [])
+
+    /// The length of the file in bytes.
+    package var byteCount: Int64 { runs.reduce(0) { $0 + $1.byteCount } }
+}
+
+/// The identity of a pack: the object `packs/UUID`.
+package typealias PackID = ItemID
+
+extension Content.Run: Codable {
+    private enum CodingKeys: String, CodingKey { case pack, offset, chunks, zeros }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if let byteCount = try container.decodeIfPresent(Int64.self, forKey: .zeros) {
+            self = .zeros(byteCount: byteCount)
+        } else {
+            self = .stored(
+                pack: try container.decode(PackID.self, forKey: .pack),
+                offset: try container.decode(Int64.self, forKey: .offset),
+                chunks: try container.decode([Content.Chunk].self, forKey: .chunks))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .stored(let pack, let offset, let chunks):
+            try container.encode(pack, forKey: .pack)
+            try container.encode(offset, forKey: .offset)
+            try container.encode(chunks, forKey: .chunks)
+        case .zeros(let byteCount):
+            try container.encode(byteCount, forKey: .zeros)
+        }
+    }
+}
+
+extension Content {
+    /// One chunk of a file with its place, in the file and in a pack.
+    package struct Piece: Hashable, Sendable {
+        /// The number of the chunk: it starts at byte `index * chunkByteCount` of the file.
+        package let index: Int
+        package let byteCount: Int
+        /// Where the bytes are, or `nil` for zeros.
+        package let stored: Stored?
+
+        package struct Stored: Hashable, Sendable {
+            package let hash: ChunkHash
+            package let pack: PackID
+            package let offset: Int64
+
+            package init(hash: ChunkHash, pack: PackID, offset: Int64) {
+                self.hash = hash
+                self.pack = pack
+                self.offset = offset
+            }
+        }
+
+        package init(index: Int, byteCount: Int, stored: Stored?) {
+            self.index = index
+            self.byteCount = byteCount
+            self.stored = stored
+        }
+
+        package var fileOffset: Int64 { Int64(index) * Int64(Content.chunkByteCount) }
+    }
+
+    /// The chunks in file order, holes cut into chunks too.
+    package var pieces: [Piece] {
+        var pieces: [Piece] = []
+        for run in runs {
+            switch run {
+            case .stored(let pack, var offset, let chunks):
+                for chunk in chunks {
+                    pieces.append(
+                        Piece(
+                            index: pieces.count, byteCount: chunk.byteCount,
+                            stored: .init(hash: chunk.hash, pack: pack, offset: offset)))
+                    offset += Int64(chunk.byteCount)
+                }
+            case .zeros(var rest):
+                while rest > 0 {
+                    let byteCount = Int(min(rest, Int64(Content.chunkByteCount)))
+                    pieces.append(Piece(index: pieces.count, byteCount: byteCount, stored: nil))
+                    rest -= Int64(byteCount)
+                }
+            }
+        }
+        return pieces
+    }
+
+    /// Groups pieces in file order into the fewest runs.
+    package init(pieces: some Sequence<Piece>) {
+        var runs: [Run] = []
+        for piece in pieces {
+            switch (runs.last, piece.stored) {
+            case (.zeros(let byteCount), nil):
+                runs[runs.count - 1] = .zeros(byteCount: byteCount + Int64(piece.byteCount))
+            case (_, nil):
+                runs.append(.zeros(byteCount: Int64(piece.byteCount)))
+            case (.stored(let pack, let offset, var chunks)?, let stored?)
+            where pack == stored.pack && offset + runs[runs.count - 1].byteCount == stored.offset:
+                chunks.append(Chunk(hash: stored.hash, byteCount: piece.byteCount))
+                runs[runs.count - 1] = .stored(pack: pack, offset: offset, chunks: chunks)
+            case (_, let stored?):
+                runs.append(
+                    .stored(
+                        pack: stored.pack, offset: stored.offset,
+                        chunks: [Chunk(hash: stored.hash, byteCount: piece.byteCount)]))
+            }
+        }
+        self.init(runs: runs)
+    }
+
+    /// Whether the two have the same bytes: the same chunks in the same order, wherever they are stored.
+    package func hasSameBytes(as other: Content) -> Bool {
+        func identity(_ piece: Piece) -> (Int, ChunkHash?) { (piece.byteCount, piece.stored?.hash) }
+        return byteCount == other.byteCount && pieces.elementsEqual(other.pieces) { identity($0) == identity($1) }
+    }
+}

@@ -1,0 +1,116 @@
+import Glibc
+
+/// Why something could not be done to an item: a code, what it was about, and nothing that is compared as text.
+///
+/// Everything at and above the engine throws this; the mount sends ``errno``, the command line the description.
+package struct FileError: Error, Equatable, Sendable {
+    package enum Code: String, Sendable, CaseIterable, Codable {
+        case notFound, exists, notDirectory, isDirectory, notEmpty
+        case badName, nameTooLong, notUTF8
+        case invalid, denied, notPermitted, readOnly
+        case diskFull, overQuota, tooLarge, tooManyLinks, crossDevice
+        case busy, wouldBlock, deadlock
+        case offline, unreachable, timedOut, corrupt, superseded
+        case interrupted, cancelled, unsupported
+        case noAttribute, attributeExists, attributeTooLarge, bufferTooSmall
+        case noSuchOffset, badHandle, inputOutput
+    }
+
+    package let code: Code
+    /// What it was about and, where it helps, what to do. For people; never empty in a log line.
+    package let detail: String
+
+    package init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+
+    /// Two errors are the same when their codes are: details are for people.
+    package static func == (left: FileError, right: FileError) -> Bool { left.code == right.code }
+}
+
+extension FileError {
+    /// The number that tells a program, as Linux does on ext4 where ext4 can meet the case.
+    package var errno: Int32 {
+        switch code {
+        case .notFound: ENOENT
+        case .exists: EEXIST
+        case .notDirectory: ENOTDIR
+        case .isDirectory: EISDIR
+        case .notEmpty: ENOTEMPTY
+        case .badName: EINVAL
+        case .nameTooLong: ENAMETOOLONG
+        case .notUTF8: EILSEQ
+        case .invalid: EINVAL
+        case .denied: EACCES
+        case .notPermitted: EPERM
+        case .readOnly: EROFS
+        case .diskFull: ENOSPC
+        case .overQuota: EDQUOT
+        case .tooLarge: EFBIG
+        case .tooManyLinks: EMLINK
+        case .crossDevice: EXDEV
+        case .busy: EBUSY
+        // The same number as EWOULDBLOCK; also for bytes that another device has not uploaded yet.
+        case .wouldBlock: EAGAIN
+        case .deadlock: EDEADLK
+        // No network at all, found out before anything was sent.
+        case .offline: ENETUNREACH
+        // There is a network, but the store does not answer.
+        case .unreachable: EHOSTUNREACH
+        case .timedOut: ETIMEDOUT
+        case .corrupt: EIO
+        case .superseded: ESTALE
+        case .interrupted: EINTR
+        case .cancelled: ECANCELED
+        case .unsupported: EOPNOTSUPP
+        case .noAttribute: ENODATA
+        case .attributeExists: EEXIST
+        case .attributeTooLarge: E2BIG
+        case .bufferTooSmall: ERANGE
+        case .noSuchOffset: ENXIO
+        case .badHandle: EBADF
+        case .inputOutput: EIO
+        }
+    }
+}
+
+extension FileError: CustomStringConvertible {
+    package var description: String { "\(detail) (\(code.rawValue))" }
+}
+
+extension FileError {
+    /// Translates the number that a system call on the backing directory left behind.
+    ///
+    /// - Parameter detail: The call and what it was about, as in `rename a -> b`.
+    package init(systemCall number: Int32, _ detail: String) {
+        let code: Code =
+            switch number {
+            case ENOENT: .notFound
+            case EEXIST: .exists
+            case ENOTDIR: .notDirectory
+            case EISDIR: .isDirectory
+            case ENOTEMPTY: .notEmpty
+            case EINVAL: .invalid
+            case ENAMETOOLONG: .nameTooLong
+            case EACCES: .denied
+            case EPERM: .notPermitted
+            case EROFS: .readOnly
+            case ENOSPC: .diskFull
+            case EDQUOT: .overQuota
+            case EFBIG: .tooLarge
+            case EMLINK: .tooManyLinks
+            case EXDEV: .crossDevice
+            case EBUSY: .busy
+            case EAGAIN: .wouldBlock
+            case EINTR: .interrupted
+            case EOPNOTSUPP: .unsupported
+            case ENODATA: .noAttribute
+            case ENXIO: .noSuchOffset
+            case EBADF: .badHandle
+            // Whatever else the kernel says of our own files is a fault of this machine, not of the caller.
+            default: .inputOutput
+            }
+        self.init(code, "\(detail): \(String(cString: strerror(number)))")
+    }
+}

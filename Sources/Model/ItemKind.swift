@@ -1,0 +1,18 @@
+/// What an entry is. The first three travel; the others stay on the machine where they were made.
+package enum ItemKind: String, Sendable, Codable, CaseIterable {
+    case file
+    case directory
+    case symbolicLink
+    case fifo
+    case socket
+    case characterDevice
+    case blockDevice
+
+    /// Whether items of this kind reach the container.
+    package var travels: Bool {
+        switch self {
+        case .file, .directory, .symbolicLink: true
+        case .fifo, .socket, .characterDevice, .blockDevice: false
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package import Foundation
+
+/// The whole new state of one item, as it stands in a commit. Nothing outside the record is needed to show the item.
+package struct ItemRecord: Hashable, Sendable, Codable {
+    package var id: ItemID
+    /// The directory it lies in; ``ItemID/root`` for the top level.
+    package var parent: ItemID
+    package var name: ItemName
+    /// `file`, `directory` or `symbolicLink`: nothing else travels.
+    package var kind: ItemKind
+    /// Permission bits, 0 to 0o7777.
+    package var mode: UInt16
+    package var modified: Timestamp
+    /// Length of a file in bytes; 0 for the other kinds.
+    package var size: Int64
+    /// Where a symbolic link points: data, never followed here. `nil` for the other kinds.
+    package var target: String?
+    /// The `user.*` attributes by whole name.
+    package var xattrs: [String: Data]
+    /// The bytes of a file; `nil` for the other kinds.
+    package var content: Reference?
+    /// Who made this state.
+    package var device: DeviceID
+    /// The sequence of the commit that this state was made on top of; 0 for a new item.
+    package var base: CommitNumber
+
+    /// A file's chunk list: in the record when it is short, in an object of its own otherwise.
+    package enum Reference: Hashable, Sendable {
+        case inline(Content)
+        /// The object `manifests/SHA256`.
+        case manifest(ChunkHash)
+    }
+
+    package init(
+        id: ItemID, parent: ItemID, name: ItemName, kind: ItemKind, mode: UInt16, modified: Timestamp, size: Int64 = 0,
+        target: String? = nil, xattrs: [String: Data] = [:], content: Reference? = nil, device: DeviceID,
+        base: CommitNumber
+    ) {
+        self.id = id
+        self.parent = parent
+        self.name = name
+        self.kind = kind
+        self.mode = mode
+        self.modified = modified
+        self.size = size
+        self.target = target
+        self.xattrs = xattrs
+        self.content = content
+        self.device = device
+        self.base = base
+    }
+}
+
+/// The number of a commit in the container's log: 1 for the first, 0 for the empty container.
+package typealias CommitNumber = UInt64
+
+extension ItemRecord.Reference: Codable {
+    private enum CodingKeys: String, CodingKey { case runs, manifest }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if let hash = try container.decodeIfPresent(ChunkHash.self, forKey: .manifest) {
+            self = .manifest(hash)
+        } else {
+            self = .inline(Content(runs: try container.decode([Content.Run].self, forKey: .runs)))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .inline(let content): try container.encode(content.runs, forKey: .runs)
+        case .manifest(let hash): try container.encode(hash, forKey: .manifest)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/// A moment, in nanoseconds since 1970-01-01T00:00:00Z. Covers the years 1678 to 2262.
+package struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Codable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// Combines the two halves of a `struct timespec`, clamped to the range.
+    package init(seconds: Int64, nanoseconds: Int64) {
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflowOfSum) = product.addingReportingOverflow(nanoseconds)
+        rawValue = overflow || overflowOfSum ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// Whole seconds, rounded down, also before 1970.
+    package var seconds: Int64 {
+        let (quotient, remainder) = rawValue.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    /// The rest of the second: 0 to 999,999,999.
+    package var nanoseconds: Int64 { rawValue &- seconds &* 1_000_000_000 }
+
+    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.rawValue < right.rawValue }
+}

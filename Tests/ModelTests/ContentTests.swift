@@ -1,0 +1,47 @@
+import Foundation
+import Model
+import Testing
+
+@Suite struct ContentTests {
+    private let unit = Content.chunkByteCount
+    private let pack = ItemID(uuid: UUID(uuidString: "6d1e2c44-0000-4000-8000-000000000001")!)
+
+    private func hash(_ byte: UInt8) -> ChunkHash { ChunkHash(bytes: [UInt8](repeating: byte, count: 32))! }
+
+    private func piece(_ index: Int, _ byteCount: Int, at offset: Int64?) -> Content.Piece {
+        Content.Piece(
+            index: index, byteCount: byteCount,
+            stored: offset.map { .init(hash: hash(UInt8(index)), pack: pack, offset: $0) })
+    }
+
+    @Test func `pieces that lie end to end become one run`() {
+        let content = Content(pieces: [piece(0, unit, at: 0), piece(1, unit, at: Int64(unit)), piece(2, 5, at: 0)])
+        #expect(content.runs.count == 2)
+        #expect(content.byteCount == Int64(2 * unit + 5))
+    }
+
+    @Test func `holes take no room in the list however large they are`() {
+        let content = Content(runs: [
+            .zeros(byteCount: Int64(unit) * 3),
+            .stored(pack: pack, offset: 7, chunks: [.init(hash: hash(1), byteCount: 10)]),
+        ])
+        #expect(content.pieces.count == 4)
+        #expect(content.pieces[3].fileOffset == Int64(3 * unit))
+        #expect(Content(pieces: content.pieces) == content)
+    }
+
+    @Test func `the same chunks in another pack are the same bytes`() {
+        let other = ItemID(uuid: UUID(uuidString: "6d1e2c44-0000-4000-8000-000000000002")!)
+        let chunks = [Content.Chunk(hash: hash(1), byteCount: 10)]
+        let here = Content(runs: [.stored(pack: pack, offset: 0, chunks: chunks)])
+        let there = Content(runs: [.stored(pack: other, offset: 99, chunks: chunks)])
+        #expect(here.hasSameBytes(as: there))
+        #expect(!here.hasSameBytes(as: Content(runs: [.zeros(byteCount: 10)])))
+    }
+
+    @Test func `a content survives its JSON`() throws {
+        let content = Content(pieces: [piece(0, unit, at: nil), piece(1, 3, at: 12)])
+        let data = try JSONEncoder().encode(content)
+        #expect(try JSONDecoder().decode(Content.self, from: data) == content)
+    }
+}

@@ -1,0 +1,39 @@
+import Model
+import Testing
+
+@Suite struct ItemNameTests {
+    @Test(arguments: ["", ".", "..", "a/b", "a\0b"])
+    func `a name that no file system takes is bad`(_ text: String) {
+        #expect(throws: FileError(.badName, "")) { try ItemName(text) }
+    }
+
+    @Test func `255 bytes are a name and 256 are too long`() throws {
+        #expect(try ItemName(String(repeating: "é", count: 127) + "x").string.utf8.count == 255)
+        #expect(throws: FileError(.nameTooLong, "")) { try ItemName(String(repeating: "x", count: 256)) }
+    }
+
+    @Test func `bytes that are not UTF-8 are refused with their own error`() {
+        let bytes: [UInt8] = [0x66, 0xff, 0x6f]
+        #expect(throws: FileError(.notUTF8, "")) {
+            try bytes.withUnsafeBufferPointer { try ItemName(bytes: $0) }
+        }
+    }
+
+    @Test func `a composed and a decomposed letter are two names`() throws {
+        let composed = try ItemName("\u{e9}")
+        let decomposed = try ItemName("e\u{301}")
+        #expect(composed.string == decomposed.string)
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+    }
+
+    @Test func `names are ordered by their bytes`() throws {
+        let names = try ["b", "B", "a", "é", "z"].map { try ItemName($0) }
+        #expect(names.sorted().map(\.string) == ["B", "a", "b", "z", "é"])
+    }
+
+    @Test(arguments: [("report.pdf", "pdf"), (".hidden", ""), ("a.tar.gz", "gz"), ("none", ""), ("dot.", "")])
+    func `the extension is what follows the last dot`(_ name: String, _ expected: String) throws {
+        #expect(try ItemName(name).pathExtension == expected)
+    }
+}

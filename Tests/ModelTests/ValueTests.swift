@@ -1,0 +1,54 @@
+import Foundation
+import Glibc
+import Model
+import Testing
+
+@Suite struct ValueTests {
+    @Test(arguments: [(0, 0), (1, 5), (-1, 999_999_999), (-2, 1)] as [(Int64, Int64)])
+    func `a timestamp gives its two halves back, also before 1970`(_ seconds: Int64, _ nanoseconds: Int64) {
+        let timestamp = Timestamp(seconds: seconds, nanoseconds: nanoseconds)
+        #expect(timestamp.seconds == seconds)
+        #expect(timestamp.nanoseconds == nanoseconds)
+    }
+
+    @Test func `a time beyond the range is clamped`() {
+        #expect(Timestamp(seconds: .max, nanoseconds: 0).rawValue == .max)
+        #expect(Timestamp(seconds: .min, nanoseconds: 0).rawValue == .min)
+    }
+
+    @Test(arguments: ["iCloud.com.example.Notes", "iCloud.a"])
+    func `a container identifier starts with iCloud`(_ text: String) {
+        #expect(ContainerIdentifier(text)?.description == text)
+    }
+
+    @Test(arguments: ["", "iCloud.", "com.example", "iCloud.a..b", "iCloud.a/b", "iCloud.a b"])
+    func `anything else is not a container identifier`(_ text: String) {
+        #expect(ContainerIdentifier(text) == nil)
+    }
+
+    @Test func `a hash is 64 hex digits`() {
+        let text = String(repeating: "0a", count: 32)
+        #expect(ChunkHash(text)?.description == text)
+        #expect(ChunkHash(text.uppercased()) == nil)
+        #expect(ChunkHash(String(text.dropLast())) == nil)
+    }
+
+    @Test func `byte ranges merge where they touch`() {
+        var ranges = ByteRanges()
+        ranges.insert(10..<20)
+        ranges.insert(30..<40)
+        ranges.insert(20..<30)
+        #expect(ranges.ranges == [10..<40])
+        #expect(ranges.contains(15..<35))
+        #expect(!ranges.contains(5..<12))
+        #expect(ranges.byteCount == 30)
+    }
+
+    @Test func `every error has a number and only true input errors share one`() {
+        let numbers = Dictionary(grouping: FileError.Code.allCases) { FileError($0, "").errno }
+        #expect(numbers[EINVAL] == [.badName, .invalid])
+        #expect(numbers[EEXIST] == [.exists, .attributeExists])
+        #expect(numbers[EIO] == [.corrupt, .inputOutput])
+        #expect(numbers.values.filter { $0.count > 1 }.count == 3)
+    }
+}
