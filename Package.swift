@@ -18,7 +18,9 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         .target(name: "Model", swiftSettings: settings),
+        .target(name: "Coordination", dependencies: ["Model"], swiftSettings: settings),
 
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
     ]
 )

@@ -1,0 +1,31 @@
+/// A point on the monotonic clock of whoever drives the table, in nanoseconds since any fixed start.
+///
+/// The table has no clock of its own: every event says when it happened, so a test replays hours in milliseconds.
+/// Related: `clock_gettime(2)` with `CLOCK_MONOTONIC`.
+package struct Moment: RawRepresentable, Hashable, Comparable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+    package init(nanoseconds: Int64) { rawValue = nanoseconds }
+
+    /// The moment that lies `duration` after the start; beyond the range (292 years) it is the last moment.
+    package init(sinceStart duration: Duration) { rawValue = Moment.nanoseconds(of: duration) }
+
+    package static func < (left: Moment, right: Moment) -> Bool { left.rawValue < right.rawValue }
+
+    package static func + (moment: Moment, duration: Duration) -> Moment {
+        let (sum, overflow) = moment.rawValue.addingReportingOverflow(nanoseconds(of: duration))
+        return Moment(rawValue: overflow ? .max : sum)
+    }
+
+    package static func - (later: Moment, earlier: Moment) -> Duration {
+        .nanoseconds(later.rawValue &- earlier.rawValue)
+    }
+
+    private static func nanoseconds(of duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflowOfSum) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || overflowOfSum ? .max : sum
+    }
+}

@@ -1,0 +1,56 @@
+import Coordination
+import Model
+import Testing
+
+// The cast of these tests: files, processes with one handle each, and moments.
+
+let file = InodeNumber(7)
+let otherFile = InodeNumber(8)
+let ann = Writer(process: ProcessID(1), handle: OpenHandleID(11))
+let bob = Writer(process: ProcessID(2), handle: OpenHandleID(12))
+let cat = Writer(process: ProcessID(3), handle: OpenHandleID(13))
+
+extension Moment {
+    static func ms(_ milliseconds: Int64) -> Moment { Moment(nanoseconds: milliseconds * 1_000_000) }
+}
+
+extension Writer {
+    /// The same process through another handle.
+    func through(_ handle: UInt64?) -> Writer { Writer(process: process, handle: handle.map { OpenHandleID($0) }) }
+}
+
+extension LockTable {
+    /// A write that begins and finishes at one moment.
+    @discardableResult
+    mutating func wrote(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) -> [Effect]? {
+        guard write(inode, by: writer, now: now) == .proceed else { return nil }
+        return finished(inode, by: writer, byteCount: 1, now: now)
+    }
+
+    /// A write that is deferred and reaches the queue of its turn, which nobody drains yet.
+    @discardableResult
+    mutating func deferred(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) throws -> TurnID {
+        let verdict = write(inode, by: writer, now: now)
+        guard case .deferred(let turn) = verdict else { throw NotDeferred(verdict: verdict) }
+        let effects = queued(turn, now: now)
+        #expect(effects == [])
+        return turn
+    }
+
+    struct NotDeferred: Error { let verdict: WriteVerdict }
+}
+
+/// The generator of these tests: the same seed gives the same numbers (SplitMix64, Steele and others 2014).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,25 @@
+import Coordination
+import Model
+import Testing
+
+/// Random events from several processes on a few files, driven as the engine drives the table, checked after each.
+@Suite struct RandomEventTests {
+    @Test(arguments: 0..<60 as Range<UInt64>)
+    func `random events keep the promises of the table`(seed: UInt64) {
+        var run = EventRun(seed: seed)
+        for _ in 0..<400 { run.step() }
+        run.settle()
+        run.everybodyLeaves()
+    }
+
+    @Test(arguments: 0..<5 as Range<UInt64>)
+    func `a seed repeats itself`(seed: UInt64) {
+        var runs = [EventRun(seed: seed), EventRun(seed: seed)]
+        for index in runs.indices {
+            for _ in 0..<400 { runs[index].step() }
+            runs[index].settle()
+        }
+        #expect(runs[0].transcript == runs[1].transcript)
+        #expect(runs[0].transcript.count > 50)
+    }
+}
