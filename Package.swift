@@ -13,14 +13,24 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "dewpoint",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    ],
     targets: [
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         .target(name: "Model", swiftSettings: settings),
         .target(name: "Coordination", dependencies: ["Model"], swiftSettings: settings),
+        .target(
+            name: "Remote",
+            dependencies: ["Model", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings),
 
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "RemoteTests", dependencies: ["Remote", "Model"],
+            resources: [.copy("Fixtures")], swiftSettings: settings),
     ]
 )

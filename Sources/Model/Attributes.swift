@@ -16,6 +16,8 @@ package struct Attributes: Hashable, Sendable {
     package var changed: Timestamp
     /// The `dev_t` of a device file; 0 otherwise.
     package var device: UInt64
+    /// Whether they may change without notice, so that nobody should keep them: a file that is mapped for writing.
+    package var isVolatile = false
 
     package init(
         inode: InodeNumber, kind: ItemKind, mode: UInt16, owner: UInt32, group: UInt32, linkCount: UInt32, size: Int64,

@@ -1,0 +1,54 @@
+/// What is written: bytes in memory, or a part of a local file that is read while it is sent.
+package enum Body: Sendable {
+    case bytes([UInt8])
+    /// The file must not change meanwhile.
+    case file(path: String, range: Range<Int64>)
+
+    package var byteCount: Int64 {
+        switch self {
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let range): range.upperBound - range.lowerBound
+        }
+    }
+
+    /// How much of a file is read at a time: 1 MiB.
+    static let pieceByteCount = 1 << 20
+
+    /// Hands over the body in pieces of at most ``pieceByteCount``. Blocks: only for threads that may.
+    ///
+    /// - Throws: ``StoreError`` with `invalid` when the file cannot be read or is shorter than its range.
+    func forEachPiece(
+        key: String, _ handle: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        switch self {
+        case .bytes(let bytes):
+            // Closures passed through a rethrowing call lose the error's type, hence the Result.
+            let result = bytes.withUnsafeBytes { buffer in
+                Result { () throws(StoreError) in try handle(buffer) }
+            }
+            try result.get()
+        case .file(let path, let range):
+            let file: OpenFile
+            do throws(SystemCallFailure) { file = try OpenFile(path: path, flags: 0) } catch {
+                throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
+            }
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let piece: [UInt8]
+                do throws(SystemCallFailure) {
+                    piece = try file.read(offset..<min(range.upperBound, offset + Int64(Self.pieceByteCount)))
+                } catch {
+                    throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
+                }
+                guard !piece.isEmpty else {
+                    throw StoreError(.invalid, key: key, "\(path) got shorter while it was being sent")
+                }
+                offset += Int64(piece.count)
+                let result = piece.withUnsafeBytes { buffer in
+                    Result { () throws(StoreError) in try handle(buffer) }
+                }
+                try result.get()
+            }
+        }
+    }
+}

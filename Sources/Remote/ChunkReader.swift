@@ -1,0 +1,102 @@
+package import Model
+
+/// Fetches chunks: many with one ranged GET, each verified on its own and handed over as soon as it is whole.
+package struct ChunkReader: Sendable {
+    private let store: any ObjectStore
+
+    /// How many bytes one GET is asked for at most: 8 MiB.
+    package static let batchByteLimit = 8 << 20
+
+    package init(store: any ObjectStore) { self.store = store }
+
+    /// Groups pieces so that each group lies end to end in one pack and has at most ``batchByteLimit`` bytes.
+    ///
+    /// - Returns: Ranges of indices into `pieces`, in order; holes are in none of them.
+    package static func batches<Pieces: RandomAccessCollection<Content.Piece>>(
+        of pieces: Pieces
+    ) -> [Range<Int>] where Pieces.Index == Int {
+        var batches: [Range<Int>] = []
+        var end: (pack: PackID, offset: Int64)?
+        var byteCount = 0
+        for index in pieces.indices {
+            let piece = pieces[index]
+            guard let stored = piece.stored else {
+                end = nil
+                continue
+            }
+            if let last = batches.last, let end, end == (stored.pack, stored.offset),
+                byteCount + piece.byteCount <= batchByteLimit
+            {
+                batches[batches.count - 1] = last.lowerBound..<index + 1
+                byteCount += piece.byteCount
+            } else {
+                batches.append(index..<index + 1)
+                byteCount = piece.byteCount
+            }
+            end = (stored.pack, stored.offset + Int64(piece.byteCount))
+        }
+        return batches
+    }
+
+    /// Fetches one batch. A chunk that arrives damaged, or not at all, is fetched once more after the others.
+    ///
+    /// - Parameters:
+    ///   - pieces: Stored, and end to end in one pack, as ``batches(of:)`` gives them.
+    ///   - deliver: Called with each chunk whose hash is right, in the order of arrival. What it throws ends the fetch.
+    /// - Throws: What `deliver` throws, or ``StoreError``: `corrupt`, naming pack, offset and hash, for a chunk that is wrong
+    ///   twice.
+    package func fetch(
+        pieces: ArraySlice<Content.Piece>, deliver: (Content.Piece, [UInt8]) async throws -> Void
+    ) async throws {
+        let missing = try await fetchOnce(pieces, deliver)
+        for batch in Self.batches(of: missing) {
+            guard let bad = try await fetchOnce(missing[batch], deliver).first, let stored = bad.stored else {
+                continue
+            }
+            throw StoreError(
+                .corrupt, key: Pack.key(stored.pack),
+                "the \(bad.byteCount) bytes at offset \(stored.offset) do not have the hash \(stored.hash)")
+        }
+    }
+
+    /// - Returns: The pieces that did not come, or came damaged.
+    private func fetchOnce(
+        _ pieces: ArraySlice<Content.Piece>, _ deliver: (Content.Piece, [UInt8]) async throws -> Void
+    ) async throws -> [Content.Piece] {
+        guard let first = pieces.first?.stored else { return [] }
+        assert(Self.batches(of: pieces).count == 1, "the pieces are not one batch")
+        let byteCount = pieces.reduce(0) { $0 + Int64($1.byteCount) }
+        let stream = try await store.get(Pack.key(first.pack), range: first.offset..<first.offset + byteCount)
+        var damaged: [Content.Piece] = []
+        var rest = pieces
+        var buffer: [UInt8] = []
+        while let piece = rest.first, let arrived = try await stream.next() {
+            // A chunk often arrives as one piece; then it is handed over as it is.
+            if buffer.isEmpty, arrived.count == piece.byteCount {
+                try await check(piece, arrived, &damaged, deliver)
+                rest.removeFirst()
+                continue
+            }
+            buffer.append(contentsOf: arrived)
+            var used = 0
+            while let piece = rest.first, buffer.count - used >= piece.byteCount {
+                try await check(piece, Array(buffer[used..<used + piece.byteCount]), &damaged, deliver)
+                used += piece.byteCount
+                rest.removeFirst()
+            }
+            buffer.removeFirst(used)
+        }
+        return damaged + rest
+    }
+
+    private func check(
+        _ piece: Content.Piece, _ bytes: [UInt8], _ damaged: inout [Content.Piece],
+        _ deliver: (Content.Piece, [UInt8]) async throws -> Void
+    ) async throws {
+        guard ChunkHash(hashing: bytes) == piece.stored?.hash else {
+            damaged.append(piece)
+            return
+        }
+        try await deliver(piece, bytes)
+    }
+}

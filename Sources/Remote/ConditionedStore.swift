@@ -1,0 +1,149 @@
+import Synchronization
+
+/// A store behind a slow or lossy link: the link conditioner.
+///
+/// Transfers of one direction share its bandwidth. They move in slices of a twentieth of a second, so that bytes trickle as
+/// they do on a slow line, and a new ``condition`` counts from the next slice on.
+package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore {
+    private struct State {
+        var condition: LinkCondition
+        /// When the line is free again after what was already promised, by direction.
+        var downFree: LinkClock.Instant?
+        var upFree: LinkClock.Instant?
+    }
+
+    private enum Direction { case down, up }
+
+    private let base: any ObjectStore
+    private let clock: LinkClock
+    private let chance: @Sendable () -> Double
+    private let state: Mutex<State>
+
+    /// - Parameter chance: A new random number for each request that may get lost, 0 up to 100.
+    package init(
+        _ base: any ObjectStore, condition: LinkCondition = .unconditioned, clock: LinkClock,
+        chance: @escaping @Sendable () -> Double
+    ) {
+        self.base = base
+        self.clock = clock
+        self.chance = chance
+        state = Mutex(State(condition: condition))
+    }
+
+    package var condition: LinkCondition {
+        get { state.withLock { $0.condition } }
+        set {
+            state.withLock { state in
+                state.condition = newValue
+                // What was promised at the old speed no longer holds.
+                state.downFree = nil
+                state.upFree = nil
+            }
+        }
+    }
+
+    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        if try await request(key) { throw lost(key) }
+        let stream = try await base.get(key, range: range)
+        let rest = Holder(Mutex<ArraySlice<UInt8>>([]))
+        return ByteStream(key: key) { () throws(StoreError) in
+            var pending = rest.value.withLock { $0 }
+            if pending.isEmpty {
+                guard let piece = try await stream.next() else { return nil }
+                pending = piece[...]
+            }
+            let slice = pending.prefix(self.sliceByteCount(.down) ?? pending.count)
+            let left = pending.dropFirst(slice.count)
+            rest.value.withLock { $0 = left }
+            try await self.pass(slice.count, .down, key)
+            return Array(slice)
+        }
+    }
+
+    package func put(_ key: String, _ body: Body) async throws(StoreError) {
+        try await send(key, body) { () throws(StoreError) in try await self.base.put(key, body) }
+    }
+
+    package func create(_ key: String, _ body: Body) async throws(StoreError) {
+        try await send(key, body) { () throws(StoreError) in try await self.base.create(key, body) }
+    }
+
+    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        if try await request(prefix) { throw lost(prefix) }
+        return try await base.list(prefix: prefix, after: after, limit: limit)
+    }
+
+    package func delete(_ key: String) async throws(StoreError) {
+        try await send(key, .bytes([])) { () throws(StoreError) in try await self.base.delete(key) }
+    }
+
+    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
+        if try await request(key) { throw lost(key) }
+        return try await base.byteCount(of: key)
+    }
+
+    /// Hints come through as they are: without them the follower polls, and the delay counts then.
+    package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+
+    // MARK: - The link
+
+    /// A write of which, when lost, either the request or the answer was.
+    private func send(
+        _ key: String, _ body: Body, _ write: () async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        let isLost = try await request(key)
+        var rest = body.byteCount
+        while rest > 0 {
+            let count = min(rest, sliceByteCount(.up).map(Int64.init) ?? rest)
+            try await pass(Int(count), .up, key)
+            rest -= count
+        }
+        if isLost, chance() < 50 { throw lost(key) }
+        try await write()
+        if isLost { throw lost(key) }
+    }
+
+    /// Waits for the round trip.
+    ///
+    /// - Returns: Whether the request is lost.
+    private func request(_ key: String) async throws(StoreError) -> Bool {
+        let condition = condition
+        if condition.delay > .zero { try await wait(until: clock.now.advanced(by: condition.delay), key) }
+        return condition.lossPercent > 0 && chance() < condition.lossPercent
+    }
+
+    private func lost(_ key: String) -> StoreError {
+        StoreError(.unavailable, key: key, "lost on the conditioned link")
+    }
+
+    private func rate(_ direction: Direction, _ condition: LinkCondition) -> Int64? {
+        switch direction {
+        case .down: condition.downBytesPerSecond.map { max(1, $0) }
+        case .up: condition.upBytesPerSecond.map { max(1, $0) }
+        }
+    }
+
+    /// A twentieth of a second's bytes; `nil` without a limit.
+    private func sliceByteCount(_ direction: Direction) -> Int? {
+        rate(direction, condition).map { Int(max(1, $0 / 20)) }
+    }
+
+    /// Takes the line for as long as the bytes need, behind those that took it earlier.
+    private func pass(_ byteCount: Int, _ direction: Direction, _ key: String) async throws(StoreError) {
+        let now = clock.now
+        let end: LinkClock.Instant? = state.withLock { state in
+            guard let rate = rate(direction, state.condition) else { return nil }
+            let free = direction == .down ? state.downFree : state.upFree
+            let end = max(now, free ?? now).advanced(by: .seconds(Double(byteCount) / Double(rate)))
+            if direction == .down { state.downFree = end } else { state.upFree = end }
+            return end
+        }
+        if let end { try await wait(until: end, key) }
+    }
+
+    private func wait(until instant: LinkClock.Instant, _ key: String) async throws(StoreError) {
+        do { try await clock.sleep(until: instant, tolerance: nil) } catch {
+            throw StoreError(.cancelled, key: key, "cancelled while waiting for the conditioned link")
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+package import Model
+
+/// A container in a store: `container.json` and what it says.
+package struct Container: Sendable {
+    package let store: any ObjectStore
+    package let identity: ContainerIdentity
+
+    static let key = "container.json"
+
+    /// The longest `container.json` that is read: 64 KiB.
+    static let byteLimit = 64 << 10
+
+    /// Makes the container, after a probe that the store keeps the promise of ``ObjectStore/create(_:_:)``.
+    ///
+    /// - Throws: ``StoreError`` with `preconditionFailed` when there is another container, `invalid` when the store ignores
+    ///   create-only writes.
+    package static func create(in store: any ObjectStore, identity: ContainerIdentity) async throws(StoreError) {
+        try await probe(store, name: identity.uuid)
+        let body = Body.bytes(try ContainerCoding.encode(identity, key: key))
+        do throws(StoreError) {
+            try await store.create(key, body)
+        } catch {
+            // The write may have landed although it failed; the UUID tells whose container it is. When that cannot be read,
+            // the first error says more than the second.
+            guard let found = try? await open(in: store).identity else { throw error }
+            guard found.uuid == identity.uuid else {
+                throw StoreError(.preconditionFailed, key: key, "there is already a container here, \(found.id)")
+            }
+        }
+    }
+
+    /// Reads what the container is.
+    ///
+    /// - Throws: ``StoreError`` with `notFound` when there is none, `invalid` when it needs a newer version.
+    package static func open(in store: any ObjectStore) async throws(StoreError) -> Container {
+        let text: [UInt8]
+        do throws(StoreError) {
+            text = try await store.get(key, range: nil).collect(upTo: byteLimit)
+        } catch  where error.code == .notFound {
+            throw StoreError(.notFound, key: key, "there is no container here: create one, or check the location")
+        }
+        return Container(store: store, identity: try ContainerCoding.decode(Opened.self, from: text, key: key).identity)
+    }
+
+    /// Checks that the store refuses to create what is there, by trying to write `container.json` once more as it is.
+    ///
+    /// - Throws: ``StoreError`` with `invalid` when it does not.
+    package func verifyCreateOnly() async throws(StoreError) {
+        let text = try await store.get(Self.key, range: nil).collect(upTo: Self.byteLimit)
+        try await Self.expectRefusal(store, Self.key, .bytes(text))
+    }
+
+    /// Writes `probe/UUID` twice and removes it.
+    private static func probe(_ store: any ObjectStore, name: UUID) async throws(StoreError) {
+        let key = "probe/\(name.uuidString.lowercased())"
+        let body = Body.bytes(Array("probe".utf8))
+        do throws(StoreError) {
+            try await store.create(key, body)
+        } catch  where error.code == .preconditionFailed {
+            // Left by an attempt that was cut off.
+        }
+        try await expectRefusal(store, key, body)
+        try await store.delete(key)
+    }
+
+    private static func expectRefusal(
+        _ store: any ObjectStore, _ key: String, _ body: Body
+    ) async throws(StoreError) {
+        do throws(StoreError) {
+            try await store.create(key, body)
+        } catch  where error.code == .preconditionFailed {
+            return
+        }
+        throw StoreError(
+            .invalid, key: key,
+            "this store overwrites objects that it was told only to create, so two devices could lose each other's changes"
+        )
+    }
+}
+
+/// `container.json` as it is read: the format first, since nothing else is known of a newer one.
+private struct Opened: Decodable {
+    let identity: ContainerIdentity
+
+    private enum CodingKeys: String, CodingKey { case format }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let format = try container.decode(Int.self, forKey: .format)
+        guard format <= Commit.format else { throw NewerFormat(format: format, supported: Commit.format) }
+        guard format >= 1 else {
+            throw DecodingError.dataCorruptedError(forKey: .format, in: container, debugDescription: "not a format")
+        }
+        identity = try ContainerIdentity(from: decoder)
+    }
+}

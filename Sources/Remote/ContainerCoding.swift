@@ -1,0 +1,77 @@
+import Foundation
+
+/// How the container's JSON objects are written and read: keys sorted, so that equal values give equal bytes.
+enum ContainerCoding {
+    /// The longest JSON text that is written or unpacked: 256 MiB.
+    static let textByteLimit = 256 << 20
+
+    /// The longest gzip object that is fetched: 64 MiB.
+    static let objectByteLimit = 64 << 20
+
+    static func encode(_ value: some Encodable, key: String) throws(StoreError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return Array(try encoder.encode(value))
+        } catch {
+            throw StoreError(.invalid, key: key, "cannot be written: \(reason(error))")
+        }
+    }
+
+    static func decode<Value: Decodable>(_ type: Value.Type, from text: [UInt8], key: String) throws(StoreError)
+        -> Value
+    {
+        do {
+            return try JSONDecoder().decode(type, from: Data(text))
+        } catch let error as NewerFormat {
+            throw StoreError(.invalid, key: key, error.sentence)
+        } catch {
+            throw StoreError(.corrupt, key: key, reason(error))
+        }
+    }
+
+    static func pack(_ text: [UInt8], key: String) throws(StoreError) -> [UInt8] {
+        let limit = text.count <= textByteLimit
+        let object = limit ? Gzip.compress(text) : []
+        guard limit, object.count <= objectByteLimit else {
+            throw StoreError(.invalid, key: key, "too long to be written as one object")
+        }
+        return object
+    }
+
+    static func unpack(_ object: [UInt8], key: String) throws(StoreError) -> [UInt8] {
+        do throws(Gzip.Failure) {
+            return try Gzip.decompress(object, limit: textByteLimit)
+        } catch {
+            switch error {
+            case .damaged: throw StoreError(.corrupt, key: key, "not a whole gzip member")
+            case .tooLong: throw StoreError(.corrupt, key: key, "unpacks to more than \(textByteLimit) bytes")
+            }
+        }
+    }
+
+    /// What was wrong with a value, in one line, with the path to it.
+    static func reason(_ error: any Error) -> String {
+        let context: DecodingError.Context
+        switch error {
+        case DecodingError.dataCorrupted(let found): context = found
+        case DecodingError.keyNotFound(_, let found): context = found
+        case DecodingError.typeMismatch(_, let found): context = found
+        case DecodingError.valueNotFound(_, let found): context = found
+        // A number out of its type's range comes as an error that Foundation does not show.
+        default: return "not a value of its type: \(error)"
+        }
+        let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+    }
+}
+
+/// An object was written by a version of Dewpoint that this one does not understand.
+struct NewerFormat: Error {
+    let format: Int
+    let supported: Int
+
+    var sentence: String {
+        "it has format \(format), and this version of Dewpoint reads formats up to \(supported): update Dewpoint"
+    }
+}

@@ -1,0 +1,52 @@
+package import Model
+
+extension Content {
+    /// The longest file that is accepted: 16 TiB, the limit of ext4.
+    package static let byteLimit: Int64 = 1 << 44
+
+    /// What of a chunk list that somebody else wrote breaks the format, or `nil` when nothing does.
+    ///
+    /// Without a fault ``byteCount`` and ``pieces`` cannot overflow.
+    package var fault: String? {
+        var total: Int64 = 0
+        for (index, run) in runs.enumerated() {
+            let isLast = index == runs.count - 1
+            let found: (fault: String?, byteCount: Int64) =
+                switch run {
+                case .zeros(let byteCount): (Self.faultOfZeros(byteCount, isLast: isLast), byteCount)
+                case .stored(_, let offset, let chunks): Self.check(offset: offset, chunks: chunks, isLast: isLast)
+                }
+            if let fault = found.fault { return "run \(index): \(fault)" }
+            // Both are at most the limit here, so the sum cannot overflow.
+            total += found.byteCount
+            guard total <= Self.byteLimit else { return "longer than \(Self.byteLimit) bytes" }
+        }
+        return nil
+    }
+
+    private static func faultOfZeros(_ byteCount: Int64, isLast: Bool) -> String? {
+        guard (1...byteLimit).contains(byteCount) else { return "a hole of \(byteCount) bytes" }
+        guard isLast || byteCount % Int64(chunkByteCount) == 0 else {
+            return "a hole of \(byteCount) bytes before the end of the file"
+        }
+        return nil
+    }
+
+    private static func check(offset: Int64, chunks: [Chunk], isLast: Bool) -> (fault: String?, byteCount: Int64) {
+        guard !chunks.isEmpty else { return ("no chunks", 0) }
+        var byteCount: Int64 = 0
+        for (index, chunk) in chunks.enumerated() {
+            guard (1...chunkByteCount).contains(chunk.byteCount) else {
+                return ("a chunk of \(chunk.byteCount) bytes", 0)
+            }
+            guard chunk.byteCount == chunkByteCount || (isLast && index == chunks.count - 1) else {
+                return ("a chunk of \(chunk.byteCount) bytes before the end of the file", 0)
+            }
+            byteCount += Int64(chunk.byteCount)
+            guard byteCount <= byteLimit else { return ("longer than \(byteLimit) bytes", 0) }
+        }
+        // Both terms are bounded, so neither this sum nor any that a reader builds can overflow.
+        guard offset >= 0, offset <= .max - byteCount else { return ("an offset of \(offset)", 0) }
+        return (nil, byteCount)
+    }
+}

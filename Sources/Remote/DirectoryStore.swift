@@ -1,0 +1,223 @@
+import Glibc
+import Synchronization
+
+/// A store in a directory: the object `log/7` is the file `log/7` below the root.
+///
+///     ROOT/.tmp/UUID       what is being written; never listed
+///     ROOT/packs/UUID …    the objects
+///
+/// Everything is first written to a file in `.tmp` and synced; then ``put(_:_:)`` renames it and ``create(_:_:)`` links it
+/// to its name, which the file system grants to one caller only, whichever process or machine it is in. All state is on
+/// disk, so any number of stores may use one directory.
+///
+/// The store makes its root, and `.tmp`, only when it is opened. When either is gone later, as after a disk was unmounted,
+/// every call says `unavailable`: an empty mount point is not an empty container.
+package final class DirectoryStore: ObjectStore {
+    /// An absolute path without a slash at its end.
+    package let root: String
+    /// `false` for a directory that may only be read: then there is no `.tmp`.
+    private let isWritable: Bool
+    private let queue: BlockingQueue
+
+    static let temporaryDirectory = ".tmp"
+
+    /// Opens a directory as a store. Blocks for a moment.
+    ///
+    /// - Parameter createIfMissing: Whether to make the directory (not those above it) and to accept an empty one.
+    /// - Throws: ``StoreError`` with `notFound` when there is no such directory or nothing in it, `denied` when it may not be
+    ///   read.
+    package init(root: String, createIfMissing: Bool) throws(StoreError) {
+        self.root = root
+        queue = BlockingQueue(name: "dewpoint.store \(root)")
+        do throws(SystemCallFailure) {
+            if createIfMissing { try Self.makeDirectory(root) }
+            // The next commit relies on what is in the directory, so a disk that is not mounted must not look empty.
+            if !createIfMissing, try Self.isEmpty(root) {
+                throw SystemCallFailure(call: "readdir", number: ENOENT)
+            }
+        } catch {
+            guard error.number == ENOENT else { throw error.storeError(key: root) }
+            throw StoreError(
+                .notFound, key: root,
+                "the directory is missing or empty: is its disk mounted, has a container been created there?")
+        }
+        do throws(SystemCallFailure) {
+            try Self.makeDirectory("\(root)/\(Self.temporaryDirectory)")
+            try TemporaryFile.removeStale(in: "\(root)/\(Self.temporaryDirectory)")
+            isWritable = true
+        } catch {
+            guard error.number == EROFS || error.number == EACCES else { throw error.storeError(key: root) }
+            isWritable = false
+        }
+    }
+
+    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try ObjectKey.validate(key)
+        let (file, range) = try await queue.run { () throws(StoreError) in
+            let (file, byteCount) = try self.open(key)
+            return (file, range?.clamped(to: 0..<byteCount) ?? 0..<byteCount)
+        }
+        let position = Holder(Mutex(range.lowerBound))
+        return ByteStream(key: key) { [queue] () throws(StoreError) in
+            let start = position.value.withLock { $0 }
+            guard start < range.upperBound else { return nil }
+            let piece = try await queue.run { () throws(StoreError) in
+                do throws(SystemCallFailure) {
+                    return try file.read(start..<min(range.upperBound, start + Int64(Body.pieceByteCount)))
+                } catch {
+                    throw error.storeError(key: key)
+                }
+            }
+            position.value.withLock { $0 += Int64(piece.count) }
+            // Objects do not shrink, but whoever checks the bytes will see it and can name what is damaged.
+            return piece.isEmpty ? nil : piece
+        }
+    }
+
+    package func put(_ key: String, _ body: Body) async throws(StoreError) {
+        try ObjectKey.validate(key)
+        try await queue.run { () throws(StoreError) in try self.write(key, body, replacing: true) }
+    }
+
+    package func create(_ key: String, _ body: Body) async throws(StoreError) {
+        try ObjectKey.validate(key)
+        try await queue.run { () throws(StoreError) in try self.write(key, body, replacing: false) }
+    }
+
+    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        try await queue.run { () throws(StoreError) in
+            var listing = DirectoryListing(
+                root: self.root, prefix: prefix, after: after, limit: min(limit, ObjectListing.limit))
+            let objects: [ObjectListing]
+            do throws(SystemCallFailure) { objects = try listing.read() } catch {
+                throw error.storeError(key: prefix)
+            }
+            if objects.isEmpty { try self.checkRoot(key: prefix) }
+            return objects
+        }
+    }
+
+    package func delete(_ key: String) async throws(StoreError) {
+        try ObjectKey.validate(key)
+        // No sync: should the deletion be lost with the power, the object is merely there again.
+        try await queue.run { () throws(StoreError) in
+            guard unlink(self.path(key)) == -1 else { return }
+            let number = errno
+            switch number {
+            case ENOENT, ENOTDIR: try self.checkRoot(key: key)
+            default: throw StoreError(systemCall: number, key: key, "unlink(2)")
+            }
+        }
+    }
+
+    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
+        try ObjectKey.validate(key)
+        return try await queue.run { () throws(StoreError) in try self.open(key).byteCount }
+    }
+
+    package func changes(prefix: String) -> AsyncStream<Void>? { DirectoryWatch.changes(root: root, prefix: prefix) }
+
+    // MARK: - On the queue's threads
+
+    private func path(_ key: String) -> String { "\(root)/\(key)" }
+
+    private func open(_ key: String) throws(StoreError) -> (file: OpenFile, byteCount: Int64) {
+        do throws(SystemCallFailure) {
+            let file = try OpenFile(path: path(key), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+            let status = try file.status()
+            guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCallFailure(call: "open", number: ENOENT) }
+            return (file, Int64(status.st_size))
+        } catch {
+            guard error.number == ENOENT || error.number == ENOTDIR else { throw error.storeError(key: key) }
+            try checkRoot(key: key)
+            throw StoreError(.notFound, key: key)
+        }
+    }
+
+    private func write(_ key: String, _ body: Body, replacing: Bool) throws(StoreError) {
+        guard isWritable else { throw StoreError(.denied, key: key, "\(root) may only be read") }
+        let directory = "\(root)/\(Self.temporaryDirectory)"
+        let temporary: TemporaryFile
+        do throws(SystemCallFailure) { temporary = try TemporaryFile(in: directory) } catch {
+            if error.number == ENOENT { try checkRoot(key: key) }
+            throw error.storeError(key: key)
+        }
+        defer { temporary.remove() }
+        try body.forEachPiece(key: key) { (piece) throws(StoreError) in
+            do throws(SystemCallFailure) { try temporary.file.write(piece) } catch { throw error.storeError(key: key) }
+        }
+        do throws(SystemCallFailure) {
+            try temporary.file.synchronize()
+            try publish(temporary, as: key, replacing: replacing)
+        } catch {
+            if error.number == ENOENT { try checkRoot(key: key) }
+            throw error.storeError(key: key)
+        }
+    }
+
+    /// Gives a written file its name, and its directory the name for good.
+    private func publish(_ temporary: TemporaryFile, as key: String, replacing: Bool) throws(SystemCallFailure) {
+        let path = path(key)
+        do throws(SystemCallFailure) {
+            try temporary.move(to: path, replacing: replacing)
+        } catch {
+            switch error.number {
+            case ENOENT:
+                try makeDirectories(of: key)
+                try temporary.move(to: path, replacing: replacing)
+            case EEXIST:
+                // The winner may not have synced yet, and who lost acts on what the winner wrote.
+                try Self.synchronizeDirectory(of: path)
+                throw error
+            default: throw error
+            }
+        }
+        try Self.synchronizeDirectory(of: path)
+    }
+
+    /// Makes the directories between the root and an object; never the root.
+    private func makeDirectories(of key: String) throws(SystemCallFailure) {
+        var path = root
+        for component in key.split(separator: "/").dropLast() {
+            path += "/\(component)"
+            try Self.makeDirectory(path)
+        }
+    }
+
+    /// - Throws: ``StoreError`` with `unavailable` when the directory that was opened is no longer there.
+    private func checkRoot(key: String) throws(StoreError) {
+        let sign = isWritable ? "\(root)/\(Self.temporaryDirectory)" : root
+        guard access(sign, F_OK) == 0 else {
+            throw StoreError(.unavailable, key: key, "\(sign) is gone: is its disk still mounted?")
+        }
+    }
+}
+
+extension DirectoryStore {
+    /// Makes a directory that may be there already, and its name durable. Related: `mkdir(2)`.
+    private static func makeDirectory(_ path: String) throws(SystemCallFailure) {
+        do throws(SystemCallFailure) {
+            _ = try SystemCallFailure.check("mkdir") { mkdir(path, 0o777) }
+            try synchronizeDirectory(of: path)
+        } catch {
+            // On a read-only disk mkdir(2) may complain about that first.
+            guard error.number == EEXIST || (error.number == EROFS && access(path, F_OK) == 0) else { throw error }
+        }
+    }
+
+    /// Syncs the directory in which `path` lies.
+    private static func synchronizeDirectory(of path: String) throws(SystemCallFailure) {
+        let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
+        let directory = try OpenFile(path: parent.isEmpty ? "/" : parent, flags: O_RDONLY | O_DIRECTORY)
+        do throws(SystemCallFailure) { try directory.synchronize() } catch {
+            // Some network file systems have no fsync(2) for directories; their names are durable at once.
+            guard error.number == EINVAL else { throw error }
+        }
+    }
+
+    private static func isEmpty(_ path: String) throws(SystemCallFailure) -> Bool {
+        var isEmpty = true
+        try DirectoryListing.forEachEntry(in: path) { _, _ in isEmpty = false }
+        return isEmpty
+    }
+}

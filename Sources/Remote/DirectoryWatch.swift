@@ -1,0 +1,78 @@
+// A dispatch source may be cancelled from any thread, which its type does not say yet.
+@preconcurrency import Dispatch
+import Glibc
+import Synchronization
+
+/// Tells by `inotify(7)` that something was written below a directory store.
+enum DirectoryWatch {
+    /// File systems on which another machine's writes go unnoticed here.
+    private static let remoteFileSystems: Set<String> = [
+        "9p", "afs", "ceph", "cifs", "nfs", "nfs4", "smb3", "virtiofs",
+    ]
+
+    /// How much is read of a burst of events at a time: 64 KiB.
+    private static let bufferByteCount = 64 << 10
+
+    /// - Returns: `nil` when the file system cannot tell or the limits of inotify are reached.
+    static func changes(root: String, prefix: String) -> AsyncStream<Void>? {
+        guard !isRemote(root) else { return nil }
+        let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+        let directory = prefix.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(prefix[..<$0]) } ?? ""
+        guard watch(descriptor, root: root, directory: directory) else {
+            close(descriptor)
+            return nil
+        }
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let source = DispatchSource.makeReadSource(
+            fileDescriptor: descriptor, queue: DispatchQueue(label: "dewpoint.store.watch"))
+        source.setEventHandler {
+            drain(descriptor)
+            // The directory may have been made just now, and the root may be gone.
+            if watch(descriptor, root: root, directory: directory) {
+                continuation.yield()
+            } else {
+                continuation.finish()
+            }
+        }
+        source.setCancelHandler { close(descriptor) }
+        continuation.onTermination = { _ in source.cancel() }
+        source.activate()
+        return stream
+    }
+
+    /// Watches the root and, as soon as it is there, the directory; watching twice is watching once.
+    private static func watch(_ descriptor: Int32, root: String, directory: String) -> Bool {
+        let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+        guard inotify_add_watch(descriptor, root, events) >= 0 else { return false }
+        if !directory.isEmpty { inotify_add_watch(descriptor, "\(root)/\(directory)", events) }
+        return true
+    }
+
+    private static func drain(_ descriptor: Int32) {
+        withUnsafeTemporaryAllocation(byteCount: bufferByteCount, alignment: 8) { buffer in
+            while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
+        }
+    }
+
+    /// Whether the directory is on a file system of ``remoteFileSystems``, by the last line of the mount table that covers it.
+    private static func isRemote(_ path: String) -> Bool {
+        guard let file = fopen("/proc/self/mounts", "re") else { return false }
+        defer { fclose(file) }
+        guard let real = realpath(path, nil) else { return false }
+        defer { free(real) }
+        let target = String(cString: real)
+        var found = (length: -1, type: "")
+        var line: UnsafeMutablePointer<CChar>?
+        var capacity = 0
+        defer { free(line) }
+        while getline(&line, &capacity, file) > 0, let text = line {
+            let fields = String(cString: text).split(separator: " ")
+            guard fields.count > 2 else { continue }
+            let point = String(fields[1])
+            let covers = point == "/" || target == point || target.hasPrefix("\(point)/")
+            if covers, point.utf8.count >= found.length { found = (point.utf8.count, String(fields[2])) }
+        }
+        return remoteFileSystems.contains(found.type) || found.type.hasPrefix("fuse")
+    }
+}

@@ -1,0 +1,158 @@
+import Synchronization
+
+/// A store that fails as it is told, for tests of everything above it.
+package final class FaultyStore: ObjectStore {
+    package enum Operation: Hashable, Sendable, CaseIterable { case get, put, create, list, delete, byteCount }
+
+    /// What goes wrong with one call.
+    package enum Fault: Hashable, Sendable {
+        /// It fails and nothing happened.
+        case failBefore(StoreError.Code)
+        /// It happened, and yet it fails: the answer got lost. Of a `get` the stream breaks where it should end.
+        case failAfter(StoreError.Code)
+        /// Only that many bytes of the object are written or read, and nobody is told.
+        case truncate(byteCount: Int)
+        /// The bit pattern of one byte is inverted, written or read; counted from the start of what is transferred.
+        case damage(offset: Int)
+        /// It takes that much longer.
+        case delay(Duration)
+    }
+
+    private struct Planned {
+        let operation: Operation
+        let prefix: String
+        let fault: Fault
+        var count: Int
+    }
+
+    private struct State {
+        var planned: [Planned] = []
+        var calls: [(operation: Operation, key: String)] = []
+    }
+
+    private let base: any ObjectStore
+    private let clock: any Clock<Duration>
+    private let decide: @Sendable (Operation, String) -> Fault?
+    private let state = Mutex(State())
+
+    /// - Parameter decide: Asked for every call for which nothing was planned.
+    package init(
+        _ base: any ObjectStore, clock: any Clock<Duration> = ContinuousClock(),
+        decide: @escaping @Sendable (Operation, String) -> Fault? = { _, _ in nil }
+    ) {
+        self.base = base
+        self.clock = clock
+        self.decide = decide
+    }
+
+    /// Plans a fault for the next `count` calls of an operation on keys with a prefix; plans come true in their order.
+    package func plan(_ fault: Fault, on operation: Operation, prefix: String = "", count: Int = 1) {
+        state.withLock { state in
+            state.planned.append(Planned(operation: operation, prefix: prefix, fault: fault, count: count))
+        }
+    }
+
+    /// How many calls of an operation there were on keys with a prefix.
+    package func callCount(_ operation: Operation, prefix: String = "") -> Int {
+        state.withLock { state in
+            state.calls.count { $0.operation == operation && $0.key.hasPrefix(prefix) }
+        }
+    }
+
+    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let fault = try await begin(.get, key)
+        let stream = try await base.get(key, range: range)
+        guard let fault else { return stream }
+        let position = Holder(Mutex(0))
+        return ByteStream(key: key) { () throws(StoreError) in
+            guard let piece = try await stream.next() else {
+                if case .failAfter(let code) = fault { throw StoreError(code, key: key, "injected") }
+                return nil
+            }
+            let start = position.value.withLock { position in
+                defer { position += piece.count }
+                return position
+            }
+            let bytes = Self.apply(fault, to: piece, at: start)
+            return bytes.isEmpty ? nil : bytes
+        }
+    }
+
+    package func put(_ key: String, _ body: Body) async throws(StoreError) {
+        let fault = try await begin(.put, key)
+        try await base.put(key, try Self.apply(fault, to: body, key))
+        try end(fault, key)
+    }
+
+    package func create(_ key: String, _ body: Body) async throws(StoreError) {
+        let fault = try await begin(.create, key)
+        try await base.create(key, try Self.apply(fault, to: body, key))
+        try end(fault, key)
+    }
+
+    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        let fault = try await begin(.list, prefix)
+        let listing = try await base.list(prefix: prefix, after: after, limit: limit)
+        try end(fault, prefix)
+        return listing
+    }
+
+    package func delete(_ key: String) async throws(StoreError) {
+        let fault = try await begin(.delete, key)
+        try await base.delete(key)
+        try end(fault, key)
+    }
+
+    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
+        let fault = try await begin(.byteCount, key)
+        let byteCount = try await base.byteCount(of: key)
+        try end(fault, key)
+        return byteCount
+    }
+
+    package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+
+    // MARK: - Faults
+
+    private func begin(_ operation: Operation, _ key: String) async throws(StoreError) -> Fault? {
+        let planned: Fault? = state.withLock { state in
+            state.calls.append((operation, key))
+            let index = state.planned.firstIndex { $0.operation == operation && key.hasPrefix($0.prefix) }
+            guard let index else { return nil }
+            state.planned[index].count -= 1
+            let fault = state.planned[index].fault
+            if state.planned[index].count <= 0 { state.planned.remove(at: index) }
+            return fault
+        }
+        let fault = planned ?? decide(operation, key)
+        switch fault {
+        case .failBefore(let code): throw StoreError(code, key: key, "injected")
+        case .delay(let duration):
+            do { try await clock.sleep(for: duration) } catch { throw StoreError(.cancelled, key: key) }
+        case .failAfter, .truncate, .damage, nil: break
+        }
+        return fault
+    }
+
+    private func end(_ fault: Fault?, _ key: String) throws(StoreError) {
+        if case .failAfter(let code)? = fault { throw StoreError(code, key: key, "injected") }
+    }
+
+    private static func apply(_ fault: Fault?, to body: Body, _ key: String) throws(StoreError) -> Body {
+        guard let fault else { return body }
+        var bytes: [UInt8] = []
+        try body.forEachPiece(key: key) { (piece) throws(StoreError) in bytes.append(contentsOf: piece) }
+        return .bytes(apply(fault, to: bytes, at: 0))
+    }
+
+    /// - Parameter start: Where in the transfer the piece begins.
+    private static func apply(_ fault: Fault, to piece: [UInt8], at start: Int) -> [UInt8] {
+        var piece = piece
+        switch fault {
+        case .truncate(let byteCount): piece = Array(piece.prefix(max(0, byteCount - start)))
+        case .damage(let offset) where (start..<start + piece.count).contains(offset): piece[offset - start] ^= 0xff
+        case .damage, .failBefore, .failAfter, .delay: break
+        }
+        return piece
+    }
+}

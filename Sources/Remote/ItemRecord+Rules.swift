@@ -1,0 +1,51 @@
+package import Model
+
+extension ItemRecord {
+    /// The longest target of a symbolic link in bytes (`PATH_MAX` without its NUL).
+    package static let targetByteLimit = 4095
+
+    /// The longest value of an attribute in bytes (`XATTR_SIZE_MAX`).
+    package static let xattrByteLimit = 64 << 10
+
+    /// What of a record that somebody else wrote breaks the format, or `nil` when nothing does.
+    ///
+    /// A record says everything about its item, so it is judged alone; whether its parent exists and is no descendant of it
+    /// is for those who know the other items.
+    /// - Parameter sequence: The commit it stands in.
+    package func fault(in sequence: CommitNumber) -> String? {
+        if id == .root { return "the root has no record" }
+        if parent == id { return "it lies in itself" }
+        if !kind.travels { return "an item of kind \(kind.rawValue) never travels" }
+        if mode > 0o7777 { return "mode \(mode)" }
+        if base >= sequence { return "based on commit \(base), which is not before \(sequence)" }
+        return faultOfKind ?? faultOfXattrs
+    }
+
+    private var faultOfKind: String? {
+        if (target != nil) != (kind == .symbolicLink) { return "a \(kind.rawValue) with or without a target" }
+        if let target, !(1...Self.targetByteLimit).contains(target.utf8.count) || target.utf8.contains(0) {
+            return "a target that no symbolic link can have"
+        }
+        switch (kind, content) {
+        case (.file, nil): return "a file without content"
+        case (.file, .manifest?): return (0...Content.byteLimit).contains(size) ? nil : "a size of \(size)"
+        case (.file, .inline(let content)?):
+            if let fault = content.fault { return fault }
+            return content.byteCount == size ? nil : "a size of \(size), and content of \(content.byteCount) bytes"
+        case (_, .some): return "a \(kind.rawValue) with content"
+        case (_, nil): return size == 0 ? nil : "a \(kind.rawValue) with a size"
+        }
+    }
+
+    private var faultOfXattrs: String? {
+        for (name, value) in xattrs {
+            let isUser = name.utf8.starts(with: "user.".utf8) && name.utf8.count > "user.".utf8.count
+            guard isUser, name.utf8.count <= ItemName.byteLimit, !name.utf8.contains(0) else {
+                return "an attribute that cannot be synced, \(name)"
+            }
+            guard !name.utf8.starts(with: "user.dewpoint.".utf8) else { return "an attribute of our own, \(name)" }
+            guard value.count <= Self.xattrByteLimit else { return "attribute \(name) with \(value.count) bytes" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,101 @@
+import Synchronization
+
+/// A store in memory, for tests and simulations. Everything happens at once, in the order of the calls.
+package final class MemoryStore: ObjectStore {
+    private struct State {
+        var objects: [String: [UInt8]] = [:]
+        var watchers: [Int: (prefix: String, continuation: AsyncStream<Void>.Continuation)] = [:]
+        var nextWatcher = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The size of a stream's pieces, small enough that tests meet objects of several: 256 KiB.
+    package static let pieceByteCount = 256 << 10
+
+    package init() {}
+
+    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let bytes = try object(key)
+        let whole = 0..<Int64(bytes.count)
+        let clipped = range?.clamped(to: whole) ?? whole
+        let rest = Mutex(bytes[Int(clipped.lowerBound)..<Int(clipped.upperBound)])
+        let holder = Holder(rest)
+        return ByteStream(key: key) { () throws(StoreError) in
+            holder.value.withLock { rest in
+                let piece = Array(rest.prefix(Self.pieceByteCount))
+                rest = rest.dropFirst(piece.count)
+                return piece.isEmpty ? nil : piece
+            }
+        }
+    }
+
+    package func put(_ key: String, _ body: Body) async throws(StoreError) {
+        try store(key, body, replacing: true)
+    }
+
+    package func create(_ key: String, _ body: Body) async throws(StoreError) {
+        try store(key, body, replacing: false)
+    }
+
+    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        state.withLock { state in
+            state.objects.keys
+                .filter { key in key.hasPrefix(prefix) && after.map { ObjectKey.precedes($0, key) } ?? true }
+                .sorted(by: ObjectKey.precedes)
+                .prefix(max(0, min(limit, ObjectListing.limit)))
+                .map { ObjectListing(key: $0, byteCount: Int64(state.objects[$0, default: []].count)) }
+        }
+    }
+
+    package func delete(_ key: String) async throws(StoreError) {
+        try ObjectKey.validate(key)
+        if state.withLock({ $0.objects.removeValue(forKey: key) }) != nil { hint(key) }
+    }
+
+    package func byteCount(of key: String) async throws(StoreError) -> Int64 { Int64(try object(key).count) }
+
+    package func changes(prefix: String) -> AsyncStream<Void>? {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = state.withLock { state in
+            state.nextWatcher += 1
+            state.watchers[state.nextWatcher] = (prefix, continuation)
+            return state.nextWatcher
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    private func object(_ key: String) throws(StoreError) -> [UInt8] {
+        try ObjectKey.validate(key)
+        guard let bytes = state.withLock({ $0.objects[key] }) else { throw StoreError(.notFound, key: key) }
+        return bytes
+    }
+
+    private func store(_ key: String, _ body: Body, replacing: Bool) throws(StoreError) {
+        try ObjectKey.validate(key)
+        var bytes: [UInt8] = []
+        try body.forEachPiece(key: key) { (piece) throws(StoreError) in bytes.append(contentsOf: piece) }
+        let stored = state.withLock { state in
+            guard replacing || state.objects[key] == nil else { return false }
+            state.objects[key] = bytes
+            return true
+        }
+        guard stored else { throw StoreError(.preconditionFailed, key: key) }
+        hint(key)
+    }
+
+    private func hint(_ key: String) {
+        let watchers = state.withLock { $0.watchers.values.filter { key.hasPrefix($0.prefix) }.map(\.continuation) }
+        for watcher in watchers { watcher.yield() }
+    }
+}
+
+/// A mutex that closures can share.
+final class Holder<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: consuming sending Mutex<Value>) { self.value = value }
+}

@@ -1,0 +1,84 @@
+package import Model
+
+/// The objects `packs/UUID`: chunks laid end to end, with nothing before, between or behind them.
+package enum Pack {
+    /// How long a pack gets before the next one is begun: 16 MiB. Readers accept any length.
+    package static let byteLimit = 16 << 20
+
+    package static func key(_ id: PackID) -> String { "packs/\(id)" }
+}
+
+/// A chunk that is safely in the container, and where.
+package struct StoredChunk: Hashable, Sendable {
+    package let hash: ChunkHash
+    package let pack: PackID
+    package let offset: Int64
+    package let byteCount: Int
+
+    package init(hash: ChunkHash, pack: PackID, offset: Int64, byteCount: Int) {
+        self.hash = hash
+        self.pack = pack
+        self.offset = offset
+        self.byteCount = byteCount
+    }
+}
+
+/// Gathers chunks in memory and writes them as packs. A chunk counts once it is among those that a call returned.
+///
+///     open    ── append ──▶ open        the chunk fits
+///     open    ── append ──▶ open        it does not: the pack is written, its chunks returned, the next one begun
+///     any     ── flush ───▶ open        written and returned
+///     any     ── failure ─▶ sealed      nothing more goes into the pack; the next call writes it again under the same id
+package struct PackWriter: Sendable {
+    private let store: any ObjectStore
+    private let makeID: @Sendable () -> PackID
+    private var bytes: [UInt8] = []
+    private var pending: [(hash: ChunkHash, offset: Int, byteCount: Int)] = []
+    private var known: Set<ChunkHash> = []
+    /// The id under which the pack was or is to be written.
+    private var sealed: PackID?
+
+    /// - Parameter makeID: Gives an id that was never used before.
+    package init(store: any ObjectStore, makeID: @escaping @Sendable () -> PackID) {
+        self.store = store
+        self.makeID = makeID
+    }
+
+    /// How many bytes wait to be written.
+    package var pendingByteCount: Int { bytes.count }
+
+    /// Takes a chunk; one that is already waiting is not taken twice.
+    ///
+    /// - Returns: The chunks of the pack that had to be written to make room; most often none. Never this chunk.
+    /// - Throws: ``StoreError``; then the chunk was not taken and all that waited still does.
+    package mutating func append(
+        _ hash: ChunkHash, _ chunk: some Collection<UInt8>
+    ) async throws(StoreError) -> [StoredChunk] {
+        guard !known.contains(hash) else { return [] }
+        let mustFlush = sealed != nil || bytes.count + chunk.count > Pack.byteLimit
+        let flushed = mustFlush ? try await flush() : []
+        pending.append((hash, bytes.count, chunk.count))
+        known.insert(hash)
+        if bytes.isEmpty { bytes.reserveCapacity(Pack.byteLimit) }
+        bytes.append(contentsOf: chunk)
+        return flushed
+    }
+
+    /// Writes what waits.
+    ///
+    /// - Returns: Where it is now.
+    package mutating func flush() async throws(StoreError) -> [StoredChunk] {
+        guard !pending.isEmpty else { return [] }
+        let id = sealed ?? makeID()
+        sealed = id
+        try await store.put(Pack.key(id), .bytes(bytes))
+        let chunks = pending.map { chunk in
+            StoredChunk(hash: chunk.hash, pack: id, offset: Int64(chunk.offset), byteCount: chunk.byteCount)
+        }
+        sealed = nil
+        bytes = []
+        pending = []
+        known = []
+        return chunks
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Where a store is, as users write it: `file:///srv/cloud/Notes`.
+package enum StoreLocation: Hashable, Sendable {
+    /// An absolute path without a slash at its end.
+    case directory(String)
+
+    /// - Throws: ``StoreError`` with `invalid` and a sentence that says what to write instead.
+    package init(_ url: String) throws(StoreError) {
+        guard let colon = url.firstIndex(of: ":"), !url.hasPrefix("/") else {
+            let hint = url.hasPrefix("/") ? "file://\(url)" : "file:///path/to/directory"
+            throw StoreError(.invalid, key: url, "the location must be a URL, such as \(hint)")
+        }
+        let scheme = url[..<colon].lowercased()
+        guard scheme == "file" else {
+            throw StoreError(
+                .invalid, key: url, "\(scheme):// is not supported by this version; use file:///path/to/directory")
+        }
+        self = .directory(try Self.path(of: url, rest: url[url.index(after: colon)...]))
+    }
+
+    /// Opens the store. Blocks for a moment.
+    ///
+    /// - Parameter createIfMissing: Whether to make the directory and to accept an empty one.
+    package static func open(_ url: String, createIfMissing: Bool) throws(StoreError) -> any ObjectStore {
+        switch try StoreLocation(url) {
+        case .directory(let path): try DirectoryStore(root: path, createIfMissing: createIfMissing)
+        }
+    }
+
+    private static func path(of url: String, rest: Substring) throws(StoreError) -> String {
+        var path = rest
+        if path.hasPrefix("//localhost/") { path = path.dropFirst("//localhost".count) }
+        if path.hasPrefix("///") { path = path.dropFirst(2) }
+        guard path.hasPrefix("/"), !path.hasPrefix("//") else {
+            throw StoreError(
+                .invalid, key: url, "the path must be absolute and on this machine, as in file:///srv/cloud")
+        }
+        guard !path.contains("?"), !path.contains("#") else {
+            throw StoreError(.invalid, key: url, "write %3F for ? and %23 for #")
+        }
+        guard var decoded = String(path).removingPercentEncoding, !decoded.utf8.contains(0) else {
+            throw StoreError(.invalid, key: url, "% must be followed by two hex digits; write %25 for % itself")
+        }
+        while decoded.utf8.count > 1, decoded.utf8.last == UInt8(ascii: "/") { decoded.removeLast() }
+        return decoded
+    }
+}

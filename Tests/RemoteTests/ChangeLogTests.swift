@@ -1,0 +1,279 @@
+import Foundation
+import Model
+import Testing
+
+@testable import Remote
+
+@Suite struct ChangeLogTests {
+    let base = MemoryStore()
+
+    private func log(_ store: (any ObjectStore)? = nil) -> ChangeLog { ChangeLog(store: store ?? base) }
+
+    @Test func `a commit is read as it was appended`() async throws {
+        var record = Samples.record(1, name: "é")
+        record.xattrs = ["user.comment": Data([0, 255])]
+        let commit = Samples.commit(1, records: [record])
+        #expect(try await log().append(commit) == .landed)
+        let read = try #require(try await log().read(1))
+        #expect(read.commit == commit)
+        #expect(read.rejected.isEmpty)
+        #expect(try await log().read(2) == nil)
+    }
+
+    @Test func `keys sort as their numbers do`() {
+        #expect(ChangeLog.key(42) == "log/00000000000000000042")
+        #expect(ChangeLog.key(.max) == "log/18446744073709551615")
+    }
+
+    @Test func `who loses the race gets the winner's commit`() async throws {
+        let winner = Samples.commit(1, nonce: 7, records: [Samples.record(1)])
+        #expect(try await log().append(winner) == .landed)
+        guard case .lost(let found) = try await log().append(Samples.commit(1, nonce: 8)) else {
+            Issue.record("two commits under one number")
+            return
+        }
+        #expect(found.commit == winner)
+    }
+
+    @Test func `of many writers of one number exactly one lands and all others learn who`() async throws {
+        let log = log()
+        let outcomes = try await withThrowingTaskGroup(of: ChangeLog.AppendOutcome.self) { group in
+            for nonce in 1...50 { group.addTask { try await log.append(Samples.commit(1, nonce: nonce)) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let winner = try #require(try await log.read(1))
+        #expect(outcomes.count { $0 == .landed } == 1)
+        #expect(outcomes.count { $0 == .lost(winner: winner) } == 49)
+    }
+
+    @Test(arguments: [StoreError.Code.unavailable, .preconditionFailed, .throttled])
+    func `a write that landed though the call failed counts as landed`(code: StoreError.Code) async throws {
+        let store = FaultyStore(base)
+        store.plan(.failAfter(code), on: .create)
+        #expect(try await log(store).append(Samples.commit(1)) == .landed)
+        #expect(try await log().read(1)?.commit == Samples.commit(1))
+    }
+
+    @Test func `a write that failed is an error, and trying again lands`() async throws {
+        let store = FaultyStore(base)
+        store.plan(.failBefore(.unavailable), on: .create)
+        await #expect(throws: StoreError(.unavailable, key: ChangeLog.key(1))) {
+            _ = try await log(store).append(Samples.commit(1))
+        }
+        #expect(try await log(store).append(Samples.commit(1)) == .landed)
+    }
+
+    @Test func `a write that landed after everybody gave up is recognised on the next try`() async throws {
+        let store = FaultyStore(base)
+        store.plan(.failAfter(.unavailable), on: .create)
+        store.plan(.failBefore(.unavailable), on: .get)
+        await #expect(throws: StoreError(.unavailable, key: ChangeLog.key(1))) {
+            _ = try await log(store).append(Samples.commit(1))
+        }
+        #expect(try await log(store).append(Samples.commit(1)) == .landed)
+    }
+
+    @Test func `losing to a damaged commit is damage`() async throws {
+        try await base.put(ChangeLog.key(1), .bytes([1, 2, 3]))
+        await #expect(throws: StoreError(.corrupt, key: ChangeLog.key(1))) {
+            _ = try await log().append(Samples.commit(1))
+        }
+    }
+
+    @Test func `the newest number is found over pages, gaps and strangers`() async throws {
+        #expect(try await log().newest(from: 0) == 0)
+        for number in Array(1...1500) + [1503] as [CommitNumber] {
+            try await base.put(ChangeLog.key(number), .bytes([]))
+        }
+        try await base.put("log/99", .bytes([]))
+        try await base.put("log/readme", .bytes([]))
+        #expect(try await log().newest(from: 0) == 1503)
+        #expect(try await log().newest(from: 1502) == 1503)
+        #expect(try await log().newest(from: 1503) == 1503)
+        #expect(try await log().newest(from: 2000) == 2000)
+    }
+
+    @Test func `a truncated commit is damage wherever it is cut`() async throws {
+        _ = try await log().append(Samples.commit(1, records: [Samples.record(1)]))
+        let whole = try await base.get(ChangeLog.key(1), range: nil).collect(upTo: 100_000)
+        for count in stride(from: 0, to: whole.count, by: 7) {
+            try await base.put(ChangeLog.key(1), .bytes(Array(whole.prefix(count))))
+            await #expect(throws: StoreError(.corrupt, key: ChangeLog.key(1))) { _ = try await log().read(1) }
+        }
+    }
+}
+
+@Suite struct ReadCommitTests {
+    private static let good = #"""
+        {"base":0,"content":{"runs":[]},"device":"00000000-0000-4000-8000-0000000000d1","id":"ID","kind":"file","mode":420,
+        "modified":1,"name":"a","parent":"00000000-0000-0000-0000-000000000000","size":0,"xattrs":{}}
+        """#
+
+    /// A record like the good one, with its members replaced as `changes` says.
+    private static func record(_ number: Int, _ changes: [String: Any?] = [:]) throws -> [String: Any] {
+        let text = good.replacingOccurrences(of: "ID", with: Samples.id(number).description)
+        var record = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        for (key, value) in changes { record[key] = value }
+        return record
+    }
+
+    private static func read(_ changes: [String: Any?]) throws -> ReadCommit {
+        var commit: [String: Any] = [
+            "format": 1, "sequence": 5, "device": Samples.device.description, "deviceName": "desk", "time": 1,
+            "nonce": Samples.uuid(1).uuidString, "records": [] as [Any], "tombstones": [] as [Any],
+        ]
+        for (key, value) in changes { commit[key] = value }
+        let text = try JSONSerialization.data(withJSONObject: commit)
+        return try ReadCommit(text: Array(text), sequence: 5, key: ChangeLog.key(5))
+    }
+
+    /// Reads a commit of a good, a changed, and another good record, and says why the changed one was rejected.
+    private static func reason(_ changes: [String: Any?]) throws -> String {
+        let read = try read(["records": [try record(1), try record(2, changes), try record(3)]])
+        #expect(read.commit.records.map(\.id) == [Samples.id(1), Samples.id(3)])
+        #expect(read.rejected.count == 1)
+        return read.rejected.first ?? ""
+    }
+
+    @Test(arguments: [
+        "", ".", "..", "../x", "a/b", "/etc/passwd", "a\0b", String(repeating: "a", count: 256),
+        String(repeating: "é", count: 128),
+    ])
+    func `a record with a name that is none is rejected alone`(name: String) throws {
+        let reason = try Self.reason(["name": name])
+        #expect(reason.hasPrefix("\(Samples.id(2)): "))
+        #expect(reason.contains("not an item name"))
+    }
+
+    @Test(arguments: [
+        (#"{"kind":"fifo"}"#, "never travels"), (#"{"kind":"folder"}"#, "kind"), (#"{"mode":4096}"#, "mode 4096"),
+        (#"{"mode":-1}"#, "not a value of its type"), (#"{"mode":70000}"#, "not a value"),
+        (#"{"size":-1}"#, "a size of -1"),
+        (#"{"size":1}"#, "a size of 1, and content of 0 bytes"), (#"{"content":null}"#, "a file without content"),
+        (#"{"target":"x"}"#, "target"), (#"{"base":5}"#, "based on commit 5"),
+        (#"{"base":-1}"#, "not a value of its type"),
+        (#"{"id":"00000000-0000-0000-0000-000000000000"}"#, "the root has no record"), (#"{"id":"../x"}"#, "../x: "),
+        (#"{"id":7}"#, "entry without an id"), (#"{"parent":"00000000-0000-4000-8000-000000000002"}"#, "in itself"),
+        (#"{"modified":9223372036854775808}"#, "not a value of its type"), (#"{"device":"desk"}"#, "device"),
+        (#"{"xattrs":{"security.selinux":""}}"#, "cannot be synced"), (#"{"xattrs":{"user.":""}}"#, "cannot be synced"),
+        (#"{"xattrs":{"user.a\u0000b":""}}"#, "cannot be synced"), (#"{"xattrs":{"user.a":"*"}}"#, "xattrs"),
+        (#"{"xattrs":{"user.dewpoint.pinned":"MQ=="}}"#, "attribute of our own"), (#"{"xattrs":null}"#, "xattrs"),
+        (#"{"content":{"manifest":"ABC"}}"#, "not a SHA-256"), (#"{"content":{}}"#, "content"),
+        (
+            #"{"content":{"manifest":"0000000000000000000000000000000000000000000000000000000000000000"},"size":-5}"#,
+            "size"
+        ),
+        (
+            #"{"content":{"manifest":"0000000000000000000000000000000000000000000000000000000000000000"},"size":17592186044417}"#,
+            "size"
+        ),
+        (#"{"kind":"directory"}"#, "a directory with content"),
+        (#"{"kind":"directory","content":null,"size":1}"#, "with a size"),
+        (#"{"kind":"symbolicLink","content":null}"#, "target"),
+        (#"{"kind":"symbolicLink","content":null,"target":""}"#, "target"),
+        (#"{"kind":"symbolicLink","content":null,"target":"a\u0000b"}"#, "target"),
+        (#"{"kind":"symbolicLink","target":"a"}"#, "with content"),
+    ])
+    func `a record that breaks the format is rejected alone, with the reason`(changes: String, reason: String) throws {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(changes.utf8)) as? [String: Any])
+        let found = try Self.reason(object.mapValues { $0 is NSNull ? nil : $0 })
+        #expect(found.contains(reason), "\(found)")
+    }
+
+    @Test func `too long targets and attributes are rejected`() throws {
+        let long = String(repeating: "a", count: 4096)
+        #expect(try Self.reason(["kind": "symbolicLink", "content": nil, "target": long]).contains("target"))
+        let data = Data(count: 65_537).base64EncodedString()
+        #expect(try Self.reason(["xattrs": ["user.a": data]]).contains("65537 bytes"))
+        #expect(try Self.reason(["xattrs": ["user." + long: ""]]).contains("cannot be synced"))
+    }
+
+    @Test func `link targets are data`() throws {
+        let target = "/../../etc/passwd"
+        let record = try Self.record(1, ["kind": "symbolicLink", "content": nil, "target": target])
+        let read = try Self.read(["records": [record]])
+        #expect(read.commit.records.first?.target == target)
+    }
+
+    @Test func `entries that are not even objects are rejected alone`() throws {
+        let read = try Self.read(["records": [7, "x", [] as [Any], try Self.record(1)], "tombstones": ["x"]])
+        #expect(read.commit.records.map(\.id) == [Samples.id(1)])
+        #expect(read.rejected.count == 4)
+    }
+
+    @Test func `an item is set or removed once in a commit`() throws {
+        let read = try Self.read([
+            "records": [try Self.record(1), try Self.record(1, ["name": "b"])],
+            "tombstones": [
+                ["id": Samples.id(1).description, "base": 3], ["id": Samples.id(2).description, "base": 3],
+                ["id": Samples.id(2).description, "base": 3], ["id": Samples.id(3).description, "base": 5],
+                ["id": ItemID.root.description, "base": 3],
+            ],
+        ])
+        #expect(read.commit.records.map(\.name) == [Samples.name("a")])
+        #expect(read.commit.tombstones == [Commit.Tombstone(id: Samples.id(2), base: 3)])
+        #expect(read.rejected.count == 5)
+    }
+
+    @Test(arguments: [
+        (#"{"format":2,"records":"new"}"#, StoreError.Code.invalid), (#"{"format":0}"#, .corrupt),
+        (#"{"sequence":6}"#, .corrupt),
+        (#"{"sequence":-1}"#, .corrupt), (#"{"device":"x"}"#, .corrupt), (#"{"nonce":"x"}"#, .corrupt),
+        (#"{"records":{}}"#, .corrupt), (#"{"tombstones":1}"#, .corrupt), (#"{"time":"now"}"#, .corrupt),
+    ])
+    func `a commit that cannot be understood at all is refused`(changes: String, code: StoreError.Code) throws {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(changes.utf8)) as? [String: Any])
+        let error = #expect(throws: StoreError(code, key: ChangeLog.key(5))) { _ = try Self.read(object) }
+        if code == .invalid { #expect(error?.detail.contains("update Dewpoint") == true) }
+    }
+
+    @Test func `members that this version does not know are ignored`() throws {
+        let read = try Self.read(["records": [try Self.record(1, ["versions": [1]])], "comment": "x"])
+        #expect(read.commit.records.count == 1)
+    }
+
+    @Test func `a device name that is too long is cut`() throws {
+        let read = try Self.read(["deviceName": String(repeating: "é", count: 200)])
+        #expect(read.commit.deviceName == String(repeating: "é", count: 127))
+    }
+}
+
+@Suite struct ContentRulesTests {
+    private static let full = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: Content.chunkByteCount)
+    private static let short = Content.Chunk(hash: ChunkHash(hashing: [2]), byteCount: 5)
+    private static let mebibyte = Int64(Content.chunkByteCount)
+
+    private static func stored(_ chunks: [Content.Chunk], offset: Int64 = 0) -> Content.Run {
+        .stored(pack: Samples.id(1), offset: offset, chunks: chunks)
+    }
+
+    private static func chunk(_ byteCount: Int) -> Content.Chunk {
+        Content.Chunk(hash: full.hash, byteCount: byteCount)
+    }
+
+    @Test(
+        arguments: [
+            [], [stored([short])], [stored([full, short], offset: .max - mebibyte - 5)], [.zeros(byteCount: 1)],
+            [stored([full]), .zeros(byteCount: 3 * mebibyte), stored([full, full]), stored([short])],
+            [stored([full]), .zeros(byteCount: 7)], [.zeros(byteCount: Content.byteLimit)],
+        ] as [[Content.Run]])
+    func `what keeps to the format has no fault`(runs: [Content.Run]) {
+        #expect(Content(runs: runs).fault == nil)
+    }
+
+    @Test(
+        arguments: [
+            [stored([])], [stored([chunk(0)])], [stored([chunk(-1)])], [stored([chunk(Content.chunkByteCount + 1)])],
+            [stored([chunk(.max)])], [stored([chunk(.min)])], [stored([short, full])],
+            [stored([short]), stored([full])],
+            [stored([short]), .zeros(byteCount: mebibyte)], [stored([full], offset: -1)],
+            [stored([full], offset: .max)],
+            [stored([full, short], offset: .max - mebibyte - 4)], [.zeros(byteCount: 0)], [.zeros(byteCount: -1)],
+            [.zeros(byteCount: .min)], [.zeros(byteCount: .max)], [.zeros(byteCount: 7), stored([full])],
+            [.zeros(byteCount: mebibyte + 1), .zeros(byteCount: mebibyte)],
+            [.zeros(byteCount: Content.byteLimit), .zeros(byteCount: mebibyte)],
+        ] as [[Content.Run]])
+    func `what breaks it has one`(runs: [Content.Run]) {
+        #expect(Content(runs: runs).fault != nil)
+    }
+}

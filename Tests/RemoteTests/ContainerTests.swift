@@ -1,0 +1,96 @@
+import Foundation
+import Model
+import Testing
+
+@testable import Remote
+
+@Suite struct ContainerTests {
+    let base = MemoryStore()
+    let identity = Samples.identity
+
+    @Test func `a created container is opened with what it was created with`() async throws {
+        try await Container.create(in: base, identity: identity)
+        #expect(try await Container.open(in: base).identity == identity)
+        #expect(try await base.list(prefix: "", after: nil, limit: 9).map(\.key) == ["container.json"])
+    }
+
+    @Test func `where there is none the error says so`() async {
+        let error = await #expect(throws: StoreError(.notFound, key: "container.json")) {
+            _ = try await Container.open(in: base)
+        }
+        #expect(error?.detail.contains("no container here") == true)
+    }
+
+    @Test func `a second container in one place is refused and changes nothing`() async throws {
+        try await Container.create(in: base, identity: identity)
+        var other = identity
+        other.uuid = Samples.uuid(2)
+        await #expect(throws: StoreError(.preconditionFailed, key: "container.json")) {
+            try await Container.create(in: base, identity: other)
+        }
+        #expect(try await Container.open(in: base).identity == identity)
+    }
+
+    @Test func `a creation that landed though it failed counts`() async throws {
+        let store = FaultyStore(base)
+        store.plan(.failAfter(.unavailable), on: .create, prefix: "container.json")
+        try await Container.create(in: store, identity: identity)
+        #expect(try await Container.open(in: base).identity == identity)
+    }
+
+    @Test func `a creation that did not land says why`() async throws {
+        let store = FaultyStore(base)
+        store.plan(.failBefore(.denied), on: .create, prefix: "container.json")
+        await #expect(throws: StoreError(.denied, key: "container.json")) {
+            try await Container.create(in: store, identity: identity)
+        }
+    }
+
+    @Test func `a store that ignores create-only is refused, before and after`() async throws {
+        let store = OverwritingStore(base: base)
+        let key = "probe/\(identity.uuid.uuidString.lowercased())"
+        await #expect(throws: StoreError(.invalid, key: key)) {
+            try await Container.create(in: store, identity: identity)
+        }
+        await #expect(throws: StoreError(.notFound, key: "container.json")) { _ = try await Container.open(in: base) }
+        try await Container.create(in: base, identity: identity)
+        try await Container.open(in: base).verifyCreateOnly()
+        await #expect(throws: StoreError(.invalid, key: "container.json")) {
+            try await Container.open(in: store).verifyCreateOnly()
+        }
+        #expect(try await Container.open(in: base).identity == identity)
+    }
+
+    @Test(arguments: [
+        (#"{"format":2,"shape":"unknown"}"#, StoreError.Code.invalid), (#"{"format":0}"#, .corrupt),
+        (#"{"format":1}"#, .corrupt),
+        (#"{"format":"1"}"#, .corrupt), ("{", .corrupt), ("", .corrupt), ("[]", .corrupt),
+        (String(repeating: " ", count: 70_000), .corrupt),
+    ])
+    func `a container.json that this version does not understand is refused`(
+        text: String, code: StoreError.Code
+    ) async throws {
+        try await base.put("container.json", .bytes(Array(text.utf8)))
+        let error = await #expect(throws: StoreError(code, key: "container.json")) {
+            _ = try await Container.open(in: base)
+        }
+        if code == .invalid { #expect(error?.detail.contains("update Dewpoint") == true) }
+    }
+}
+
+/// A store that keeps everything but the promise of `create`, as one S3 server was seen to do.
+private struct OverwritingStore: ObjectStore {
+    let base: MemoryStore
+
+    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await base.get(key, range: range)
+    }
+    func put(_ key: String, _ body: Body) async throws(StoreError) { try await base.put(key, body) }
+    func create(_ key: String, _ body: Body) async throws(StoreError) { try await base.put(key, body) }
+    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        try await base.list(prefix: prefix, after: after, limit: limit)
+    }
+    func delete(_ key: String) async throws(StoreError) { try await base.delete(key) }
+    func byteCount(of key: String) async throws(StoreError) -> Int64 { try await base.byteCount(of: key) }
+    func changes(prefix: String) -> AsyncStream<Void>? { nil }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Model
+import Testing
+
+@testable import Remote
+
+@Suite struct DirectoryStoreTests {
+    let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func open() throws -> DirectoryStore {
+        try DirectoryStore(root: directory.file("store"), createIfMissing: true)
+    }
+
+    @Test func `of writers with two stores on one directory exactly one creates each key`() async throws {
+        let stores = [try open(), try open()]
+        let keys = (1...20).map { ChangeLog.key(CommitNumber($0)) }
+        let wins = try await withThrowingTaskGroup(of: [String].self) { group in
+            for writer in 0..<60 {
+                group.addTask {
+                    var won: [String] = []
+                    for key in keys where try await stores[writer % 2].wins(key, [UInt8(writer)]) {
+                        won.append("\(key) \(writer)")
+                    }
+                    return won
+                }
+            }
+            return try await group.reduce(into: [String]()) { $0 += $1 }
+        }
+        var found: [String] = []
+        for key in keys {
+            let bytes = try await stores[0].get(key, range: nil).collect(upTo: 1)
+            found.append("\(key) \(bytes[0])")
+        }
+        #expect(wins.sorted() == found)
+        #expect(try directory.names("store/.tmp").isEmpty)
+    }
+
+    @Test func `a missing or empty directory is opened only to create`() async throws {
+        let path = directory.file("store")
+        let missing = StoreError(.notFound, key: path)
+        #expect(throws: missing) { _ = try DirectoryStore(root: path, createIfMissing: false) }
+        #expect(try directory.names().isEmpty)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(throws: missing) { _ = try DirectoryStore(root: path, createIfMissing: false) }
+        #expect(try directory.names("store").isEmpty)
+        let store = try open()
+        try await store.put("a", .bytes([7]))
+        let again = try DirectoryStore(root: path, createIfMissing: false)
+        #expect(try await again.get("a", range: nil).collect(upTo: 1) == [7])
+    }
+
+    @Test func `directories above the root are not made`() {
+        let path = directory.file("a/b")
+        #expect(throws: StoreError(.notFound, key: path)) { _ = try DirectoryStore(root: path, createIfMissing: true) }
+    }
+
+    @Test(arguments: [true, false])
+    func `a root that vanished is unavailable and not made again`(leavesMountPoint: Bool) async throws {
+        let store = try open()
+        try await store.put("log/1", .bytes([1]))
+        try FileManager.default.removeItem(atPath: store.root)
+        if leavesMountPoint {
+            try FileManager.default.createDirectory(atPath: store.root, withIntermediateDirectories: false)
+        }
+        func gone(_ key: String) -> StoreError { StoreError(.unavailable, key: key) }
+        await #expect(throws: gone("log/1")) { _ = try await store.get("log/1", range: nil) }
+        await #expect(throws: gone("log/1")) { _ = try await store.byteCount(of: "log/1") }
+        await #expect(throws: gone("log/2")) { try await store.create("log/2", .bytes([1])) }
+        await #expect(throws: gone("log/2")) { try await store.put("log/2", .bytes([1])) }
+        await #expect(throws: gone("log/1")) { try await store.delete("log/1") }
+        await #expect(throws: gone("log/")) { _ = try await store.list(prefix: "log/", after: nil, limit: 9) }
+        #expect(try directory.names() == (leavesMountPoint ? ["store"] : []))
+        if leavesMountPoint { #expect(try directory.names("store").isEmpty) }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `hints end when the root goes`() async throws {
+        let store = try open()
+        let hints = try #require(store.changes(prefix: "log/"))
+        try FileManager.default.removeItem(atPath: store.root)
+        // Ends by itself, or the test runs out of time.
+        for await _ in hints {}
+    }
+
+    @Test func `leftovers of dead writers go after a day, those of live ones stay`() async throws {
+        _ = try open()
+        let paths = ["old", "new"].map { directory.file("store/.tmp/\($0)") }
+        for path in paths { try Data([1]).write(to: URL(filePath: path)) }
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -90_000)], ofItemAtPath: paths[0])
+        let store = try open()
+        #expect(try directory.names("store/.tmp") == ["new"])
+        #expect(try await store.list(prefix: "", after: nil, limit: 9).isEmpty)
+    }
+
+    @Test func `a failed write leaves nothing behind`() async throws {
+        let store = try open()
+        try await store.create("a", .bytes([1]))
+        await #expect(throws: StoreError(.preconditionFailed, key: "a")) { try await store.create("a", .bytes([2])) }
+        await #expect(throws: StoreError(.invalid, key: "b")) {
+            try await store.put("b", .file(path: directory.file("missing"), range: 0..<1))
+        }
+        #expect(try directory.names("store/.tmp").isEmpty)
+        #expect(try directory.names("store") == [".tmp", "a"])
+    }
+
+    @Test func `a symbolic link in the store is no object`() async throws {
+        let store = try open()
+        try Data("secret".utf8).write(to: URL(filePath: directory.file("secret")))
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.file("store/a"), withDestinationPath: directory.file("secret"))
+        await #expect(throws: StoreError(.invalid, key: "a")) { _ = try await store.get("a", range: nil) }
+        #expect(try await store.list(prefix: "", after: nil, limit: 9).isEmpty)
+        try await store.put("a", .bytes([1]))
+        #expect(try String(contentsOfFile: directory.file("secret"), encoding: .utf8) == "secret")
+    }
+}
+
+@Suite struct StoreLocationTests {
+    @Test(arguments: [
+        ("file:///srv/cloud", "/srv/cloud"), ("file:///srv/cloud///", "/srv/cloud"), ("FILE:///a", "/a"),
+        ("file:/a", "/a"), ("file://localhost/a", "/a"), ("file:///a%20b/%C3%A9", "/a b/é"), ("file:///a b", "/a b"),
+        ("file:///", "/"),
+    ])
+    func `a file URL names a directory`(url: String, path: String) throws {
+        #expect(try StoreLocation(url) == .directory(path))
+    }
+
+    @Test(arguments: [
+        "s3://bucket", "https://example.com", "/srv/cloud", "cloud", "", "file:", "file:cloud", "file://host/cloud",
+        "file://", "file:///a?b", "file:///a#b", "file:///a%zz", "file:///a%00b", "file:////a", "file:///%ff",
+    ])
+    func `anything else is refused`(url: String) {
+        #expect(throws: StoreError(.invalid, key: url)) { _ = try StoreLocation(url) }
+    }
+
+    @Test func `the sentence says what this version cannot do`() throws {
+        let error = #expect(throws: StoreError.self) { _ = try StoreLocation("s3://bucket/prefix") }
+        #expect(error?.detail.hasPrefix("s3:// is not supported by this version") == true)
+    }
+
+    @Test func `a location opens a store that keeps what it is given`() async throws {
+        let directory = try TemporaryDirectory()
+        let store = try StoreLocation.open("file://\(directory.path)/new%20one", createIfMissing: true)
+        try await store.put("a", .bytes([1]))
+        #expect(try directory.names() == ["new one"])
+        #expect(try directory.names("new one") == [".tmp", "a"])
+    }
+}

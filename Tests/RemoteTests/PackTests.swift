@@ -1,0 +1,220 @@
+import Model
+import Testing
+
+@testable import Remote
+
+@Suite struct PackTests {
+    let base = MemoryStore()
+
+    /// Writes chunks of these lengths into packs and returns the pieces of a file made of them.
+    private func write(_ chunks: [[UInt8]]) async throws -> [Content.Piece] {
+        var writer = PackWriter(store: base, makeID: Samples.counter())
+        var stored: [StoredChunk] = []
+        for chunk in chunks { stored += try await writer.append(ChunkHash(hashing: chunk), chunk) }
+        stored += try await writer.flush()
+        return Content(
+            runs: stored.map { chunk in
+                .stored(
+                    pack: chunk.pack, offset: chunk.offset,
+                    chunks: [.init(hash: chunk.hash, byteCount: chunk.byteCount)])
+            }
+        ).pieces
+    }
+
+    @Test func `chunks lie end to end and are returned once they are written`() async throws {
+        var writer = PackWriter(store: base, makeID: Samples.counter())
+        let chunks = [Samples.bytes(10, seed: 1), Samples.bytes(20, seed: 2)]
+        let hashes = chunks.map { ChunkHash(hashing: $0) }
+        #expect(try await writer.append(hashes[0], chunks[0]).isEmpty)
+        #expect(try await writer.append(hashes[1], chunks[1]).isEmpty)
+        #expect(try await writer.append(hashes[0], chunks[0]).isEmpty)
+        #expect(writer.pendingByteCount == 30)
+        #expect(try await base.list(prefix: "", after: nil, limit: 9).isEmpty)
+        let stored = try await writer.flush()
+        #expect(
+            stored == [
+                StoredChunk(hash: hashes[0], pack: Samples.id(1), offset: 0, byteCount: 10),
+                StoredChunk(hash: hashes[1], pack: Samples.id(1), offset: 10, byteCount: 20),
+            ])
+        #expect(try await base.get(Pack.key(Samples.id(1)), range: nil).collect(upTo: 30) == chunks[0] + chunks[1])
+        #expect(try await writer.flush().isEmpty)
+    }
+
+    @Test func `a pack that would get too long is written first`() async throws {
+        var writer = PackWriter(store: base, makeID: Samples.counter())
+        var stored: [StoredChunk] = []
+        for seed in 0..<17 as Range<UInt64> {
+            let chunk = Samples.bytes(Content.chunkByteCount, seed: seed)
+            let flushed = try await writer.append(ChunkHash(hashing: chunk), chunk)
+            #expect(flushed.count == (seed == 16 ? 16 : 0))
+            stored += flushed
+        }
+        stored += try await writer.flush()
+        #expect(Set(stored.map(\.hash)).count == 17)
+        #expect(try await base.byteCount(of: Pack.key(Samples.id(1))) == Int64(Pack.byteLimit))
+        #expect(try await base.byteCount(of: Pack.key(Samples.id(2))) == Int64(Content.chunkByteCount))
+    }
+
+    @Test func `after a failure the same pack is written again, and nothing is lost or added`() async throws {
+        let store = FaultyStore(base)
+        store.plan(.failAfter(.unavailable), on: .put)
+        store.plan(.failBefore(.unavailable), on: .put)
+        var writer = PackWriter(store: store, makeID: Samples.counter())
+        let chunks = [Samples.bytes(10, seed: 1), Samples.bytes(20, seed: 2)]
+        let hashes = chunks.map { ChunkHash(hashing: $0) }
+        _ = try await writer.append(hashes[0], chunks[0])
+        do { _ = try await writer.flush() } catch {
+            #expect(error == StoreError(.unavailable, key: Pack.key(Samples.id(1))))
+        }
+        do { _ = try await writer.append(hashes[1], chunks[1]) } catch { #expect(error.code == .unavailable) }
+        #expect(writer.pendingByteCount == 10)
+        let first = try await writer.append(hashes[1], chunks[1])
+        #expect(first == [StoredChunk(hash: hashes[0], pack: Samples.id(1), offset: 0, byteCount: 10)])
+        let second = try await writer.flush()
+        #expect(second == [StoredChunk(hash: hashes[1], pack: Samples.id(2), offset: 0, byteCount: 20)])
+        #expect(try await base.list(prefix: "packs/", after: nil, limit: 9).count == 2)
+    }
+
+    @Test func `pieces are grouped while they lie end to end, up to the limit`() {
+        let mebibyte = Int64(Content.chunkByteCount)
+        let chunk = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: Content.chunkByteCount)
+        func run(pack: Int, at offset: Int64, _ count: Int) -> Content.Run {
+            .stored(
+                pack: Samples.id(pack), offset: offset * mebibyte,
+                chunks: [Content.Chunk](repeating: chunk, count: count))
+        }
+        let pieces = Content(
+            runs: [
+                run(pack: 1, at: 0, 4), run(pack: 1, at: 4, 6), run(pack: 2, at: 10, 1), .zeros(byteCount: mebibyte),
+                run(pack: 2, at: 11, 2), run(pack: 2, at: 14, 1),
+            ]
+        ).pieces
+        #expect(ChunkReader.batches(of: pieces) == [0..<8, 8..<10, 10..<11, 12..<14, 14..<15])
+        #expect(ChunkReader.batches(of: pieces[9...12]) == [9..<10, 10..<11, 12..<13])
+        #expect(ChunkReader.batches(of: [Content.Piece]()).isEmpty)
+    }
+
+    private func fetch(_ pieces: [Content.Piece], from store: any ObjectStore) async throws -> [Int: [UInt8]] {
+        var delivered: [Int: [UInt8]] = [:]
+        try await ChunkReader(store: store).fetch(pieces: pieces[...]) { piece, bytes in
+            #expect(delivered.updateValue(bytes, forKey: piece.index) == nil)
+        }
+        return delivered
+    }
+
+    private func threeChunks() -> [[UInt8]] {
+        [300_000, 300_000, 7].enumerated().map { Samples.bytes($1, seed: UInt64($0)) }
+    }
+
+    @Test func `several chunks come with one request`() async throws {
+        let chunks = threeChunks()
+        let pieces = try await write(chunks)
+        let store = FaultyStore(base)
+        #expect(try await fetch(pieces, from: store) == [0: chunks[0], 1: chunks[1], 2: chunks[2]])
+        #expect(try await fetch(Array(pieces[1...]), from: store) == [1: chunks[1], 2: chunks[2]])
+        #expect(store.callCount(.get) == 2)
+    }
+
+    @Test(arguments: [
+        FaultyStore.Fault.damage(offset: 300_005), .damage(offset: 0), .truncate(byteCount: 0),
+        .truncate(byteCount: 300_000),
+        .truncate(byteCount: 599_999), .truncate(byteCount: 600_006),
+    ])
+    func `a chunk that comes damaged or not at all is fetched once more`(fault: FaultyStore.Fault) async throws {
+        let chunks = threeChunks()
+        let pieces = try await write(chunks)
+        let store = FaultyStore(base)
+        store.plan(fault, on: .get)
+        #expect(try await fetch(pieces, from: store) == [0: chunks[0], 1: chunks[1], 2: chunks[2]])
+        #expect(store.callCount(.get) == 2)
+    }
+
+    @Test func `a chunk that is damaged in the store is named, and the others are delivered`() async throws {
+        let chunks = threeChunks()
+        let pieces = try await write(chunks)
+        var pack = chunks.flatMap { $0 }
+        pack[300_010] ^= 1
+        try await base.put(Pack.key(Samples.id(1)), .bytes(pack))
+        var delivered: [Int] = []
+        let error = await #expect(throws: StoreError(.corrupt, key: Pack.key(Samples.id(1)))) {
+            try await ChunkReader(store: base).fetch(pieces: pieces[...]) { piece, _ in delivered.append(piece.index) }
+        }
+        #expect(delivered == [0, 2])
+        #expect(error?.detail.contains("offset 300000") == true)
+        #expect(error?.detail.contains(ChunkHash(hashing: chunks[1]).description) == true)
+    }
+
+    @Test func `a missing pack and a broken connection are the store's errors`() async throws {
+        let pieces = try await write(threeChunks())
+        let store = FaultyStore(base)
+        store.plan(.failBefore(.unavailable), on: .get)
+        let key = Pack.key(Samples.id(1))
+        await #expect(throws: StoreError(.unavailable, key: key)) { _ = try await fetch(pieces, from: store) }
+        try await base.delete(key)
+        await #expect(throws: StoreError(.notFound, key: key)) { _ = try await fetch(pieces, from: store) }
+    }
+
+    @Test func `what the receiver throws ends the fetch`() async throws {
+        let pieces = try await write(threeChunks())
+        await #expect(throws: FileError(.diskFull, "")) {
+            try await ChunkReader(store: base).fetch(pieces: pieces[...]) { _, _ in throw FileError(.diskFull, "test") }
+        }
+    }
+}
+
+@Suite struct ManifestStoreTests {
+    let base = MemoryStore()
+
+    /// A sparse file of that many chunk-long holes, deliberately not merged, and five bytes.
+    private func content(_ holeCount: Int) -> Content {
+        let hole = Content.Run.zeros(byteCount: Int64(Content.chunkByteCount))
+        let end = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: 5)
+        return Content(
+            runs: [Content.Run](repeating: hole, count: holeCount) + [
+                .stored(pack: Samples.id(1), offset: 9, chunks: [end])
+            ])
+    }
+
+    @Test func `a short list stays in the record`() async throws {
+        let content = content(ManifestStore.inlineLimit - 1)
+        let reference = try await ManifestStore(store: base).put(content)
+        #expect(reference == .inline(content))
+        #expect(try await base.list(prefix: "", after: nil, limit: 9).isEmpty)
+        #expect(try await ManifestStore(store: base).get(reference) == content)
+    }
+
+    @Test func `a long list is one object named by its hash, however often it is put`() async throws {
+        let content = content(ManifestStore.inlineLimit)
+        let store = ManifestStore(store: base)
+        let reference = try await store.put(content)
+        #expect(try await store.put(content) == reference)
+        guard case .manifest(let hash) = reference else {
+            Issue.record("the list is in the record")
+            return
+        }
+        #expect(try await base.list(prefix: "", after: nil, limit: 9).map(\.key) == ["manifests/\(hash)"])
+        #expect(try await store.get(reference) == content)
+    }
+
+    @Test func `a manifest that is not what its name says, breaks the format or is missing is refused`() async throws {
+        let store = ManifestStore(store: base)
+        let texts = [#"{"runs":[{"zeros":-1}]}"#, #"{"runs":7}"#, "no JSON"]
+        for text in texts.map({ Array($0.utf8) }) {
+            let hash = ChunkHash(hashing: text)
+            let corrupt = StoreError(.corrupt, key: ManifestStore.key(hash))
+            try await base.put(ManifestStore.key(hash), .bytes(Gzip.compress(text)))
+            await #expect(throws: corrupt) { _ = try await store.get(.manifest(hash)) }
+            try await base.put(ManifestStore.key(hash), .bytes(Gzip.compress(Array(#"{"runs":[]}"#.utf8))))
+            await #expect(throws: corrupt) { _ = try await store.get(.manifest(hash)) }
+            try await base.put(ManifestStore.key(hash), .bytes(text))
+            await #expect(throws: corrupt) { _ = try await store.get(.manifest(hash)) }
+            try await base.delete(ManifestStore.key(hash))
+            await #expect(throws: StoreError(.notFound, key: ManifestStore.key(hash))) {
+                _ = try await store.get(.manifest(hash))
+            }
+        }
+        await #expect(throws: StoreError(.corrupt, key: "log/")) {
+            _ = try await store.get(.inline(Content(runs: [.zeros(byteCount: 0)])))
+        }
+    }
+}
