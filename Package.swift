@@ -15,6 +15,7 @@ let package = Package(
     name: "dewpoint",
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
@@ -22,6 +23,10 @@ let package = Package(
 
         .target(name: "Model", swiftSettings: settings),
         .target(name: "Coordination", dependencies: ["Model"], swiftSettings: settings),
+        .target(
+            name: "Replica",
+            dependencies: ["Model", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings),
         .target(
             name: "Remote",
             dependencies: ["Model", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
@@ -32,5 +37,9 @@ let package = Package(
         .testTarget(
             name: "RemoteTests", dependencies: ["Remote", "Model"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
+        .testTarget(
+            name: "ReplicaTests",
+            dependencies: ["Replica", "Model", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings),
     ]
 )

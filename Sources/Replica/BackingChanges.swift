@@ -1,0 +1,152 @@
+import Glibc
+import Model
+
+/// The calls on the backing directory that belong to one index transaction, with what undoes them.
+///
+///     calls … COMMIT → finish()     placeholders follow the index, removed things go
+///     calls … error  → undo()       the disk is as before
+///     calls … crash                 start-up repair, from the identity of the files
+///
+/// Nothing is unlinked before the commit: what goes is first renamed into `staging/removed`.
+final class BackingChanges {
+    private let interrupt: (ChangeStep) throws(FileError) -> Void
+    private var undos: [() throws(FileError) -> Void] = []
+    private var removals: [Removal] = []
+    private(set) var placeholders: [(parent: InodeNumber, name: ItemName)] = []
+    /// Whether something stood where, by the index, nothing is.
+    private(set) var metStranger = false
+
+    struct Removal {
+        var place: BackingPlace
+        var isDirectory = false
+        /// Wait until the index is on the disk for good: the bytes are nowhere else, and a power failure may take the
+        /// commit back.
+        var whenDurable = false
+        var byteCount: Int64 = 0
+    }
+
+    init(interrupt: @escaping (ChangeStep) throws(FileError) -> Void) { self.interrupt = interrupt }
+
+    private func did(_ detail: String, undo: @escaping () throws(FileError) -> Void) throws(FileError) {
+        undos.append(undo)
+        try interrupt(.changedBacking(detail))
+    }
+
+    /// Makes a call that needs a free place.
+    private func needingRoom<Value>(_ call: () throws(FileError) -> Value) throws(FileError) -> Value {
+        do { return try call() } catch {
+            if error.code == .exists { metStranger = true }
+            throw error
+        }
+    }
+
+    /// Creates a file that must not be there, open for reading and writing.
+    func createFile(at place: BackingPlace, mode: UInt16) throws(FileError) -> Descriptor {
+        let descriptor = try needingRoom { () throws(FileError) in
+            try SystemCalls.open(place, O_RDWR | O_CREAT | O_EXCL, mode: mode)
+        }
+        try did("create \(place.name)") { () throws(FileError) in try SystemCalls.unlink(place) }
+        return descriptor
+    }
+
+    func makeDirectory(at place: BackingPlace) throws(FileError) {
+        do {
+            try SystemCalls.makeDirectory(place)
+        } catch  where error.code == .exists {
+            // A directory that someone made by hand is as good as ours; anything else is in the way.
+            guard try SystemCalls.status(place).isDirectory else {
+                metStranger = true
+                throw error
+            }
+            return
+        }
+        try did("mkdir \(place.name)") { () throws(FileError) in try SystemCalls.unlink(place, directory: true) }
+    }
+
+    func makeSymbolicLink(at place: BackingPlace, to target: String) throws(FileError) {
+        try needingRoom { () throws(FileError) in try SystemCalls.makeSymbolicLink(place, to: target) }
+        try did("symlink \(place.name)") { () throws(FileError) in try SystemCalls.unlink(place) }
+    }
+
+    func link(_ place: BackingPlace, as new: BackingPlace) throws(FileError) {
+        try needingRoom { () throws(FileError) in try SystemCalls.link(place, as: new) }
+        try did("link \(new.name)") { () throws(FileError) in try SystemCalls.unlink(new) }
+    }
+
+    func rename(_ old: BackingPlace, to new: BackingPlace) throws(FileError) {
+        try needingRoom { () throws(FileError) in try SystemCalls.rename(old, to: new) }
+        try did("rename \(old.name)") { () throws(FileError) in try SystemCalls.rename(new, to: old) }
+    }
+
+    /// Removes one of several names of a file.
+    func unlinkName(_ place: BackingPlace, keptAt other: BackingPlace) throws(FileError) {
+        try SystemCalls.unlink(place)
+        try did("unlink \(place.name)") { () throws(FileError) in try SystemCalls.link(other, as: place) }
+    }
+
+    func exchange(_ one: BackingPlace, _ other: BackingPlace) throws(FileError) {
+        try SystemCalls.exchange(one, other)
+        try did("exchange \(one.name)") { () throws(FileError) in try SystemCalls.exchange(one, other) }
+    }
+
+    func setMode(_ place: BackingPlace, _ mode: UInt16, old: UInt16) throws(FileError) {
+        try SystemCalls.setMode(place, mode)
+        try did("chmod \(place.name)") { () throws(FileError) in try SystemCalls.setMode(place, old & 0o7777) }
+    }
+
+    func setTimes(
+        _ place: BackingPlace, accessed: Timestamp?, modified: Timestamp?, old: BackingStatus
+    ) throws(FileError) {
+        try SystemCalls.setTimes(place, accessed: accessed, modified: modified)
+        try did("utimensat \(place.name)") { () throws(FileError) in
+            try SystemCalls.setTimes(place, accessed: old.accessed, modified: old.modified)
+        }
+    }
+
+    /// Lets something go after the commit.
+    func remove(_ removal: Removal) { removals.append(removal) }
+
+    /// Has the placeholder of a name follow the index after the commit: written, rewritten or removed.
+    func refreshPlaceholder(_ name: ItemName, in parent: InodeNumber) { placeholders.append((parent, name)) }
+
+    func willCommit() throws(FileError) { try interrupt(.beforeCommit) }
+
+    /// Takes every call back, the last one first.
+    /// - Returns: What could not be taken back.
+    func undo() -> [FileError] {
+        var errors: [FileError] = []
+        for undo in undos.reversed() {
+            do throws(FileError) { try undo() } catch { errors.append(error) }
+        }
+        undos = []
+        return errors
+    }
+
+    /// Does what waited for the commit. One failure does not keep the rest from being done.
+    ///
+    /// - Parameters:
+    ///   - writePlaceholder: Makes one placeholder agree with the index.
+    ///   - postpone: Takes over what goes only when the index is durable.
+    /// - Returns: What could not be done.
+    func finish(
+        writePlaceholder: (InodeNumber, ItemName) throws(FileError) -> Void, postpone: (Removal) -> Void
+    ) throws(FileError) -> [FileError] {
+        try interrupt(.afterCommit)
+        var errors: [FileError] = []
+        for (parent, name) in placeholders {
+            do throws(FileError) { try writePlaceholder(parent, name) } catch { errors.append(error) }
+            try interrupt(.finished("placeholder of \(name)"))
+        }
+        for removal in removals {
+            if removal.whenDurable {
+                postpone(removal)
+                continue
+            }
+            do throws(FileError) { try SystemCalls.unlink(removal.place, directory: removal.isDirectory) } catch {
+                if error.code != .notFound { errors.append(error) }
+            }
+            try interrupt(.finished("remove \(removal.place.name)"))
+        }
+        return errors
+    }
+}

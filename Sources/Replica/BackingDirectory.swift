@@ -1,0 +1,134 @@
+import Glibc
+import Model
+import Synchronization
+
+/// The directories on the disk that hold bytes: `files/` and the parts of `staging/`.
+///
+/// Every directory of the tree is reached through a descriptor of its parent, one component at a time and never through
+/// a symbolic link, so nothing that a container holds leads outside, and no path is ever too long. A descriptor follows its
+/// directory through renames; that is why the cache is by inode and needs no care when something above moves.
+final class BackingDirectory: Sendable {
+    let files: Descriptor
+    let downloads: Descriptor
+    let removed: Descriptor
+    let aside: Descriptor
+
+    /// How many directories are kept open at most.
+    static let handleLimit = 256
+    private let handles = Mutex<[InodeNumber: Descriptor]>([:])
+
+    init(_ state: StateDirectory) throws(FileError) {
+        files = try Self.openDirectory(state.files)
+        downloads = try Self.openDirectory(state.downloads)
+        removed = try Self.openDirectory(state.removed)
+        aside = try Self.openDirectory(state.aside)
+    }
+
+    static func openDirectory(_ path: String) throws(FileError) -> Descriptor {
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        try SystemCalls.check(descriptor, "open \(path)")
+        return Descriptor(owning: descriptor)
+    }
+
+    /// The directory of an inode, or `nil` while it stands only in the index.
+    func directory(_ number: InodeNumber, _ rows: Rows) throws -> Descriptor? {
+        try directory(number, rows, make: nil)
+    }
+
+    /// The directory of an inode, made now if it stood only in the index.
+    func directory(_ number: InodeNumber, _ rows: Rows, making changes: BackingChanges) throws -> Descriptor {
+        guard let directory = try directory(number, rows, make: changes) else {
+            throw FileError(.inputOutput, "the backing directory of \(number) could not be made")
+        }
+        return directory
+    }
+
+    private func directory(_ number: InodeNumber, _ rows: Rows, make changes: BackingChanges?) throws -> Descriptor? {
+        var missing: [(number: InodeNumber, name: String)] = []
+        var current = number
+        var handle = files
+        while current != .root {
+            if let known = handles.withLock({ $0[current] }) {
+                handle = known
+                break
+            }
+            guard missing.count < Rows.depthLimit, let entry = try rows.firstEntryRow(of: current) else {
+                throw FileError(.notFound, "\(current)")
+            }
+            missing.append((current, PlaceholderName.backingName(of: entry.name)))
+            current = entry.parent
+        }
+        for (number, name) in missing.reversed() {
+            let place = BackingPlace(directory: handle, name: name)
+            guard let next = try open(number, place, rows, make: changes) else { return nil }
+            handle = next
+            remember(number, next)
+        }
+        return handle
+    }
+
+    private func open(
+        _ number: InodeNumber, _ place: BackingPlace, _ rows: Rows, make changes: BackingChanges?
+    ) throws -> Descriptor? {
+        let row = try rows.inodeRow(number)
+        guard row.kind == .directory else { throw FileError(.notDirectory, "\(number)") }
+        if let identity = row.identity {
+            let handle = try Self.openDirectory(place)
+            guard try SystemCalls.status(of: handle).identity.matches(identity) else {
+                throw FileError(.inputOutput, "\(place.name) in the backing directory is not the directory we made")
+            }
+            return handle
+        }
+        guard let changes else { return nil }
+        try changes.makeDirectory(at: place)
+        let handle = try Self.openDirectory(place)
+        try rows.setBacking(number, try SystemCalls.status(of: handle))
+        return handle
+    }
+
+    private static func openDirectory(_ place: BackingPlace) throws(FileError) -> Descriptor {
+        do {
+            return try SystemCalls.open(place, SystemCalls.openPath | O_DIRECTORY)
+        } catch  where error.code == .notFound || error.code == .notDirectory {
+            throw FileError(.inputOutput, "the directory \(place.name) has gone from the backing directory")
+        }
+    }
+
+    private func remember(_ number: InodeNumber, _ handle: Descriptor) {
+        handles.withLock { handles in
+            // Whichever goes: a descriptor in use lives on with its user.
+            if handles.count >= Self.handleLimit, let some = handles.keys.first { handles[some] = nil }
+            handles[number] = handle
+        }
+    }
+
+    func forgetHandle(of number: InodeNumber) { handles.withLock { $0[number] = nil } }
+
+    func forgetHandles() { handles.withLock { $0.removeAll() } }
+}
+
+extension BackingDirectory {
+    /// Where the bytes of an inode without names stand.
+    func orphanPlace(of number: InodeNumber) -> BackingPlace {
+        BackingPlace(directory: removed, name: "\(number.rawValue)")
+    }
+
+    /// A fresh place for something that is on its way out.
+    func removedPlace(of number: InodeNumber) -> BackingPlace {
+        BackingPlace(directory: removed, name: "\(number.rawValue)-\(UInt64.random(in: .min ... .max))")
+    }
+
+    /// Where an entry's own object stands: file, directory or symbolic link.
+    func objectPlace(of entry: EntryRow, _ rows: Rows) throws -> BackingPlace {
+        guard let directory = try directory(entry.parent, rows) else {
+            throw FileError(.inputOutput, "the directory of \(entry.name) is not in the backing directory")
+        }
+        return BackingPlace(directory: directory, name: PlaceholderName.backingName(of: entry.name))
+    }
+
+    /// Where the object of an inode stands: under its first name, or among the removed.
+    func objectPlace(of number: InodeNumber, _ rows: Rows) throws -> BackingPlace {
+        guard let entry = try rows.firstEntryRow(of: number) else { return orphanPlace(of: number) }
+        return try objectPlace(of: entry, rows)
+    }
+}

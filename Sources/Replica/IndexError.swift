@@ -1,0 +1,29 @@
+import GRDB
+import Model
+
+extension FileError {
+    /// Translates what the index (SQLite) threw.
+    init(index error: any Error) {
+        switch error {
+        case let error as FileError:
+            self = error
+        case let error as DatabaseError where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
+            // Growing the WAL index is the one write that SQLite reports so when the disk is full.
+            self.init(.diskFull, "the index cannot grow: \(error)")
+        case let error as DatabaseError:
+            switch error.resultCode {
+            case .SQLITE_FULL: self.init(.diskFull, "the index cannot grow: \(error)")
+            case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "the index is locked by another program: \(error)")
+            case .SQLITE_READONLY: self.init(.readOnly, "the index: \(error)")
+            default: self.init(.inputOutput, "the index: \(error)")
+            }
+        default:
+            self.init(.inputOutput, "\(error)")
+        }
+    }
+}
+
+/// Runs `body` and gives every error its place among ``FileError/Code``.
+func translated<Value>(_ body: () throws -> Value) throws(FileError) -> Value {
+    do { return try body() } catch { throw FileError(index: error) }
+}

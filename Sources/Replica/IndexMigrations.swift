@@ -1,0 +1,53 @@
+import GRDB
+
+/// The numbered steps from an empty database to the present tables. A step that has shipped is never changed.
+enum IndexMigrations {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("v1") { try $0.execute(sql: version1) }
+        return migrator
+    }
+
+    // Times are nanoseconds since 1970. Contents and records are packed as PackedRecord.swift says, items are 16 bytes.
+    private static let version1 = """
+        CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
+
+        -- A local file. `here`: its bytes are in the backing directory; `backing`, `born`: the identity of what stands there
+        -- (NULL: nothing), with the size, mtime and ctime that were last seen. `visited`: placeholders of a directory's
+        -- entries, 0 none, 1 being written, 2 written. `settled`: the bytes of a clean file are known to be on the disk for good.
+        CREATE TABLE inodes(
+            id INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER NOT NULL, mode INTEGER NOT NULL, owner INTEGER NOT NULL,
+            grp INTEGER NOT NULL, links INTEGER NOT NULL, size INTEGER NOT NULL, blocks INTEGER NOT NULL,
+            accessed INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL, device INTEGER NOT NULL,
+            here INTEGER NOT NULL, backing INTEGER, born INTEGER, backing_modified INTEGER, backing_changed INTEGER,
+            dirty INTEGER NOT NULL, generation INTEGER NOT NULL, visited INTEGER NOT NULL DEFAULT 0,
+            settled INTEGER NOT NULL DEFAULT 0, target TEXT, content BLOB, incoming BLOB);
+        CREATE INDEX inodes_orphans ON inodes(id) WHERE links = 0;
+        CREATE INDEX inodes_unsettled ON inodes(settled) WHERE settled <> 1 AND here = 1 AND dirty = 0 AND kind = 0;
+
+        -- A name in a directory and the cloud item that lives there. `base_parent` is the parent in `base`.
+        CREATE TABLE entries(
+            parent INTEGER NOT NULL, name TEXT NOT NULL COLLATE BINARY, inode INTEGER NOT NULL, item BLOB, base BLOB,
+            base_number INTEGER NOT NULL DEFAULT 0, base_parent BLOB, pinned INTEGER,
+            download_requested INTEGER NOT NULL DEFAULT 0, error TEXT, PRIMARY KEY(parent, name)) WITHOUT ROWID;
+        CREATE INDEX entries_inode ON entries(inode);
+        CREATE UNIQUE INDEX entries_item ON entries(item) WHERE item IS NOT NULL;
+        CREATE INDEX entries_requested ON entries(inode) WHERE download_requested = 1;
+
+        -- What waits to reach the container. A deletion has `deleted_base`.
+        CREATE TABLE outbox(
+            position INTEGER PRIMARY KEY AUTOINCREMENT, item BLOB NOT NULL UNIQUE, deleted_base INTEGER, base_parent BLOB);
+        CREATE INDEX outbox_base_parent ON outbox(base_parent) WHERE base_parent IS NOT NULL;
+
+        -- Where chunks are stored in the container, of everything uploaded from here.
+        CREATE TABLE chunks(hash BLOB PRIMARY KEY NOT NULL, pack BLOB NOT NULL, offset INTEGER NOT NULL,
+            bytes INTEGER NOT NULL) WITHOUT ROWID;
+
+        CREATE TABLE xattrs(inode INTEGER NOT NULL, name TEXT NOT NULL COLLATE BINARY, value BLOB NOT NULL,
+            PRIMARY KEY(inode, name)) WITHOUT ROWID;
+
+        -- Downloads that are under way: the file in staging/downloads, its identity, and which chunks are in it.
+        CREATE TABLE transfers(inode INTEGER PRIMARY KEY, file TEXT NOT NULL, backing INTEGER NOT NULL,
+            born INTEGER NOT NULL, content BLOB NOT NULL, have BLOB NOT NULL);
+        """
+}

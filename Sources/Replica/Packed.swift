@@ -1,0 +1,66 @@
+import Foundation
+import Model
+
+/// Writes values end to end, as the index stores contents and records: integers little-endian, texts and lists with
+/// their count before them (32 bits).
+struct PackedWriter {
+    private(set) var data = Data()
+
+    mutating func append(_ value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.littleEndian) { data.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ bytes: some Collection<UInt8>) {
+        append(UInt32(bytes.count))
+        data.append(contentsOf: bytes)
+    }
+
+    mutating func append(_ text: String) { append(text.utf8) }
+
+    mutating func append(_ uuid: UUID) {
+        withUnsafeBytes(of: uuid.uuid) { data.append(contentsOf: $0) }
+    }
+
+    /// 32 bytes, without a count.
+    mutating func append(_ hash: ChunkHash) { data.append(contentsOf: hash.bytes) }
+}
+
+/// Reads what ``PackedWriter`` wrote.
+struct PackedReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ data: Data) { bytes = Array(data) }
+
+    mutating func read<Value: FixedWidthInteger>(_: Value.Type = Value.self) throws(FileError) -> Value {
+        let slice = try take(MemoryLayout<Value>.size)
+        return slice.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
+    }
+
+    mutating func readBytes() throws(FileError) -> ArraySlice<UInt8> { try take(Int(try read(UInt32.self))) }
+
+    mutating func readText() throws(FileError) -> String {
+        guard let text = String(validating: try readBytes(), as: UTF8.self) else { throw Self.damaged }
+        return text
+    }
+
+    mutating func readUUID() throws(FileError) -> UUID {
+        var uuid = UUID().uuid
+        let slice = try take(16)
+        withUnsafeMutableBytes(of: &uuid) { $0.copyBytes(from: slice) }
+        return UUID(uuid: uuid)
+    }
+
+    mutating func readHash() throws(FileError) -> ChunkHash {
+        guard let hash = ChunkHash(bytes: try take(ChunkHash.byteCount)) else { throw Self.damaged }
+        return hash
+    }
+
+    private mutating func take(_ count: Int) throws(FileError) -> ArraySlice<UInt8> {
+        guard count <= bytes.count - position else { throw Self.damaged }
+        defer { position += count }
+        return bytes[position..<position + count]
+    }
+
+    static let damaged = FileError(.inputOutput, "the index holds a damaged value; run dewpoint check")
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Model
+
+/// How a content stands in the index:
+///
+///     version  1 byte, 1
+///     runs     count (32 bits), each: 0 and a byte count (64 bits)            zeros
+///                                     1, pack (16 bytes), offset (64 bits),   stored
+///                                     count (32 bits) of chunks: SHA-256 (32 bytes), byte count (32 bits)
+extension Content {
+    private static let packedVersion: UInt8 = 1
+
+    var packed: Data {
+        var writer = PackedWriter()
+        pack(into: &writer)
+        return writer.data
+    }
+
+    init(packed: Data) throws(FileError) {
+        var reader = PackedReader(packed)
+        try self.init(reading: &reader)
+    }
+
+    fileprivate func pack(into writer: inout PackedWriter) {
+        writer.append(Self.packedVersion)
+        writer.append(UInt32(runs.count))
+        for run in runs {
+            switch run {
+            case .zeros(let byteCount):
+                writer.append(UInt8(0))
+                writer.append(byteCount)
+            case .stored(let pack, let offset, let chunks):
+                writer.append(UInt8(1))
+                writer.append(pack.uuid)
+                writer.append(offset)
+                writer.append(UInt32(chunks.count))
+                for chunk in chunks {
+                    writer.append(chunk.hash)
+                    writer.append(UInt32(chunk.byteCount))
+                }
+            }
+        }
+    }
+
+    fileprivate init(reading reader: inout PackedReader) throws(FileError) {
+        guard try reader.read(UInt8.self) == Self.packedVersion else { throw PackedReader.damaged }
+        var runs: [Run] = []
+        for _ in 0..<(try reader.read(UInt32.self)) {
+            if try reader.read(UInt8.self) == 0 {
+                runs.append(.zeros(byteCount: try reader.read()))
+                continue
+            }
+            let pack = PackID(uuid: try reader.readUUID())
+            let offset: Int64 = try reader.read()
+            var chunks: [Chunk] = []
+            for _ in 0..<(try reader.read(UInt32.self)) {
+                chunks.append(Chunk(hash: try reader.readHash(), byteCount: Int(try reader.read(UInt32.self))))
+            }
+            runs.append(.stored(pack: pack, offset: offset, chunks: chunks))
+        }
+        self.init(runs: runs)
+    }
+}
+
+/// How a record stands in the index: version (1 byte, 1), then its fields in the order of ``ItemRecord``; the target
+/// with a byte before it that says whether there is one, the attributes sorted by name, the content after a byte: 0 none,
+/// 1 a content, 2 a manifest's hash.
+extension ItemRecord {
+    private static let packedVersion: UInt8 = 1
+
+    var packed: Data {
+        var writer = PackedWriter()
+        writer.append(Self.packedVersion)
+        writer.append(id.uuid)
+        writer.append(parent.uuid)
+        writer.append(name.string)
+        writer.append(kind.number)
+        writer.append(mode)
+        writer.append(modified.rawValue)
+        writer.append(size)
+        writer.append(UInt8(target == nil ? 0 : 1))
+        if let target { writer.append(target) }
+        writer.append(UInt32(xattrs.count))
+        for (name, value) in xattrs.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            writer.append(name)
+            writer.append(value)
+        }
+        switch content {
+        case nil:
+            writer.append(UInt8(0))
+        case .inline(let content):
+            writer.append(UInt8(1))
+            content.pack(into: &writer)
+        case .manifest(let hash):
+            writer.append(UInt8(2))
+            writer.append(hash)
+        }
+        writer.append(device.description)
+        writer.append(base)
+        return writer.data
+    }
+
+    init(packed: Data) throws(FileError) {
+        var reader = PackedReader(packed)
+        guard try reader.read(UInt8.self) == Self.packedVersion else { throw PackedReader.damaged }
+        let id = ItemID(uuid: try reader.readUUID())
+        let parent = ItemID(uuid: try reader.readUUID())
+        let name = try ItemName(try reader.readText())
+        guard let kind = ItemKind(number: try reader.read()) else { throw PackedReader.damaged }
+        let mode: UInt16 = try reader.read()
+        let modified = Timestamp(rawValue: try reader.read())
+        let size: Int64 = try reader.read()
+        let target: String? = try reader.read(UInt8.self) == 0 ? nil : try reader.readText()
+        var xattrs: [String: Data] = [:]
+        for _ in 0..<(try reader.read(UInt32.self)) {
+            let name = try reader.readText()
+            xattrs[name] = Data(try reader.readBytes())
+        }
+        let content: Reference? =
+            switch try reader.read(UInt8.self) {
+            case 0: nil
+            case 1: .inline(try Content(reading: &reader))
+            case 2: .manifest(try reader.readHash())
+            default: throw PackedReader.damaged
+            }
+        guard let device = DeviceID(try reader.readText()) else { throw PackedReader.damaged }
+        self.init(
+            id: id, parent: parent, name: name, kind: kind, mode: mode, modified: modified, size: size, target: target,
+            xattrs: xattrs, content: content, device: device, base: try reader.read())
+    }
+}
+
+extension ItemKind {
+    /// The number that stands for the kind in the index.
+    var number: UInt8 {
+        switch self {
+        case .file: 0
+        case .directory: 1
+        case .symbolicLink: 2
+        case .fifo: 3
+        case .socket: 4
+        case .characterDevice: 5
+        case .blockDevice: 6
+        }
+    }
+
+    init?(number: UInt8) {
+        guard let kind = ItemKind.allCases.first(where: { $0.number == number }) else { return nil }
+        self = kind
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Glibc
+import Model
+
+/// The small property list that stands in the backing directory for a file whose bytes are not here.
+///
+/// Three keys are iCloud's, so that whatever reads its placeholders reads ours; the others are ours. Binary, `bplist00`.
+struct PlaceholderFile: Hashable, Sendable {
+    var name: ItemName
+    var size: Int64
+    var item: ItemID?
+    /// SHA-256 of the file's bytes, where the index knows it: when the content is one chunk.
+    var contentHash: ChunkHash?
+    var modified: Timestamp
+    var mode: UInt16
+
+    private enum Key {
+        static let name = "NSURLNameKey"
+        static let size = "NSURLFileSizeKey"
+        static let kind = "NSURLFileResourceTypeKey"
+        static let item = "DewpointItemID"
+        static let contentHash = "DewpointContentHash"
+        static let modified = "DewpointModified"
+        static let mode = "DewpointMode"
+    }
+
+    /// No placeholder of ours is longer; a longer file is a user's.
+    static let byteLimit: Int64 = 4096
+
+    var data: Data {
+        get throws(FileError) {
+            var list: [String: Any] = [
+                Key.name: name.string, Key.size: size, Key.kind: "NSURLFileResourceTypeRegular",
+                Key.modified: modified.rawValue, Key.mode: Int(mode),
+            ]
+            if let item { list[Key.item] = item.description }
+            if let contentHash { list[Key.contentHash] = contentHash.description }
+            do {
+                return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+            } catch {
+                throw FileError(.inputOutput, "write the property list of \(name): \(error)")
+            }
+        }
+    }
+
+    /// - Returns: `nil` for what is not a placeholder of ours, in binary or XML.
+    init?(data: Data) {
+        // Anything may stand in the file: what cannot be read is not a placeholder.
+        guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
+            let text = list[Key.name] as? String, let name = try? ItemName(text),
+            let size = (list[Key.size] as? NSNumber)?.int64Value,
+            let modified = (list[Key.modified] as? NSNumber)?.int64Value,
+            let mode = (list[Key.mode] as? NSNumber)?.uint16Value
+        else { return nil }
+        self.init(
+            name: name, size: size, item: (list[Key.item] as? String).flatMap { ItemID($0) },
+            contentHash: (list[Key.contentHash] as? String).flatMap { ChunkHash($0) },
+            modified: Timestamp(rawValue: modified), mode: mode)
+    }
+
+    init(name: ItemName, size: Int64, item: ItemID?, contentHash: ChunkHash?, modified: Timestamp, mode: UInt16) {
+        self.name = name
+        self.size = size
+        self.item = item
+        self.contentHash = contentHash
+        self.modified = modified
+        self.mode = mode
+    }
+}
+
+extension PlaceholderFile {
+    /// - Returns: `nil` when nothing stands there or it is not a placeholder of ours.
+    static func read(_ place: BackingPlace) throws(FileError) -> PlaceholderFile? {
+        guard let status = try SystemCalls.statusIfPresent(place), status.isFile, status.size <= byteLimit else {
+            return nil
+        }
+        let descriptor = try SystemCalls.open(place, O_RDONLY)
+        var bytes = [UInt8](repeating: 0, count: Int(byteLimit))
+        let count = pread(descriptor.rawValue, &bytes, bytes.count, 0)
+        guard count >= 0 else { throw FileError(systemCall: errno, "read \(place.name)") }
+        return PlaceholderFile(data: Data(bytes.prefix(count)))
+    }
+
+    /// Puts the placeholder at `place` by one rename, over an older one.
+    func write(to place: BackingPlace, through staging: Descriptor) throws(FileError) {
+        let bytes = try data
+        let temporary = BackingPlace(directory: staging, name: "placeholder-\(UInt64.random(in: .min ... .max))")
+        let descriptor = try SystemCalls.open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        do throws(FileError) {
+            let count = bytes.withUnsafeBytes { pwrite(descriptor.rawValue, $0.baseAddress, $0.count, 0) }
+            guard count == bytes.count else {
+                throw FileError(systemCall: count < 0 ? errno : ENOSPC, "write \(place.name)")
+            }
+            try SystemCalls.replace(place, with: temporary)
+        } catch {
+            // The first error tells more than one from clearing up; repair empties the directory.
+            try? SystemCalls.unlink(temporary)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import GRDB
+import Model
+
+extension Repair {
+    /// How many inodes are read at a time.
+    private static let batch = 1000
+
+    /// Moves the bytes of every file to where the index has them.
+    mutating func placeFiles() throws {
+        var last: Int64 = 0
+        while true {
+            let batch = try rows.all(
+                """
+                SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.id > ? AND i.kind = 0 AND i.here = 1
+                ORDER BY i.id LIMIT ?
+                """, [last, Self.batch]
+            ) { try Rows.inode($0) }
+            for row in batch { try placeFile(row) }
+            guard let end = batch.last, batch.count == Self.batch else { return }
+            last = end.number.row
+        }
+    }
+
+    private mutating func placeFile(_ row: InodeRow) throws {
+        guard let identity = row.identity, let found = tree.file(identity) else { return try loseBytes(row) }
+        let entries = try rows.entryRows(of: row.number)
+        tree.found[identity.inode]?.isClaimed = true
+        if before == .powerFailure, !row.isModified, !row.isSettled, try isInContainer(row, entries) {
+            return try distrust(row, entries, found)
+        }
+        var expected: [RepairTree.Place] = []
+        for entry in entries {
+            expected.append(.init(node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name)))
+        }
+        let wasInPlace = Set(found.places) == Set(expected)
+        if !wasInPlace { try gather(found, at: expected) }
+        try compare(row, found.status, wasInPlace: wasInPlace)
+    }
+
+    /// Has the one file behind several places stand at `expected`, and nowhere else.
+    private mutating func gather(_ found: RepairTree.Found, at expected: [RepairTree.Place]) throws {
+        let inode = found.status.identity.inode
+        for place in expected where !(tree.found[inode]?.places.contains(place) ?? false) {
+            let places = tree.found[inode]?.places ?? []
+            if let spare = places.first(where: { !expected.contains($0) }) {
+                report.lines.append("\(path(spare)): moved to \(path(place))")
+                try tree.moveFile(inode, from: spare, to: place)
+            } else if let other = places.first {
+                report.lines.append("\(path(other)): linked to \(path(place))")
+                try tree.linkFile(inode, from: other, to: place)
+            }
+            report.movedCount += 1
+        }
+        for place in tree.found[inode]?.places ?? [] where !expected.contains(place) {
+            try tree.unlinkFile(inode, place)
+        }
+    }
+
+    /// Finds changes that the index does not know of.
+    private mutating func compare(_ row: InodeRow, _ status: BackingStatus, wasInPlace: Bool) throws {
+        let sameBytes = status.size == row.attributes.size && status.modified == row.backingModified
+        // A file that was moved has another ctime by that alone.
+        let isEdited = !sameBytes || (wasInPlace && status.changed != row.backingChanged)
+        let place = try backingPlace(of: row.number)
+        let now = try SystemCalls.status(place)
+        if isEdited {
+            var attributes = row.attributes
+            attributes.size = now.size
+            attributes.blocks = now.blocks
+            if now.modified != row.backingModified { attributes.modified = now.modified }
+            attributes.changed = transaction.now
+            try transaction.update(attributes)
+            _ = try transaction.markModified(row.number)
+            // What was being written when the end came is no surprise.
+            if !row.isModified {
+                report.editedCount += 1
+                report.lines.append("\(try indexPath(row.number)): changed without the mount; will be uploaded")
+            }
+        }
+        if isEdited || now.changed != row.backingChanged { try rows.setBackingTimes(row.number, now) }
+    }
+
+    private mutating func backingPlace(of number: InodeNumber) throws -> BackingPlace {
+        guard let entry = try rows.firstEntryRow(of: number) else { return backing.orphanPlace(of: number) }
+        return try tree.backingPlace(
+            .init(node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name)))
+    }
+
+    private func isInContainer(_ row: InodeRow, _ entries: [EntryRow]) throws -> Bool {
+        try entries.contains { $0.item != nil } && rows.contents(of: row.number).content != nil
+    }
+
+    /// Downloaded bytes that may not have reached the disk before the power went: they are downloaded again.
+    private mutating func distrust(_ row: InodeRow, _ entries: [EntryRow], _ found: RepairTree.Found) throws {
+        for place in found.places { try tree.unlinkFile(found.status.identity.inode, place) }
+        try makePlaceholder(row)
+        report.evictedCount += 1
+        report.lines.append(
+            "\(try indexPath(row.number)): not known to be whole after a power failure; will be downloaded")
+    }
+
+    private func makePlaceholder(_ row: InodeRow) throws {
+        let contents = try rows.contents(of: row.number)
+        guard let content = contents.incoming ?? contents.content else { throw PackedReader.damaged }
+        try transaction.becomePlaceholder(row, content: content, modified: row.attributes.modified)
+    }
+
+    // MARK: Missing bytes
+
+    private mutating func loseBytes(_ row: InodeRow) throws {
+        let path = try indexPath(row.number)
+        let contents = try rows.contents(of: row.number)
+        if !row.isModified, contents.content != nil {
+            try makePlaceholder(row)
+            report.evictedCount += 1
+            report.lines.append("\(path): its bytes are gone from this disk; will be downloaded")
+            return
+        }
+        report.lostCount += 1
+        let entries = try rows.entries(of: row.number)
+        for entry in entries where entry.base == nil {
+            // Never uploaded and gone: there is nothing that the name could stand for.
+            if let item = entry.item { try rows.dequeue(item) }
+            try rows.deleteEntry(entry.name, in: entry.parent)
+            try rows.addLinks(row.number, -1, changed: transaction.now)
+            report.lines.append("\(path): its bytes are gone, and were never uploaded; the name was removed")
+        }
+        guard let entry = entries.first(where: { $0.base != nil }), let base = entry.base else {
+            return try rows.deleteInode(row.number)
+        }
+        try fallBack(row, to: base)
+        report.lines.append("\(path): its local changes are gone; what the container has will be downloaded")
+    }
+
+    private func fallBack(_ row: InodeRow, to base: ItemRecord) throws {
+        // Without the record's own chunk list the engine fetches it by the record's manifest.
+        var known: Data?
+        if case .inline(let content)? = base.content { known = content.packed }
+        try rows.execute(
+            """
+            UPDATE inodes SET here = 0, dirty = 0, size = ?, blocks = ?, modified = ?, changed = ?, content = ?,
+            incoming = NULL, settled = 0 WHERE id = ?
+            """,
+            [
+                base.size, InodeRow.placeholderBlocks(size: base.size), base.modified.rawValue,
+                transaction.now.rawValue, known, row.number.row,
+            ])
+        try rows.setBacking(row.number, nil)
+    }
+
+    func indexPath(_ number: InodeNumber) throws -> String {
+        var names: [String] = []
+        var current = number
+        while current != .root, names.count < Rows.depthLimit, let entry = try rows.firstEntryRow(of: current) {
+            names.append(entry.name.string)
+            current = entry.parent
+        }
+        return names.reversed().joined(separator: "/")
+    }
+
+    // MARK: Downloads
+
+    /// Keeps unfinished downloads, and finds those that were whole when the end came.
+    mutating func placeTransfers() throws {
+        let numbers = try rows.all("SELECT inode FROM transfers", []) { InodeNumber(row: $0[0]) }
+        for number in numbers {
+            guard let transfer = try rows.transfer(of: number) else { continue }
+            try placeTransfer(number, transfer)
+        }
+    }
+
+    private mutating func placeTransfer(_ number: InodeNumber, _ transfer: ReplicaTransaction.Transfer) throws {
+        guard let found = tree.file(transfer.identity) else {
+            return try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
+        }
+        let inode = found.status.identity.inode
+        if before == .powerFailure {
+            // What of it has reached the disk is not known.
+            try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
+            for place in found.places { try tree.unlinkFile(inode, place) }
+            tree.found[inode]?.isClaimed = true
+            return
+        }
+        tree.found[inode]?.isClaimed = true
+        let staged = RepairTree.Place(node: RepairTree.downloads, name: transfer.file)
+        if found.places.contains(staged), found.places.count == 1 { return }
+        // It had left for its place among the files, and so was whole.
+        try gather(found, at: [staged])
+        let have = ChunkSet.full(count: try Content(packed: transfer.content).pieces.count)
+        try rows.execute("UPDATE transfers SET have = ? WHERE inode = ?", [have.data, number.row])
+        completed.append(number)
+    }
+}

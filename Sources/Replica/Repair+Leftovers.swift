@@ -1,0 +1,190 @@
+import Foundation
+import GRDB
+import Model
+
+extension Repair {
+    /// Files that no inode and no transfer has: deleted where repair can account for them, else adopted.
+    mutating func settleFiles() throws {
+        for (inode, found) in tree.found where !found.isClaimed {
+            for place in found.places where isOnItsWayOut(place) { try tree.unlinkFile(inode, place) }
+            for place in tree.found[inode]?.places ?? [] where try isAccountedFor(place, found.status) {
+                try tree.unlinkFile(inode, place)
+            }
+            if let left = tree.found[inode]?.places, !left.isEmpty { try adoptFile(inode, left) }
+        }
+    }
+
+    /// What stands directly in `staging/removed` or `staging/downloads` was put there to be deleted, or can be had again.
+    private func isOnItsWayOut(_ place: RepairTree.Place) -> Bool {
+        place.node == RepairTree.removed || place.node == RepairTree.downloads
+    }
+
+    /// Whether the bytes are none, or those that the container has for the placeholder of the same name.
+    private func isAccountedFor(_ place: RepairTree.Place, _ status: BackingStatus) throws -> Bool {
+        let (parent, text) = home(of: place)
+        guard place.node == RepairTree.aside || tree.isInFiles(place), let name = try? ItemName(text),
+            let entry = try rows.entryRow(name, in: parent)
+        else { return false }
+        let row = try rows.inodeRow(entry.inode)
+        guard row.kind == .file, !row.isHere else { return false }
+        return status.size == 0
+            || (status.size == row.attributes.size && status.modified == row.attributes.modified)
+    }
+
+    private mutating func adoptFile(_ inode: UInt64, _ places: [RepairTree.Place]) throws {
+        var number: InodeNumber?
+        for place in places {
+            let (parent, wanted) = home(of: place)
+            let name = try freeName(wanted, in: parent, present: place)
+            let target = RepairTree.Place(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
+            if target != place { try tree.moveFile(inode, from: place, to: target) }
+            let travels = transaction.travels(.file, name, in: try rows.parentInfo(parent))
+            let item = travels ? transaction.environment.makeItemID() : nil
+            if let number {
+                try rows.insertEntry(name, in: parent, inode: number, item: item)
+                try rows.addLinks(number, 1, changed: transaction.now)
+                if let item { try rows.enqueue(item) }
+            } else {
+                number = try insertAdopted(name, in: parent, at: target, item: item)
+            }
+            report.adoptedCount += 1
+            report.lines.append("\(path(target)): a file that was not known; it is an item now")
+        }
+        // Moving it under its names changed the ctime.
+        if let number, let entry = try rows.firstEntryRow(of: number) {
+            let place = RepairTree.Place(
+                node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name))
+            try rows.setBackingTimes(number, try SystemCalls.status(try tree.backingPlace(place)))
+        }
+        tree.found[inode]?.isClaimed = true
+    }
+
+    private mutating func insertAdopted(
+        _ name: ItemName, in parent: InodeNumber, at target: RepairTree.Place, item: ItemID?
+    ) throws -> InodeNumber {
+        let place = try tree.backingPlace(target)
+        let mode = try SystemCalls.status(place).mode & 0o777
+        try SystemCalls.setMode(place, ReplicaTransaction.backingMode(mode))
+        let status = try SystemCalls.status(place)
+        var row = transaction.row(
+            .init(
+                kind: .file, mode: mode, owner: transaction.environment.owner,
+                group: transaction.environment.group))
+        row.stand(on: status)
+        row.isModified = true
+        row.generation = 1
+        row.attributes.size = status.size
+        row.attributes.blocks = status.blocks
+        row.attributes.modified = status.modified
+        return try transaction.insert(row, name, in: parent, item: item).inode
+    }
+
+    // MARK: Symbolic links
+
+    /// A link stands where the index has it, or comes again when its directory is shown; an unknown one becomes an item.
+    mutating func settleSymbolicLinks() throws {
+        let known = Dictionary(
+            try rows.all("SELECT backing, id FROM inodes WHERE kind = 2 AND backing IS NOT NULL", []) {
+                (UInt64(bitPattern: $0[0] as Int64), InodeNumber(row: $0[1]))
+            }
+        ) { $1 }
+        var standing: Set<InodeNumber> = []
+        for (place, status) in tree.symbolicLinks {
+            let backingPlace = try tree.backingPlace(place)
+            let target = SystemCalls.target(of: backingPlace)
+            if let number = try symbolicLink(at: place, target: target) {
+                try rows.setBacking(number, status)
+                standing.insert(number)
+            } else if known[status.identity.inode] != nil || !(tree.isInFiles(place) || place.node == RepairTree.aside)
+            {
+                try SystemCalls.unlink(backingPlace)
+            } else if let target {
+                standing.insert(try adoptSymbolicLink(place, target, status))
+            }
+        }
+        for number in known.values where !standing.contains(number) {
+            try rows.setBacking(number, nil)
+            // Shown again with the rest of its directory.
+            try rows.execute(
+                "UPDATE inodes SET visited = min(visited, 1) WHERE id IN (SELECT parent FROM entries WHERE inode = ?)",
+                [number.row])
+        }
+    }
+
+    /// The link that the index has at a place, with this target.
+    private func symbolicLink(at place: RepairTree.Place, target: String?) throws -> InodeNumber? {
+        guard tree.isInFiles(place), let target, let parent = tree.nodes[place.node].inode,
+            let entry = try entry(at: place.name, in: parent)
+        else { return nil }
+        let row = try rows.inodeRow(entry.inode)
+        guard row.kind == .symbolicLink, let present = row.target, present.utf8.elementsEqual(target.utf8) else {
+            return nil
+        }
+        return row.number
+    }
+
+    /// The entry whose object has a name on the disk.
+    private func entry(at backingName: String, in parent: InodeNumber) throws -> EntryRow? {
+        if let name = try? ItemName(backingName), let entry = try rows.entryRow(name, in: parent),
+            PlaceholderName.backingName(of: name).utf8.elementsEqual(backingName.utf8)
+        {
+            return entry
+        }
+        // Escaped names are few: look through the directory.
+        guard backingName.utf8.starts(with: ".dewpoint-".utf8) else { return nil }
+        return try rows.entryRows(in: parent).first {
+            PlaceholderName.backingName(of: $0.name).utf8.elementsEqual(backingName.utf8)
+        }
+    }
+
+    private mutating func adoptSymbolicLink(
+        _ place: RepairTree.Place, _ target: String, _ status: BackingStatus
+    ) throws -> InodeNumber {
+        let (parent, wanted) = home(of: place)
+        let name = try freeName(wanted, in: parent, present: place)
+        let goal = RepairTree.Place(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
+        if goal != place { try SystemCalls.rename(try tree.backingPlace(place), to: try tree.backingPlace(goal)) }
+        var row = transaction.row(
+            .init(
+                kind: .symbolicLink, mode: 0o777, owner: transaction.environment.owner,
+                group: transaction.environment.group, target: target))
+        row.stand(on: status)
+        row.attributes.size = Int64(target.utf8.count)
+        let travels = transaction.travels(.symbolicLink, name, in: try rows.parentInfo(parent))
+        report.adoptedCount += 1
+        report.lines.append("\(path(goal)): a symbolic link that was not known; it is an item now")
+        return try transaction.insert(
+            row, name, in: parent, item: travels ? transaction.environment.makeItemID() : nil
+        ).inode
+    }
+
+    // MARK: Placeholders
+
+    /// Every placeholder on the disk stands for a file that is not here, and says what the index says; in a directory that
+    /// is shown none is missing.
+    mutating func settlePlaceholders() throws {
+        backing.forgetHandles()
+        var present: [Int: Set<DiskName>] = [:]
+        for place in tree.placeholders {
+            if tree.isInFiles(place) {
+                present[place.node, default: []].insert(place.key)
+            } else {
+                try SystemCalls.unlink(try tree.backingPlace(place))
+            }
+        }
+        let refresh = PlaceholderRefresh(rows: rows, backing: backing)
+        for (directory, node) in nodes {
+            var left = present[node] ?? []
+            let isShown = try rows.inodeRow(directory).visited > 0
+            guard isShown || !left.isEmpty else { continue }
+            for entry in try rows.entryRows(in: directory) {
+                let name = PlaceholderName.placeholderName(of: entry.name)
+                guard let wanted = try refresh.placeholder(of: entry, try rows.inodeRow(entry.inode)) else { continue }
+                if left.remove(DiskName(string: name)) != nil || isShown {
+                    try refresh.write(wanted, to: try tree.backingPlace(.init(node: node, name: name)))
+                }
+            }
+            for name in left { try SystemCalls.unlink(try tree.backingPlace(.init(node: node, name: name.string))) }
+        }
+    }
+}

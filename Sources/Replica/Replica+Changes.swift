@@ -1,0 +1,201 @@
+import GRDB
+import Foundation
+import Glibc
+package import Model
+
+/// Names, as the mount changes them: each call is one ``write(_:)``.
+extension Replica {
+    /// Makes an empty file. Related: `open(2)` with `O_CREAT | O_EXCL`.
+    /// - Returns: It, and its bytes open for reading and writing.
+    /// - Throws: `exists`, `notFound`, `notDirectory`, `diskFull`.
+    package func createFile(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
+    ) throws(FileError) -> (Attributes, Descriptor) {
+        try change { try $0.createFile(name, in: parent, mode: mode, owner: owner, group: group) }
+    }
+
+    package func makeDirectory(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
+    ) throws(FileError) -> Attributes {
+        try change { try $0.makeDirectory(name, in: parent, mode: mode, owner: owner, group: group) }
+    }
+
+    package func makeSymbolicLink(
+        _ name: ItemName, in parent: InodeNumber, target: String, owner: UInt32, group: UInt32
+    ) throws(FileError) -> Attributes {
+        try change { try $0.makeSymbolicLink(name, in: parent, target: target, owner: owner, group: group) }
+    }
+
+    /// Makes a pipe, a socket or a device file, which stay on this machine. Related: `mknod(2)`.
+    package func makeNode(
+        _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
+        group: UInt32
+    ) throws(FileError) -> Attributes {
+        guard !kind.travels else { throw FileError(.invalid, "\(name): a \(kind.rawValue) is not made by mknod") }
+        return try change {
+            try $0.makeNode(name, in: parent, kind: kind, mode: mode, device: device, owner: owner, group: group)
+        }
+    }
+
+    /// Gives a file another name. Related: `link(2)`.
+    /// - Throws: `notPermitted` for a directory.
+    package func link(
+        _ number: InodeNumber, in parent: InodeNumber, as name: ItemName
+    ) throws(FileError) -> Attributes {
+        try change { try $0.link(number, in: parent, as: name) }
+    }
+
+    /// Removes a name; the file itself lives on until ``forget(_:)``, for those who have it open. Related: `unlink(2)`.
+    /// - Throws: `isDirectory`.
+    package func removeFile(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> RemovedEntry {
+        try change(freeing: true) { try $0.removeFile(name, in: parent) }
+    }
+
+    /// Related: `rmdir(2)`.
+    /// - Throws: `notDirectory`, `notEmpty`.
+    package func removeDirectory(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> RemovedEntry {
+        try change(freeing: true) { try $0.removeDirectory(name, in: parent) }
+    }
+
+    /// Related: `renameat2(2)`. An atomic save keeps the item of the name that is saved to.
+    package func rename(
+        _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode
+    ) throws(FileError) -> Renamed {
+        try change { try $0.rename(name, in: parent, to: newName, in: newParent, mode: mode) }
+    }
+
+    /// Deletes a file that has no name any more; does nothing to one that has.
+    package func forget(_ number: InodeNumber) throws(FileError) { try change(freeing: true) { try $0.forget(number) } }
+
+    package func setAttributes(
+        of number: InodeNumber, _ change: AttributeChange
+    ) throws(FileError) -> Attributes {
+        try self.change { try $0.setAttributes(of: number, change) }
+    }
+
+    package func setXattr(
+        _ name: String, _ value: [UInt8], of number: InodeNumber, mode: XattrMode
+    ) throws(FileError) {
+        try change { try $0.setXattr(name, value, of: number, mode: mode) }
+    }
+
+    package func removeXattr(_ name: String, of number: InodeNumber) throws(FileError) {
+        try change { try $0.removeXattr(name, of: number) }
+    }
+
+    /// A name for a copy of `name` that is free in `parent`: `report 2.pdf`, `report 3.pdf`, …
+    package func freeName(for name: ItemName, in parent: InodeNumber) throws(FileError) -> ItemName {
+        try readSnapshot { try $0.freeName(for: name, in: parent) }
+    }
+
+    /// Keeps a file or what lies in a directory downloaded, or not; `nil`: as the directory above says.
+    package func setPinned(_ pinned: Bool?, of number: InodeNumber) throws(FileError) {
+        try change { transaction in
+            if number == .root { return try transaction.rows.setMeta(.rootPinned, pinned) }
+            try transaction.rows.execute("UPDATE entries SET pinned = ? WHERE inode = ?", [pinned, number.row])
+        }
+    }
+
+    /// Runs a body that throws what it likes as one change.
+    func change<Value>(
+        freeing: Bool = false, _ body: (ReplicaTransaction) throws -> Value
+    ) throws(FileError) -> Value {
+        try write(freeing: freeing) { transaction throws(FileError) in try translated { try body(transaction) } }
+    }
+}
+
+/// Bytes, as the mount changes them.
+extension Replica {
+    /// Opens the bytes of a file that is here, for reading and writing.
+    /// - Throws: `wouldBlock` when they are not here.
+    package func openBytes(of number: InodeNumber) throws(FileError) -> Descriptor {
+        do {
+            return try read { try $0.openBytes(of: number, backing) }
+        } catch  where error.code == .notFound || error.code == .inputOutput {
+            // A rename between the look into the index and the call: behind the changes nothing moves.
+            return try change { try $0.rows.openBytes(of: number, backing) }
+        }
+    }
+
+    /// Notes that the bytes are about to change. Called, and so committed, before the first write of a write session: after
+    /// a crash, whatever of the writing is on the disk is known to be a local change.
+    /// - Returns: The new generation.
+    @discardableResult
+    package func markModified(_ number: InodeNumber) throws(FileError) -> Int64 {
+        try change { try $0.markModified(number) }
+    }
+
+    /// Takes size and times of the bytes into the index.
+    @discardableResult
+    package func recordBytes(of number: InodeNumber, from descriptor: Descriptor) throws(FileError) -> Attributes {
+        // The status is taken inside the change: one that was taken before could be older than what stands there.
+        try change { try $0.recordBytes(of: number, try SystemCalls.status(of: descriptor)) }
+    }
+
+    /// Truncates a file that is not here to nothing, without a download; a download under way ends.
+    /// - Throws: `invalid` when it is here.
+    package func replaceWithEmpty(_ number: InodeNumber) throws(FileError) -> Descriptor {
+        try change { try $0.replaceWithEmpty(number) }
+    }
+
+    /// Begins to download what the container has for a file, or goes on with it.
+    /// - Throws: `invalid` when there is nothing to download or the chunks are not known; `diskFull`.
+    package func beginDownload(of number: InodeNumber) throws(FileError) -> StagingFile {
+        try change { try $0.beginDownload(of: number) }
+    }
+
+    /// Notes which chunks are in the staging file, for a download that goes on after a restart.
+    /// - Throws: `superseded` when the download has ended otherwise.
+    package func saveProgress(of number: InodeNumber, have: ChunkSet) throws(FileError) {
+        try change { try $0.saveProgress(of: number, have: have) }
+    }
+
+    /// Puts a complete and verified staging file in its place.
+    /// - Returns: The file's inode: a new one where older bytes were here, which then live on for those who have them open
+    ///   until ``forget(_:)``.
+    /// - Throws: `superseded` when the file has changed since the download began.
+    package func finishDownload(of number: InodeNumber) throws(FileError) -> InodeNumber {
+        try change { try $0.finishDownload(of: number) }
+    }
+
+    package func discardDownload(of number: InodeNumber) throws(FileError) {
+        try change(freeing: true) { try $0.discardTransfer(of: number) }
+    }
+
+    package func setDownloadRequested(_ requested: Bool, of number: InodeNumber) throws(FileError) {
+        try change {
+            try $0.rows.execute(
+                "UPDATE entries SET download_requested = ? WHERE inode = ?", [requested, number.row])
+        }
+    }
+
+    /// Notes why the bytes of a file do not move; `nil` when they can again.
+    package func setError(_ fault: ItemFault?, of number: InodeNumber) throws(FileError) {
+        try change {
+            let text = try fault.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+            try $0.rows.execute("UPDATE entries SET error = ? WHERE inode = ?", [text, number.row])
+        }
+    }
+
+    /// Lets the bytes of a file go. The caller has made sure that nobody has it open for writing, that it is not pinned, and
+    /// that the container still has it.
+    /// - Throws: `busy` when it has changes that are not in the container, or has changed since `generation`.
+    package func evict(_ number: InodeNumber, generation: Int64) throws(FileError) {
+        try change(freeing: true) { try $0.evict(number, generation: generation) }
+    }
+
+    /// How many entries of a directory one change shows on the disk: few enough not to hold up the others.
+    static let placeholderBatch = 256
+
+    /// Shows on the disk what a directory holds: placeholders, sub-directories, symbolic links. For the first visit; later
+    /// changes are shown as they happen. Does nothing when it was done before.
+    package func writePlaceholders(in directory: InodeNumber) throws(FileError) {
+        guard try read({ try $0.inodeRow(directory).visited }) < 2 else { return }
+        var name: ItemName?
+        repeat {
+            name = try change {
+                try $0.writePlaceholders(in: directory, after: name, limit: Self.placeholderBatch)
+            }
+        } while name != nil
+    }
+}

@@ -1,0 +1,191 @@
+import GRDB
+import Foundation
+package import Model
+
+/// Everything that only looks: answered from the index alone.
+extension Replica {
+    /// - Throws: `notFound`.
+    package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
+        guard let found = try read({ try $0.lookup(name, in: parent) }) else {
+            throw FileError(.notFound, name.string)
+        }
+        return found
+    }
+
+    package func attributes(of number: InodeNumber) throws(FileError) -> Attributes {
+        try read { try $0.attributes(of: number) }
+    }
+
+    package func inode(_ number: InodeNumber) throws(FileError) -> Inode { try read { try $0.inode(number) } }
+
+    /// Whether the bytes of a file are here, without reading its chunk list.
+    package func isHere(_ number: InodeNumber) throws(FileError) -> Bool {
+        try read { try $0.inodeRow(number).isHere }
+    }
+
+    package func entry(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Entry {
+        guard let entry = try read({ try $0.entry(name, in: parent) }) else { throw FileError(.notFound, name.string) }
+        return entry
+    }
+
+    /// The names of a file; none once it is unlinked, and none of the root.
+    package func entries(of number: InodeNumber) throws(FileError) -> [Entry] {
+        try read { try $0.entries(of: number) }
+    }
+
+    package func entry(of item: ItemID) throws(FileError) -> Entry? { try read { try $0.entry(of: item) } }
+
+    /// One batch of a listing, sorted by the bytes of the names.
+    package func children(
+        of directory: InodeNumber, after name: ItemName?, limit: Int
+    ) throws(FileError) -> [Child] {
+        try read { try $0.children(of: directory, after: name, limit: limit) }
+    }
+
+    /// The directory that holds `directory`; the root holds itself.
+    package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
+        try read { try $0.parent(of: directory) }
+    }
+
+    /// The path below the root, without a leading `/`; of a file with several names the first one's, of one without `notFound`.
+    package func path(of number: InodeNumber) throws(FileError) -> String {
+        try readSnapshot { rows in
+            var names: [String] = []
+            var current = number
+            while current != .root {
+                guard names.count < Rows.depthLimit, let entry = try rows.firstEntryRow(of: current) else {
+                    throw FileError(.notFound, "\(number)")
+                }
+                names.append(entry.name.string)
+                current = entry.parent
+            }
+            return names.reversed().joined(separator: "/")
+        }
+    }
+
+    /// Finds what a path below the root names; symbolic links are not followed.
+    package func resolve(_ path: String) throws(FileError) -> InodeNumber {
+        try readSnapshot { rows in
+            var current = InodeNumber.root
+            for component in path.split(separator: "/") {
+                guard let next = try rows.entryRow(try ItemName(String(component)), in: current) else {
+                    throw FileError(.notFound, path)
+                }
+                current = next.inode
+            }
+            return current
+        }
+    }
+
+    /// How many directories lie between the top-level `Documents` and `directory`: 0 for `Documents` itself.
+    /// - Returns: `nil` outside of it.
+    package func depthBelowDocuments(of directory: InodeNumber) throws(FileError) -> Int? {
+        try readSnapshot { rows in
+            var depth = 0
+            var current = directory
+            while current != .root, depth < Rows.depthLimit {
+                guard let entry = try rows.firstEntryRow(of: current) else {
+                    throw FileError(.notFound, "\(directory)")
+                }
+                if entry.parent == .root { return entry.name.string.utf8.elementsEqual("Documents".utf8) ? depth : nil }
+                depth += 1
+                current = entry.parent
+            }
+            return nil
+        }
+    }
+
+    /// Whether an entry is kept downloaded: by its own setting or the nearest directory's that has one.
+    package func isPinned(_ entry: Entry) throws(FileError) -> Bool {
+        if let pinned = entry.pinned { return pinned }
+        return try isPinned(entry.parent)
+    }
+
+    /// Whether something is kept downloaded; a file with several names, when one of them is.
+    package func isPinned(_ number: InodeNumber) throws(FileError) -> Bool {
+        try readSnapshot { rows in try rows.isPinned(number) }
+    }
+
+    /// All files below a directory, each once.
+    package func filesBelow(_ directory: InodeNumber) throws(FileError) -> [InodeNumber] {
+        try readSnapshot { rows in
+            try rows.all(
+                """
+                WITH RECURSIVE below(id, kind) AS (
+                    SELECT e.inode, i.kind FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.parent = ?
+                    UNION
+                    SELECT e.inode, i.kind FROM below b JOIN entries e ON e.parent = b.id JOIN inodes i ON i.id = e.inode
+                    WHERE b.kind = 1)
+                SELECT id FROM below WHERE kind = 0 ORDER BY id
+                """, [directory.row]
+            ) { InodeNumber(row: $0[0]) }
+        }
+    }
+
+    /// The value of another program's attribute, by its whole name.
+    /// - Throws: `noAttribute`.
+    package func xattr(_ name: String, of number: InodeNumber) throws(FileError) -> [UInt8] {
+        let value = try read { rows in
+            try rows.first("SELECT value FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) {
+                Array($0[0] as Data)
+            }
+        }
+        guard let value else { throw FileError(.noAttribute, name) }
+        return value
+    }
+
+    package func xattrNames(of number: InodeNumber) throws(FileError) -> [String] {
+        try read { rows in
+            try rows.all("SELECT name FROM xattrs WHERE inode = ? ORDER BY name", [number.row]) { $0[0] }
+        }
+    }
+
+    package func requestedDownloads() throws(FileError) -> [InodeNumber] {
+        try read { rows in
+            try rows.all("SELECT DISTINCT inode FROM entries WHERE download_requested = 1 ORDER BY inode", []) {
+                InodeNumber(row: $0[0])
+            }
+        }
+    }
+
+    /// Where a chunk is stored in the container already.
+    package func chunkLocation(_ hash: ChunkHash) throws(FileError) -> Content.Piece.Stored? {
+        try read { rows in
+            try rows.first("SELECT pack, offset FROM chunks WHERE hash = ?", [Data(hash.bytes)]) {
+                Content.Piece.Stored(hash: hash, pack: PackID(uuid: $0[0]), offset: $0[1])
+            }
+        }
+    }
+
+    package func statistics() throws(FileError) -> Statistics {
+        try readSnapshot { rows in
+            try rows.first(
+                """
+                SELECT (SELECT count(*) FROM entries), count(*) FILTER (WHERE here = 1),
+                coalesce(sum(size) FILTER (WHERE here = 1), 0), count(*) FILTER (WHERE here = 0),
+                (SELECT count(*) FROM outbox), (SELECT count(*) FROM transfers) FROM inodes WHERE kind = 0
+                """, []
+            ) {
+                Statistics(
+                    itemCount: $0[0], fileCountHere: $0[1], byteCountHere: $0[2], placeholderCount: $0[3],
+                    pendingCount: $0[4], downloadCount: $0[5])
+            }
+                ?? Statistics(
+                    itemCount: 0, fileCountHere: 0, byteCountHere: 0, placeholderCount: 0, pendingCount: 0,
+                    downloadCount: 0)
+        }
+    }
+}
+
+extension Rows {
+    func isPinned(_ number: InodeNumber) throws -> Bool {
+        if number == .root { return try meta(.rootPinned, as: Bool.self) ?? false }
+        let places = try all("SELECT parent, pinned FROM entries WHERE inode = ?", [number.row]) {
+            (InodeNumber(row: $0[0]), $0[1] as Bool?)
+        }
+        for (parent, pinned) in places {
+            if try pinned ?? isPinned(parent) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+package import Model
+import GRDB
+import Synchronization
+
+/// This machine's copy of a container: the index (SQLite), the truth for names and metadata, and the backing directory,
+/// the truth for bytes.
+///
+/// Cloud identity belongs to an ``Entry``, a name in a directory; bytes belong to an ``Inode``. Every call answers
+/// synchronously and never waits for the network; all are safe on any thread.
+///
+/// **One change, one transaction.** There is no separate journal. A change of index and backing directory is one index
+/// transaction that makes its calls on the backing directory inside; an error takes them back. What a crash between a
+/// call and the commit leaves is settled by start-up repair from the identity of the files: the index knows the disk's
+/// inode number and birth time of everything that it put in the backing directory, so bytes are found wherever they
+/// stand and moved to where the index says. Nothing is unlinked before the commit: what goes is first renamed into
+/// `staging/removed`. See ``write(_:)``, ``RepairReport``.
+///
+/// **Promises at a power failure.** ``makeDurable()`` puts every committed change on the disk. Bytes that exist nowhere
+/// else and were let go stay in `staging/removed` until the commit that let them go is durable. Downloaded bytes that are
+/// not known to be on the disk (``settle()``) are downloaded again rather than trusted.
+package final class Replica: Sendable {
+    /// How many connections may read at the same time: as many as the mount has threads.
+    static let readerLimit = 10
+    /// How long the log grows before it is moved into the index, in pages of 4 KiB: each time costs two syncs.
+    static let logPageLimit = 8192
+    /// How much of the index the one writing connection keeps in memory, in KiB.
+    static let writerCacheKibibytes = 16 << 10
+    /// How long the index may be locked by another program, in seconds, before a call fails with `busy`.
+    static let busySeconds = 5.0
+
+    package let state: StateDirectory
+    /// The identity of this replica among the container's devices.
+    package let device: DeviceID
+    /// What start-up repair found and did; empty when the end before was orderly.
+    package let repairReport: RepairReport
+
+    let pool: DatabasePool
+    let backing: BackingDirectory
+    let environment: ReplicaEnvironment
+    private let lock: StateLock
+    private let log: Descriptor
+    private let reserve: DiskReserve
+    let appliedNumber: Atomic<CommitNumber>
+    private let isAlive = Atomic<Bool>(true)
+    /// Set when the disk and the index are known to disagree: the next start repairs.
+    private let needsRepair = Atomic<Bool>(false)
+    private let postponed = Mutex(PostponedRemovals())
+
+    init(opened: OpenedState, environment: ReplicaEnvironment) {
+        state = opened.state
+        device = opened.device
+        repairReport = opened.report
+        pool = opened.pool
+        backing = opened.backing
+        lock = opened.lock
+        log = opened.log
+        reserve = opened.reserve
+        appliedNumber = Atomic(opened.applied)
+        self.environment = environment
+    }
+
+    /// The number of the newest commit that is applied here.
+    package var applied: CommitNumber { appliedNumber.load(ordering: .acquiring) }
+
+    /// Runs `body` on one connection, outside of a transaction: for a single statement.
+    func read<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
+        try translated {
+            try checkAlive()
+            return try pool.unsafeRead { try body(Rows(database: $0)) }
+        }
+    }
+
+    /// Runs `body` on one state of the index, which several statements then agree about.
+    func readSnapshot<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
+        try translated {
+            try checkAlive()
+            return try pool.read { try body(Rows(database: $0)) }
+        }
+    }
+
+    func checkAlive() throws(FileError) {
+        guard isAlive.load(ordering: .relaxed) else { throw FileError(.inputOutput, "the replica is closed") }
+    }
+
+    /// Runs `body` as one change: all of it happens or nothing, also across a crash.
+    ///
+    /// Changes run one after the other. `body` must use its transaction only, for reading too, and not let it escape.
+    /// - Throws: What `body` throws, after everything was taken back; `diskFull`, after which the replica works on.
+    package func write<Value>(
+        _ body: (ReplicaTransaction) throws(FileError) -> Value
+    ) throws(FileError) -> Value {
+        try write(freeing: false, body)
+    }
+
+    /// - Parameter freeing: Whether the change makes room on the disk: then it may use the reserve to get through.
+    func write<Value>(
+        freeing: Bool, _ body: (ReplicaTransaction) throws(FileError) -> Value
+    ) throws(FileError) -> Value {
+        let value: Value
+        do throws(FileError) {
+            value = try attempt(body)
+        } catch {
+            guard error.code == .diskFull else { throw error }
+            // Room that was only kept for a power failure is worth more now; that the disk is full is still the news.
+            try? removePostponed()
+            guard freeing, reserve.release() else { throw error }
+            value = try attempt(body)
+        }
+        if freeing { reserve.hold() }
+        return value
+    }
+
+    private func attempt<Value>(
+        _ body: (ReplicaTransaction) throws(FileError) -> Value
+    ) throws(FileError) -> Value {
+        try translated { try pool.writeWithoutTransaction { try change(Rows(database: $0), body) } }
+    }
+
+    private func change<Value>(
+        _ rows: Rows, _ body: (ReplicaTransaction) throws(FileError) -> Value
+    ) throws -> Value {
+        try checkAlive()
+        let changes = BackingChanges { step throws(FileError) in try self.interrupt(step) }
+        let transaction = ReplicaTransaction(rows: rows, backing: backing, changes: changes, environment: environment)
+        var value: Value?
+        do {
+            try rows.database.inTransaction(.immediate) {
+                value = try body(transaction)
+                try changes.willCommit()
+                return .commit
+            }
+        } catch {
+            undo(changes)
+            throw error
+        }
+        if let applied = transaction.applied { appliedNumber.store(applied, ordering: .releasing) }
+        try finish(changes, rows)
+        guard let value else { throw FileError(.inputOutput, "a change committed without its result") }
+        return value
+    }
+
+    private func undo(_ changes: BackingChanges) {
+        // A simulated crash leaves everything as it is.
+        guard isAlive.load(ordering: .relaxed) else { return }
+        if changes.metStranger || !changes.undo().isEmpty { needsRepair.store(true, ordering: .relaxed) }
+        backing.forgetHandles()
+    }
+
+    private func finish(_ changes: BackingChanges, _ rows: Rows) throws {
+        let errors = try changes.finish { parent, name throws(FileError) in
+            try translated { try PlaceholderRefresh(rows: rows, backing: backing).run(name, in: parent) }
+        } postpone: { removal in
+            postponed.withLock { $0.add(removal) }
+        }
+        // The change itself is done; what is left on the disk is for the next start to clear.
+        if !errors.isEmpty { needsRepair.store(true, ordering: .relaxed) }
+        if postponed.withLock({ $0.isFull }) { try removePostponed() }
+    }
+
+    /// A crash in a test: from here on nothing is done any more.
+    private func interrupt(_ step: ChangeStep) throws(FileError) {
+        guard let interrupt = environment.interrupt else { return }
+        do { try interrupt(step) } catch {
+            isAlive.store(false, ordering: .relaxed)
+            throw FileError(.inputOutput, "crashed: \(error)")
+        }
+    }
+
+    /// Puts every change that was committed before the call on the disk. `fsync` of the mount ends here, after the bytes.
+    package func makeDurable() throws(FileError) {
+        try checkAlive()
+        // A checkpoint syncs the log before it moves anything out of it, so the log is all there is to sync.
+        let removals = postponed.withLock { $0.take() }
+        do throws(FileError) { try SystemCalls.syncData(log) } catch {
+            postponed.withLock { $0.put(back: removals) }
+            throw error
+        }
+        remove(removals)
+    }
+
+    private func removePostponed() throws(FileError) {
+        if postponed.withLock({ $0.isEmpty }) { return }
+        try makeDurable()
+    }
+
+    private func remove(_ removals: [BackingChanges.Removal]) {
+        for removal in removals {
+            do throws(FileError) { try SystemCalls.unlink(removal.place) } catch {
+                if error.code != .notFound { needsRepair.store(true, ordering: .relaxed) }
+            }
+        }
+    }
+
+    /// Puts the bytes of all clean files on the disk for good, so that a power failure does not cost their download.
+    ///
+    /// For a quiet moment: it syncs the whole file system. Related: `syncfs(2)`.
+    package func settle() throws(FileError) {
+        // What becomes clean after the first statement is not covered by the sync and keeps its 0.
+        let clean = "here = 1 AND dirty = 0 AND kind = 0"
+        try write { transaction throws(FileError) in
+            try translated {
+                try transaction.rows.execute("UPDATE inodes SET settled = 2 WHERE settled = 0 AND \(clean)")
+            }
+        }
+        try SystemCalls.syncFileSystem(of: backing.files)
+        try write { transaction throws(FileError) in
+            try translated {
+                try transaction.rows.execute("UPDATE inodes SET settled = 1 WHERE settled = 2 AND \(clean)")
+            }
+        }
+    }
+
+    /// Ends the replica in order: everything is on the disk, and the next start needs no repair.
+    package func close() throws(FileError) {
+        try checkAlive()
+        try settle()
+        try makeDurable()
+        try translated {
+            try pool.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+            isAlive.store(false, ordering: .relaxed)
+            try pool.close()
+        }
+        // Without the marker the next start trusts that index and disk agree.
+        if !needsRepair.load(ordering: .relaxed) { try lock.removeRunningMarker() }
+        lock.release()
+    }
+
+    /// Lets everything go without finishing anything, as a killed process does: for crash tests.
+    package func abandon() {
+        isAlive.store(false, ordering: .relaxed)
+        // A killed process has no one to tell.
+        try? pool.close()
+        lock.release()
+    }
+}

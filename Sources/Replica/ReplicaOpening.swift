@@ -1,0 +1,175 @@
+import Foundation
+import GRDB
+import Glibc
+package import Model
+
+/// What opening a state directory comes to.
+struct OpenedState {
+    var state: StateDirectory
+    var pool: DatabasePool
+    var backing: BackingDirectory
+    var lock: StateLock
+    var log: Descriptor
+    var reserve: DiskReserve
+    var device: DeviceID
+    var applied: CommitNumber
+    var report: RepairReport
+}
+
+extension Replica {
+    /// Opens a replica, or makes it: locks its directory, brings the index up to date, and repairs what an end without
+    /// ``close()`` left.
+    ///
+    /// - Parameter state: The state directory, made with mode 0700 where it is missing.
+    /// - Throws: `busy` when another daemon has it; `invalid` when it is of another container; `inputOutput` when the
+    ///   backing directory is missing or another one while the index knows of bytes in it: absence is never a deletion.
+    package static func open(
+        _ state: String, container: ContainerIdentity, environment: ReplicaEnvironment
+    ) throws(FileError) -> Replica {
+        let state = StateDirectory(state)
+        try makeDirectories(state.path)
+        let lock = try StateLock(state)
+        let before = lock.before()
+        let pool = try translated { try openIndex(state) }
+        let device = try translated { try introduce(pool, container, environment) }
+        try translated { try openFiles(state, pool) }
+        for directory in [state.staging, state.downloads, state.removed, state.aside] { try makeDirectories(directory) }
+        let backing = try BackingDirectory(state)
+        // From here on an end without close() leaves the marker.
+        try lock.writeRunningMarker()
+        let outcome = try Repair.run(pool, backing, environment, before: before)
+        let raw = Glibc.open(state.log, O_RDONLY | O_CLOEXEC)
+        try SystemCalls.check(raw, "open \(state.log)")
+        let applied = try translated {
+            try pool.read { try Rows(database: $0).meta(.applied, as: Int64.self) ?? 0 }
+        }
+        let replica = Replica(
+            opened: OpenedState(
+                state: state, pool: pool, backing: backing, lock: lock, log: Descriptor(owning: raw),
+                reserve: try DiskReserve(state), device: device, applied: CommitNumber(bitPattern: applied),
+                report: outcome.report),
+            environment: environment)
+        for number in outcome.completed { try replica.completeDownload(of: number) }
+        return replica
+    }
+
+    /// Takes up a download that was whole when the end came.
+    private func completeDownload(of number: InodeNumber) throws(FileError) {
+        do throws(FileError) { _ = try finishDownload(of: number) } catch {
+            guard error.code == .superseded else { throw error }
+            try discardDownload(of: number)
+        }
+    }
+
+    private static func makeDirectories(_ path: String) throws(FileError) {
+        try translated {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        try SystemCalls.check(chmod(path, 0o700), "chmod \(path)")
+    }
+
+    private static func openIndex(_ state: StateDirectory) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        configuration.maximumReaderCount = readerLimit
+        configuration.busyMode = .timeout(busySeconds)
+        configuration.label = "index"
+        configuration.prepareDatabase { database in
+            // A commit is in the log, and thus safe from kill -9, at once; makeDurable() is for the rest.
+            try database.execute(sql: "PRAGMA synchronous = NORMAL")
+            try database.execute(sql: "PRAGMA wal_autocheckpoint = \(logPageLimit)")
+            if !database.configuration.readonly {
+                try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKibibytes)")
+            }
+        }
+        let pool = try DatabasePool(path: state.index, configuration: configuration)
+        try IndexMigrations.migrator.migrate(pool)
+        for path in [state.index, state.log] where access(path, F_OK) == 0 {
+            try SystemCalls.check(chmod(path, 0o600), "chmod \(path)")
+        }
+        return pool
+    }
+
+    /// Makes a fresh index this container's, or sees that it is.
+    private static func introduce(
+        _ pool: DatabasePool, _ container: ContainerIdentity, _ environment: ReplicaEnvironment
+    ) throws -> DeviceID {
+        try pool.write { database in
+            let rows = Rows(database: database)
+            if let text = try rows.meta(.containerUUID, as: String.self) {
+                guard UUID(uuidString: text) == container.uuid else {
+                    throw FileError(
+                        .invalid,
+                        "the state directory belongs to another container (\(text)); choose another with --state")
+                }
+                guard let device = try rows.meta(.device, as: String.self).flatMap({ DeviceID($0) }) else {
+                    throw PackedReader.damaged
+                }
+                return device
+            }
+            let device = DeviceID(uuid: environment.makeItemID().uuid)
+            try rows.setMeta(.containerUUID, container.uuid.uuidString.lowercased())
+            try rows.setMeta(.containerID, container.id.description)
+            try rows.setMeta(.device, device.description)
+            try rows.setMeta(.applied, 0)
+            try makeRoot(rows, environment)
+            return device
+        }
+    }
+
+    private static func makeRoot(_ rows: Rows, _ environment: ReplicaEnvironment) throws {
+        let now = environment.now().rawValue
+        try rows.execute(
+            """
+            INSERT INTO inodes(id, kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, here,
+                dirty, generation)
+            VALUES(1, ?1, ?2, ?3, ?4, 2, ?5, ?6, ?7, ?7, ?7, 0, 1, 0, 0)
+            """,
+            [
+                Int64(ItemKind.directory.number), 0o755, Int64(environment.owner), Int64(environment.group),
+                InodeRow.directorySize, InodeRow.directoryBlocks, now,
+            ])
+    }
+
+    /// Sees that `files/` is the directory that the index speaks of, or makes it.
+    private static func openFiles(_ state: StateDirectory, _ pool: DatabasePool) throws {
+        try pool.write { database in
+            let rows = Rows(database: database)
+            let known: BackingIdentity? = try rows.meta(.filesInode, as: Int64.self).map {
+                BackingIdentity(inode: UInt64(bitPattern: $0), born: try rows.meta(.filesBorn, as: Int64.self) ?? 0)
+            }
+            let holdsBytes = try rows.exists("SELECT 1 FROM inodes WHERE here = 1 AND kind = 0 LIMIT 1", [])
+            if let present = try presentFiles(state) {
+                if let known, known.matches(present.identity) { return }
+                if known != nil, holdsBytes {
+                    throw FileError(
+                        .inputOutput,
+                        "\(state.files) is not the directory that holds this container's bytes; put the right one back")
+                }
+            } else {
+                if known != nil, holdsBytes {
+                    throw FileError(
+                        .inputOutput, "\(state.files), which holds this container's bytes, is missing; put it back")
+                }
+                try makeDirectories(state.files)
+            }
+            guard let made = try presentFiles(state) else { throw FileError(.inputOutput, "\(state.files) is missing") }
+            try rows.setMeta(.filesInode, Int64(bitPattern: made.identity.inode))
+            try rows.setMeta(.filesBorn, made.identity.born)
+            try rows.setBacking(.root, made)
+            // Nothing of what stood in an older directory is in this one.
+            try rows.execute("UPDATE inodes SET backing = NULL, born = NULL, visited = 0 WHERE id <> 1 AND kind <> 0")
+            try rows.execute("UPDATE inodes SET visited = 0 WHERE id = 1")
+        }
+    }
+
+    private static func presentFiles(_ state: StateDirectory) throws(FileError) -> BackingStatus? {
+        var status = stat()
+        guard lstat(state.files, &status) == 0 else {
+            if errno == ENOENT { return nil }
+            throw FileError(systemCall: errno, "stat \(state.files)")
+        }
+        return try SystemCalls.status(of: try BackingDirectory.openDirectory(state.files))
+    }
+}

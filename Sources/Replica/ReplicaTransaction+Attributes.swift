@@ -1,0 +1,96 @@
+import GRDB
+import Foundation
+import Model
+
+/// Metadata, as the mount changes it.
+extension ReplicaTransaction {
+    /// Related: `chmod(2)`, `chown(2)`, `utimensat(2)`.
+    func setAttributes(of number: InodeNumber, _ change: AttributeChange) throws -> Attributes {
+        let row = try rows.inodeRow(number)
+        var attributes = row.attributes
+        attributes.mode = (change.mode ?? attributes.mode) & 0o7777
+        attributes.owner = change.owner ?? attributes.owner
+        attributes.group = change.group ?? attributes.group
+        attributes.accessed = change.accessed ?? attributes.accessed
+        attributes.modified = change.modified ?? attributes.modified
+        attributes.changed = now
+        try update(attributes)
+        try updateObject(row, to: attributes, change)
+        // Owner and access time stay on this machine.
+        if change.mode != nil || change.modified != nil { try rows.enqueueItems(of: number) }
+        return attributes
+    }
+
+    func update(_ attributes: Attributes) throws {
+        try rows.execute(
+            """
+            UPDATE inodes SET mode = ?, owner = ?, grp = ?, size = ?, blocks = ?, accessed = ?, modified = ?, changed = ?
+            WHERE id = ?
+            """,
+            [
+                Int64(attributes.mode), Int64(attributes.owner), Int64(attributes.group), attributes.size,
+                attributes.blocks, attributes.accessed.rawValue, attributes.modified.rawValue,
+                attributes.changed.rawValue, attributes.inode.row,
+            ])
+    }
+
+    /// Has the file on the disk follow a change of mode or times.
+    func updateObject(_ row: InodeRow, to attributes: Attributes, _ change: AttributeChange) throws {
+        guard row.kind == .file, row.isHere else {
+            if row.kind == .file, change.mode != nil || change.modified != nil {
+                try refreshPlaceholders(of: row.number)
+            }
+            return
+        }
+        guard change.mode != nil || change.modified != nil || change.accessed != nil else { return }
+        let place = try backing.objectPlace(of: row.number, rows)
+        let old = try SystemCalls.status(place)
+        guard let identity = row.identity, old.identity.matches(identity) else {
+            throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we made")
+        }
+        if change.mode != nil { try changes.setMode(place, Self.backingMode(attributes.mode), old: old.mode) }
+        if change.modified != nil || change.accessed != nil {
+            try changes.setTimes(place, accessed: change.accessed, modified: change.modified, old: old)
+        }
+        try rows.setBackingTimes(row.number, try SystemCalls.status(place))
+    }
+
+    /// Has the placeholders of every name follow the index after the commit.
+    func refreshPlaceholders(of number: InodeNumber) throws {
+        for entry in try rows.entryRows(of: number) { changes.refreshPlaceholder(entry.name, in: entry.parent) }
+    }
+}
+
+/// Extended attributes of other programs, `user.…`, by whole name.
+extension ReplicaTransaction {
+    /// The longest name and value, in bytes, as the kernel has them (`XATTR_NAME_MAX`, `XATTR_SIZE_MAX`).
+    static let xattrNameByteLimit = 255
+    static let xattrValueByteLimit = 64 << 10
+
+    func setXattr(_ name: String, _ value: [UInt8], of number: InodeNumber, mode: XattrMode) throws {
+        guard !name.isEmpty, name.utf8.count <= Self.xattrNameByteLimit else {
+            throw FileError(.bufferTooSmall, "the attribute's name has \(name.utf8.count) bytes")
+        }
+        guard value.count <= Self.xattrValueByteLimit else {
+            throw FileError(.attributeTooLarge, "\(name) has \(value.count) bytes")
+        }
+        _ = try rows.attributes(of: number)
+        let exists = try rows.exists("SELECT 1 FROM xattrs WHERE inode = ? AND name = ?", [number.row, name])
+        if mode == .create, exists { throw FileError(.attributeExists, name) }
+        if mode == .replace, !exists { throw FileError(.noAttribute, name) }
+        try rows.execute(
+            "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name, Data(value)])
+        try rows.setChanged(number, now)
+        try rows.enqueueItems(of: number)
+    }
+
+    func removeXattr(_ name: String, of number: InodeNumber) throws {
+        _ = try rows.attributes(of: number)
+        guard try rows.exists("SELECT 1 FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) else {
+            throw FileError(.noAttribute, name)
+        }
+        try rows.execute("DELETE FROM xattrs WHERE inode = ? AND name = ?", [number.row, name])
+        try rows.setChanged(number, now)
+        try rows.enqueueItems(of: number)
+    }
+}

@@ -1,0 +1,89 @@
+import GRDB
+import Foundation
+import Glibc
+import Model
+
+/// The bytes of files that are here, as the mount changes them.
+extension ReplicaTransaction {
+    /// Notes that the bytes are about to change.
+    /// - Returns: The new generation.
+    func markModified(_ number: InodeNumber) throws -> Int64 {
+        let generation = try rows.first(
+            "UPDATE inodes SET dirty = 1, generation = generation + 1 WHERE id = ? AND here = 1 RETURNING generation",
+            [number.row]
+        ) { $0[0] as Int64 }
+        guard let generation else {
+            _ = try rows.file(number)
+            throw FileError(.superseded, "\(number) was let go")
+        }
+        try rows.enqueueItems(of: number)
+        return generation
+    }
+
+    /// Takes size and times from the disk after the bytes changed.
+    func recordBytes(of number: InodeNumber, _ status: BackingStatus) throws -> Attributes {
+        let row = try rows.file(number)
+        var attributes = row.attributes
+        let isSame =
+            status.size == attributes.size && status.modified == row.backingModified
+            && status.blocks == attributes.blocks
+        if isSame && status.changed == row.backingChanged { return attributes }
+        try rows.setBackingTimes(number, status)
+        if isSame { return attributes }
+        let bytesChanged = status.size != attributes.size || status.modified != row.backingModified
+        // Blocks alone change when the disk gets around to allocating them.
+        attributes.size = status.size
+        attributes.blocks = status.blocks
+        if bytesChanged {
+            if status.modified != row.backingModified { attributes.modified = status.modified }
+            attributes.changed = now
+        }
+        try update(attributes)
+        // Bytes that changed without notice are a local change all the same.
+        if bytesChanged && !row.isModified { _ = try markModified(number) }
+        return attributes
+    }
+
+    /// Truncates a file that is not here to nothing, without fetching a byte of it.
+    func replaceWithEmpty(_ number: InodeNumber) throws -> Descriptor {
+        let row = try rows.file(number)
+        guard !row.isHere else { throw FileError(.invalid, "\(number) is here") }
+        try discardTransfer(of: number)
+        let entries = try rows.entryRows(of: number)
+        let places = try entries.map { entry in
+            BackingPlace(
+                directory: try backing.directory(entry.parent, rows, making: changes),
+                name: PlaceholderName.backingName(of: entry.name))
+        }
+        let first = places.first ?? backing.orphanPlace(of: number)
+        let descriptor = try changes.createFile(at: first, mode: Self.backingMode(row.attributes.mode))
+        for place in places.dropFirst() { try changes.link(first, as: place) }
+        try rows.execute("UPDATE inodes SET here = 1, incoming = NULL WHERE id = ?", [number.row])
+        let status = try SystemCalls.status(of: descriptor)
+        try rows.setBacking(number, status)
+        _ = try markModified(number)
+        var attributes = row.attributes
+        attributes.size = 0
+        attributes.blocks = status.blocks
+        attributes.modified = status.modified
+        attributes.changed = now
+        try update(attributes)
+        try rows.execute("UPDATE entries SET download_requested = 0, error = NULL WHERE inode = ?", [number.row])
+        try refreshPlaceholders(of: number)
+        return descriptor
+    }
+}
+
+extension Rows {
+    /// - Throws: `wouldBlock` when the bytes are not here.
+    func openBytes(of number: InodeNumber, _ backing: BackingDirectory) throws -> Descriptor {
+        let row = try file(number)
+        guard row.isHere, let identity = row.identity else { throw FileError(.wouldBlock, "\(number) is not here") }
+        let place = try backing.objectPlace(of: number, self)
+        let descriptor = try SystemCalls.open(place, O_RDWR)
+        guard try SystemCalls.status(of: descriptor).identity.matches(identity) else {
+            throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we made")
+        }
+        return descriptor
+    }
+}

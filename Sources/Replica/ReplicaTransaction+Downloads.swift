@@ -1,0 +1,161 @@
+import GRDB
+import Foundation
+import Glibc
+import Model
+
+/// Bytes on their way in: a sparse file of full size in `staging/downloads`, and one rename when it is whole.
+extension ReplicaTransaction {
+    /// A row of `transfers`.
+    struct Transfer {
+        var file: String
+        var identity: BackingIdentity
+        var content: Data
+        var have: Data
+    }
+
+    func beginDownload(of number: InodeNumber) throws -> StagingFile {
+        let row = try rows.file(number)
+        let contents = try rows.contents(of: number)
+        guard let packed = contents.incoming ?? (row.isHere ? nil : contents.content) else {
+            throw FileError(.invalid, row.isHere ? "\(number) is here" : "the chunks of \(number) are not known yet")
+        }
+        let content = try Content(packed: packed)
+        if let transfer = try rows.transfer(of: number), transfer.content == packed,
+            let resumed = try resume(transfer, content)
+        {
+            return resumed
+        }
+        try discardTransfer(of: number)
+        return try startTransfer(of: number, content, packed)
+    }
+
+    private func startTransfer(of number: InodeNumber, _ content: Content, _ packed: Data) throws -> StagingFile {
+        let place = BackingPlace(
+            directory: backing.downloads, name: "\(number.rawValue)-\(UInt64.random(in: .min ... .max))")
+        let descriptor = try changes.createFile(at: place, mode: 0o600)
+        try SystemCalls.check(ftruncate(descriptor.rawValue, off_t(content.byteCount)), "ftruncate \(place.name)")
+        let identity = try SystemCalls.status(of: descriptor).identity
+        let have = ChunkSet(count: content.pieces.count)
+        try rows.execute(
+            "INSERT INTO transfers(inode, file, backing, born, content, have) VALUES(?, ?, ?, ?, ?, ?)",
+            [number.row, place.name, Int64(bitPattern: identity.inode), identity.born, packed, have.data])
+        return StagingFile(descriptor: descriptor, content: content, have: have)
+    }
+
+    /// - Returns: `nil` when the file is not what it was: then the download starts anew.
+    private func resume(_ transfer: Transfer, _ content: Content) throws -> StagingFile? {
+        let place = BackingPlace(directory: backing.downloads, name: transfer.file)
+        guard let status = try SystemCalls.statusIfPresent(place), status.identity.matches(transfer.identity),
+            status.size == content.byteCount,
+            let have = ChunkSet(data: transfer.have, count: content.pieces.count)
+        else { return nil }
+        return StagingFile(descriptor: try SystemCalls.open(place, O_RDWR), content: content, have: have)
+    }
+
+    func saveProgress(of number: InodeNumber, have: ChunkSet) throws {
+        try rows.execute("UPDATE transfers SET have = ? WHERE inode = ?", [have.data, number.row])
+        guard rows.database.changesCount == 1 else {
+            throw FileError(.superseded, "no download of \(number) is under way")
+        }
+    }
+
+    func discardTransfer(of number: InodeNumber) throws {
+        guard let transfer = try rows.transfer(of: number) else { return }
+        try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
+        changes.remove(.init(place: BackingPlace(directory: backing.downloads, name: transfer.file)))
+    }
+
+    func finishDownload(of number: InodeNumber) throws -> InodeNumber {
+        let row = try rows.file(number)
+        let contents = try rows.contents(of: number)
+        guard let transfer = try rows.transfer(of: number),
+            transfer.content == (contents.incoming ?? (row.isHere ? nil : contents.content)), !row.isModified
+        else { throw FileError(.superseded, "\(number) has changed since its download began") }
+        let staged = BackingPlace(directory: backing.downloads, name: transfer.file)
+        guard let status = try SystemCalls.statusIfPresent(staged), status.identity.matches(transfer.identity) else {
+            throw FileError(.superseded, "the staging file of \(number) has gone")
+        }
+        try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
+        return row.isHere
+            ? try replaceBytes(row, with: staged, transfer.content, status.size)
+            : try placeBytes(row, from: staged, status.size)
+    }
+
+    /// The file was not here: its bytes take the placeholder's place.
+    private func placeBytes(_ row: InodeRow, from staged: BackingPlace, _ size: Int64) throws -> InodeNumber {
+        let number = row.number
+        try dress(staged, mode: row.attributes.mode, modified: row.attributes.modified)
+        try place(staged, as: try rows.entryRows(of: number), of: number)
+        let status = try SystemCalls.status(try backing.objectPlace(of: number, rows))
+        try rows.setBacking(number, status)
+        try rows.execute(
+            """
+            UPDATE inodes SET here = 1, size = ?, blocks = ?, changed = ?, settled = 0,
+            content = coalesce(incoming, content), incoming = NULL WHERE id = ?
+            """, [size, status.blocks, now.rawValue, number.row])
+        try rows.execute("UPDATE entries SET download_requested = 0, error = NULL WHERE inode = ?", [number.row])
+        try refreshPlaceholders(of: number)
+        return number
+    }
+
+    /// Older bytes are here: the names get a new inode with the new ones, and whoever has the old open keeps it.
+    private func replaceBytes(
+        _ row: InodeRow, with staged: BackingPlace, _ content: Data, _ size: Int64
+    ) throws -> InodeNumber {
+        let entries = try rows.entryRows(of: row.number)
+        guard let first = entries.first else { throw FileError(.superseded, "\(row.number) has no name any more") }
+        let orphan = backing.orphanPlace(of: row.number)
+        try moveBytes(of: entries, to: orphan)
+        try rows.setBackingTimes(row.number, try SystemCalls.status(orphan))
+
+        let modified = try rows.entry(first.name, in: first.parent)?.base?.modified ?? row.attributes.modified
+        try dress(staged, mode: row.attributes.mode, modified: modified)
+        try place(staged, as: entries, of: row.number)
+        let status = try SystemCalls.status(try backing.objectPlace(of: first, rows))
+        var new = row
+        new.stand(on: status)
+        new.attributes.modified = modified
+        new.attributes.changed = now
+        new.attributes.size = size
+        new.attributes.blocks = status.blocks
+        new.isSettled = false
+        let number = try rows.insert(new, content: content)
+        try rows.execute(
+            "INSERT INTO xattrs(inode, name, value) SELECT ?, name, value FROM xattrs WHERE inode = ?",
+            [number.row, row.number.row])
+        try rows.execute(
+            "UPDATE entries SET inode = ?, download_requested = 0, error = NULL WHERE inode = ?",
+            [number.row, row.number.row])
+        try rows.execute(
+            "UPDATE inodes SET links = 0, incoming = NULL, changed = ? WHERE id = ?", [now.rawValue, row.number.row])
+        return number
+    }
+
+    /// Gives a staging file the mode and time of the item.
+    private func dress(_ staged: BackingPlace, mode: UInt16, modified: Timestamp) throws {
+        try SystemCalls.setMode(staged, Self.backingMode(mode))
+        try SystemCalls.setTimes(staged, accessed: nil, modified: modified)
+    }
+
+    /// Moves a file to the first of the names and links it to the others; among the removed when there is none.
+    private func place(_ staged: BackingPlace, as entries: [EntryRow], of number: InodeNumber) throws {
+        let places = try entries.map { entry in
+            BackingPlace(
+                directory: try backing.directory(entry.parent, rows, making: changes),
+                name: PlaceholderName.backingName(of: entry.name))
+        }
+        let first = places.first ?? backing.orphanPlace(of: number)
+        try changes.rename(staged, to: first)
+        for place in places.dropFirst() { try changes.link(first, as: place) }
+    }
+}
+
+extension Rows {
+    func transfer(of number: InodeNumber) throws -> ReplicaTransaction.Transfer? {
+        try first("SELECT file, backing, born, content, have FROM transfers WHERE inode = ?", [number.row]) {
+            ReplicaTransaction.Transfer(
+                file: $0[0], identity: BackingIdentity(inode: UInt64(bitPattern: $0[1] as Int64), born: $0[2]),
+                content: $0[3], have: $0[4])
+        }
+    }
+}

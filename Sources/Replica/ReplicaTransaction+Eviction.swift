@@ -1,0 +1,117 @@
+import GRDB
+import Foundation
+import Glibc
+import Model
+
+/// Letting bytes go again, and the placeholders that stand in for them.
+extension ReplicaTransaction {
+    /// Lets the bytes of a clean file go. What must be asked elsewhere (open files, claims, pins, the container) was asked.
+    ///
+    /// The bytes move out of the way, the index commits, the placeholders are written, the bytes go: a crash in between
+    /// leaves extra bytes, never missing ones.
+    /// - Throws: `busy` when the file has changes that are not in the container, or has changed since `generation`.
+    func evict(_ number: InodeNumber, generation: Int64) throws {
+        let row = try rows.file(number)
+        guard row.isHere else { return }
+        guard !row.isModified, row.generation == generation else {
+            throw FileError(.busy, "\(number) has changes that are not in the container")
+        }
+        let entries = try rows.entryRows(of: number)
+        guard !entries.isEmpty, entries.allSatisfy({ $0.item != nil && $0.hasBase }) else {
+            throw FileError(.busy, "\(number) is not in the container")
+        }
+        for entry in entries {
+            if let item = entry.item, try rows.outboxRow(of: item) != nil {
+                throw FileError(.busy, "a change of \(entry.name) is not in the container yet")
+            }
+        }
+        let contents = try rows.contents(of: number)
+        guard let packed = contents.incoming ?? contents.content else {
+            throw FileError(.busy, "the chunks of \(number) are not known")
+        }
+        try discardTransfer(of: number)
+        let removed = backing.removedPlace(of: number)
+        try moveBytes(of: entries, to: removed)
+        changes.remove(.init(place: removed))
+        try becomePlaceholder(row, content: packed, modified: try modified(of: entries[0], row, contents.incoming))
+    }
+
+    /// The bytes of newer content come with their own time.
+    private func modified(of entry: EntryRow, _ row: InodeRow, _ incoming: Data?) throws -> Timestamp {
+        guard incoming != nil else { return row.attributes.modified }
+        return try rows.entry(entry.name, in: entry.parent)?.base?.modified ?? row.attributes.modified
+    }
+
+    /// Moves the one file behind all the names of an inode out of their way.
+    func moveBytes(of entries: [EntryRow], to removed: BackingPlace) throws {
+        let places = try entries.map { try backing.objectPlace(of: $0, rows) }
+        guard let last = places.last else { return }
+        for place in places.dropLast() { try changes.unlinkName(place, keptAt: last) }
+        try changes.rename(last, to: removed)
+    }
+
+    func becomePlaceholder(_ row: InodeRow, content: Data, modified: Timestamp) throws {
+        let size = try Content(packed: content).byteCount
+        try rows.execute(
+            """
+            UPDATE inodes SET here = 0, size = ?, blocks = ?, modified = ?, changed = ?, content = ?, incoming = NULL,
+            settled = 0 WHERE id = ?
+            """,
+            [
+                size, InodeRow.placeholderBlocks(size: size), modified.rawValue, now.rawValue, content, row.number.row,
+            ])
+        try rows.setBacking(row.number, nil)
+        try refreshPlaceholders(of: row.number)
+    }
+
+    /// Writes one batch of what a directory shows on the disk: placeholders, sub-directories, symbolic links.
+    /// - Returns: The last name of the batch; `nil` when the directory is done.
+    func writePlaceholders(in directory: InodeNumber, after name: ItemName?, limit: Int) throws -> ItemName? {
+        let row = try rows.inodeRow(directory)
+        guard row.kind == .directory else { throw FileError(.notDirectory, "\(directory)") }
+        guard row.visited < 2, row.attributes.linkCount > 0 else { return nil }
+        let handle = try backing.directory(directory, rows, making: changes)
+        let children = try rows.children(of: directory, after: name, limit: limit)
+        for child in children { try show(child, in: directory, handle) }
+        guard children.count == limit, let last = children.last else {
+            try rows.execute("UPDATE inodes SET visited = 2 WHERE id = ?", [directory.row])
+            return nil
+        }
+        // From the first batch on, what comes into the directory is shown at once.
+        try rows.execute("UPDATE inodes SET visited = 1 WHERE id = ?", [directory.row])
+        return last.name
+    }
+
+    private func show(_ child: Child, in directory: InodeNumber, _ handle: Descriptor) throws {
+        switch child.attributes.kind {
+        case .file:
+            changes.refreshPlaceholder(child.name, in: directory)
+        case .directory:
+            _ = try backing.directory(child.attributes.inode, rows, making: changes)
+        case .symbolicLink:
+            try showSymbolicLink(child.name, child.attributes.inode, handle)
+        case .fifo, .socket, .characterDevice, .blockDevice:
+            break
+        }
+    }
+
+    /// Makes a symbolic link on the disk that so far stands in the index only.
+    func showSymbolicLink(_ name: ItemName, _ number: InodeNumber, _ handle: Descriptor) throws {
+        let row = try rows.inodeRow(number)
+        // A second name of the link would need the first one's place: the index alone is enough for it.
+        guard row.identity == nil, row.attributes.linkCount == 1, let target = row.target,
+            // What no disk can hold still shows in the mount.
+            (1..<Int(PATH_MAX)).contains(target.utf8.count), !target.utf8.contains(0)
+        else { return }
+        let place = BackingPlace(directory: handle, name: PlaceholderName.backingName(of: name))
+        try changes.makeSymbolicLink(at: place, to: target)
+        try rows.setBacking(number, try SystemCalls.status(place))
+    }
+
+    /// Shows something new in a directory whose other entries are shown already.
+    func showIfVisited(_ name: ItemName, in parent: InodeNumber) throws {
+        guard try rows.inodeRow(parent).visited > 0, let child = try rows.lookup(name, in: parent) else { return }
+        let handle = try backing.directory(parent, rows, making: changes)
+        try show(Child(name: name, attributes: child), in: parent, handle)
+    }
+}

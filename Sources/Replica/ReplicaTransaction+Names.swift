@@ -1,0 +1,249 @@
+import GRDB
+import Glibc
+import Model
+
+/// Making and removing names, as the mount sees it.
+extension ReplicaTransaction {
+    /// What a new local file starts with.
+    struct NewFile {
+        var kind: ItemKind
+        var mode: UInt16
+        var owner: UInt32
+        var group: UInt32
+        var device: UInt64 = 0
+        var target: String?
+    }
+
+    func createFile(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
+    ) throws -> (Attributes, Descriptor) {
+        let new = NewFile(kind: .file, mode: mode, owner: owner, group: group)
+        let item = try prepare(new.kind, name, in: parent)
+        let directory = try backing.directory(parent, rows, making: changes)
+        let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
+        let descriptor = try changes.createFile(at: place, mode: Self.backingMode(mode))
+        var row = row(new)
+        row.isModified = true
+        row.generation = 1
+        row.stand(on: try SystemCalls.status(of: descriptor))
+        let attributes = try insert(row, name, in: parent, item: item)
+        return (attributes, descriptor)
+    }
+
+    func makeDirectory(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
+    ) throws -> Attributes {
+        let new = NewFile(kind: .directory, mode: mode, owner: owner, group: group)
+        let item = try prepare(new.kind, name, in: parent)
+        // The directory on the disk comes with the first thing that is put in it.
+        return try insert(row(new), name, in: parent, item: item)
+    }
+
+    func makeSymbolicLink(
+        _ name: ItemName, in parent: InodeNumber, target: String, owner: UInt32, group: UInt32
+    ) throws -> Attributes {
+        let new = NewFile(kind: .symbolicLink, mode: 0o777, owner: owner, group: group, target: target)
+        let item = try prepare(new.kind, name, in: parent)
+        let directory = try backing.directory(parent, rows, making: changes)
+        let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
+        try changes.makeSymbolicLink(at: place, to: target)
+        var row = row(new)
+        row.stand(on: try SystemCalls.status(place))
+        row.attributes.size = Int64(target.utf8.count)
+        return try insert(row, name, in: parent, item: item)
+    }
+
+    /// Pipes, sockets and device files stand in the index only: they have no bytes.
+    func makeNode(
+        _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
+        group: UInt32
+    ) throws -> Attributes {
+        let new = NewFile(kind: kind, mode: mode, owner: owner, group: group, device: device)
+        let item = try prepare(kind, name, in: parent)
+        return try insert(row(new), name, in: parent, item: item)
+    }
+
+    /// Adds a name to a file. Related: `link(2)`.
+    func link(_ number: InodeNumber, in parent: InodeNumber, as name: ItemName) throws -> Attributes {
+        let row = try rows.inodeRow(number)
+        guard row.kind != .directory else { throw FileError(.notPermitted, "\(number) is a directory") }
+        guard let first = try rows.firstEntryRow(of: number) else {
+            throw FileError(.notFound, "\(number) has no name any more")
+        }
+        let item = try prepare(row.kind, name, in: parent)
+        if row.identity != nil {
+            let old = try backing.objectPlace(of: first, rows)
+            let directory = try backing.directory(parent, rows, making: changes)
+            let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
+            try changes.link(old, as: new)
+            try rows.setBackingTimes(number, try SystemCalls.status(new))
+        }
+        try rows.insertEntry(name, in: parent, inode: number, item: item)
+        try rows.addLinks(number, 1, changed: now)
+        try touch(parent)
+        if let item { try rows.enqueue(item) }
+        if !row.isHere { changes.refreshPlaceholder(name, in: parent) }
+        return try rows.attributes(of: number)
+    }
+
+    /// Removes the name of anything but a directory. Related: `unlink(2)`.
+    func removeFile(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
+        let entry = try rows.existingEntry(name, in: parent)
+        let row = try rows.inodeRow(entry.inode)
+        guard row.kind != .directory else { throw FileError(.isDirectory, name.string) }
+        try rows.leaveItem(of: entry)
+        let removed = try removeEntry(entry, row)
+        try touch(parent)
+        return removed
+    }
+
+    /// Removes an empty directory. Related: `rmdir(2)`.
+    func removeDirectory(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
+        let entry = try rows.existingEntry(name, in: parent)
+        let row = try rows.inodeRow(entry.inode)
+        guard row.kind == .directory else { throw FileError(.notDirectory, name.string) }
+        guard try rows.isEmpty(row.number) else { throw FileError(.notEmpty, name.string) }
+        try rows.leaveItem(of: entry)
+        let removed = try removeEntry(entry, row)
+        try touch(parent)
+        return removed
+    }
+
+    /// Takes an entry out of index and backing directory; its item is the caller's matter.
+    func removeEntry(_ entry: EntryRow, _ row: InodeRow) throws -> RemovedEntry {
+        let isDirectory = row.kind == .directory
+        let left: UInt32 = isDirectory ? 0 : row.attributes.linkCount - 1
+        try removeObject(of: entry, row, isLast: left == 0)
+        try rows.deleteEntry(entry.name, in: entry.parent)
+        try rows.execute(
+            "UPDATE inodes SET links = ?, changed = ? WHERE id = ?", [Int64(left), now.rawValue, row.number.row])
+        if isDirectory { try rows.addLinks(entry.parent, -1, changed: now) }
+        if !row.isHere { changes.refreshPlaceholder(entry.name, in: entry.parent) }
+        return RemovedEntry(inode: row.number, kind: row.kind, linkCount: left, item: entry.item)
+    }
+
+    /// Takes what stands under an entry's name out of the backing directory: the bytes of a file that loses its last name
+    /// live on among the removed.
+    func removeObject(of entry: EntryRow, _ row: InodeRow, isLast: Bool) throws {
+        guard row.identity != nil else { return }
+        let place = try backing.objectPlace(of: entry, rows)
+        if row.kind == .directory {
+            try removeDirectoryObject(at: place, row.number)
+            return
+        }
+        if row.kind == .symbolicLink {
+            let removed = backing.removedPlace(of: row.number)
+            try changes.rename(place, to: removed)
+            changes.remove(.init(place: removed))
+            if isLast { try rows.setBacking(row.number, nil) }
+        } else if isLast {
+            let orphan = backing.orphanPlace(of: row.number)
+            try changes.rename(place, to: orphan)
+            try rows.setBackingTimes(row.number, try SystemCalls.status(orphan))
+        } else {
+            // The bytes stay under another name, so this one can go at once and be made again.
+            let other = try otherPlace(of: entry)
+            try changes.unlinkName(place, keptAt: other)
+            try rows.setBackingTimes(row.number, try SystemCalls.status(other))
+        }
+    }
+
+    private func otherPlace(of entry: EntryRow) throws -> BackingPlace {
+        let other = try rows.entryRows(of: entry.inode).first { $0.parent != entry.parent || $0.name != entry.name }
+        guard let other else { throw FileError(.inputOutput, "\(entry.name) has no other name in the index") }
+        return try backing.objectPlace(of: other, rows)
+    }
+
+    private func removeDirectoryObject(at place: BackingPlace, _ number: InodeNumber) throws {
+        let directory = try SystemCalls.open(place, SystemCalls.openPath | O_DIRECTORY)
+        for name in try SystemCalls.names(in: directory) {
+            let inner = BackingPlace(directory: directory, name: name)
+            // A placeholder that was left behind stands for nothing any more; anything else is a user's.
+            guard try PlaceholderFile.read(inner) != nil else {
+                throw FileError(.notEmpty, "\(place.name): \(name) in the backing directory is not the mount's")
+            }
+            try SystemCalls.unlink(inner)
+        }
+        let removed = backing.removedPlace(of: number)
+        try changes.rename(place, to: removed)
+        changes.remove(.init(place: removed, isDirectory: true))
+        backing.forgetHandle(of: number)
+        try rows.setBacking(number, nil)
+    }
+
+    /// Deletes a file that has no names any more; one that has is left alone.
+    func forget(_ number: InodeNumber) throws {
+        guard number != .root else { return }
+        let row: InodeRow
+        do { row = try rows.inodeRow(number) } catch let error as FileError where error.code == .notFound { return }
+        guard row.attributes.linkCount == 0 else { return }
+        try discardTransfer(of: number)
+        if row.kind == .file, row.isHere {
+            // Bytes that the container has can be fetched again if a power failure takes this commit back.
+            changes.remove(
+                .init(
+                    place: backing.orphanPlace(of: number), whenDurable: row.isModified,
+                    byteCount: row.attributes.blocks * 512))
+        }
+        try rows.deleteInode(number)
+    }
+}
+
+// MARK: Parts of every new name
+
+extension ReplicaTransaction {
+    /// The owner can always read and write what stands on the disk; the mount keeps the real mode.
+    static func backingMode(_ mode: UInt16) -> UInt16 { (mode | 0o600) & 0o777 }
+
+    /// Checks that a name can be made.
+    /// - Returns: The item that will live there; `nil` when it never leaves this machine.
+    func prepare(_ kind: ItemKind, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
+        let info = try rows.parentInfo(parent)
+        guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
+        return travels(kind, name, in: info) ? environment.makeItemID() : nil
+    }
+
+    func travels(_ kind: ItemKind, _ name: ItemName, in parent: ParentInfo) -> Bool {
+        parent.travels && kind.travels && !environment.isLocalOnly(name)
+    }
+
+    func row(_ new: NewFile) -> InodeRow {
+        let isDirectory = new.kind == .directory
+        return InodeRow(
+            attributes: Attributes(
+                inode: InodeNumber(0), kind: new.kind, mode: new.mode & 0o7777, owner: new.owner, group: new.group,
+                linkCount: isDirectory ? 2 : 1, size: isDirectory ? InodeRow.directorySize : 0,
+                blocks: isDirectory ? InodeRow.directoryBlocks : 0, accessed: now, modified: now, changed: now,
+                device: new.device),
+            isHere: true, identity: nil, backingModified: now, backingChanged: now, isModified: false, generation: 0,
+            visited: 0, isSettled: false, target: new.target)
+    }
+
+    func insert(_ row: InodeRow, _ name: ItemName, in parent: InodeNumber, item: ItemID?) throws -> Attributes {
+        let number = try rows.insert(row)
+        try rows.insertEntry(name, in: parent, inode: number, item: item)
+        if row.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
+        try touch(parent)
+        if let item { try rows.enqueue(item) }
+        var attributes = row.attributes
+        attributes.inode = number
+        return attributes
+    }
+
+    /// What `stat(2)` says of a directory whose entries changed. Its own record does not change by that.
+    func touch(_ directory: InodeNumber) throws {
+        try rows.execute(
+            "UPDATE inodes SET modified = ?1, changed = ?1 WHERE id = ?2", [now.rawValue, directory.row])
+        // Its time is part of its record, and must come out the same on every device.
+        try rows.enqueueItems(of: directory)
+    }
+}
+
+extension InodeRow {
+    /// Notes what stands on the disk for it.
+    mutating func stand(on status: BackingStatus) {
+        identity = status.identity
+        backingModified = status.modified
+        backingChanged = status.changed
+    }
+}

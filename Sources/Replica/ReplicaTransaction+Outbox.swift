@@ -1,0 +1,63 @@
+import GRDB
+import Foundation
+package import Model
+
+/// What waits to reach the container, and what has reached it.
+extension ReplicaTransaction {
+    /// Puts an item at the tail of the outbox.
+    package func enqueue(_ item: ItemID) throws(FileError) { try translated { try rows.enqueue(item) } }
+
+    /// Puts a deletion at the tail of the outbox: of an item that reached the container after its entry was removed here.
+    package func enqueueDeletion(
+        _ item: ItemID, base: CommitNumber, baseParent: ItemID?
+    ) throws(FileError) {
+        try translated { try rows.enqueueDeletion(item, base: base, baseParent: baseParent) }
+    }
+
+    /// Takes an item out of the outbox, unless it has changed since it was read at `position`.
+    /// - Returns: Whether it was taken out.
+    @discardableResult
+    package func dequeue(_ item: ItemID, position: Int64) throws(FileError) -> Bool {
+        try translated {
+            try rows.execute("DELETE FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
+            return rows.database.changesCount == 1
+        }
+    }
+
+    /// Notes that the container has the bytes that an inode had at `generation`.
+    ///
+    /// If they have changed since, they stay modified, and the item is in the outbox again already.
+    package func markUploaded(_ number: InodeNumber, generation: Int64, content: Content) throws(FileError) {
+        try translated {
+            try rows.execute(
+                """
+                UPDATE inodes SET content = ?1, incoming = CASE WHEN generation = ?2 THEN NULL ELSE incoming END,
+                settled = CASE WHEN generation = ?2 THEN 0 ELSE settled END,
+                dirty = CASE WHEN generation = ?2 THEN 0 ELSE dirty END WHERE id = ?3
+                """, [content.packed, generation, number.row])
+        }
+    }
+
+    /// Notes the chunks of content that is not here, when only the manifest was known.
+    package func setKnownContent(_ number: InodeNumber, content: Content) throws(FileError) {
+        try translated {
+            let row = try rows.file(number)
+            guard !row.isHere, try rows.contents(of: number).content == nil else {
+                throw FileError(.superseded, "the chunks of \(number) are known already")
+            }
+            try becomePlaceholder(row, content: content.packed, modified: row.attributes.modified)
+        }
+    }
+
+    package func rememberChunks(
+        _ chunks: [(hash: ChunkHash, stored: Content.Piece.Stored, byteCount: Int)]
+    ) throws(FileError) {
+        try translated {
+            for chunk in chunks {
+                try rows.execute(
+                    "INSERT OR REPLACE INTO chunks(hash, pack, offset, bytes) VALUES(?, ?, ?, ?)",
+                    [Data(chunk.hash.bytes), chunk.stored.pack.uuid, chunk.stored.offset, chunk.byteCount])
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import GRDB
+import Foundation
+package import Model
+
+/// What other devices did, as the follower applies it. Nothing here reaches the outbox.
+///
+/// Entries that come or go by another device change a directory's ctime, not its mtime: that one is part of the
+/// directory's own record, and must come out the same on every device.
+extension ReplicaTransaction {
+    /// Adds an item of another device; a file's bytes are not here.
+    /// - Parameter content: A file's chunks, where they are known: their sizes add up to the record's.
+    /// - Throws: `exists` when the name is taken, `corrupt` when the sizes do not agree.
+    package func insert(
+        _ record: ItemRecord, content: Content?, in parent: InodeNumber, number: CommitNumber
+    ) throws(FileError) -> InodeNumber {
+        try translated {
+            _ = try rows.parentInfo(parent)
+            guard try rows.entryRow(record.name, in: parent) == nil else {
+                throw FileError(.exists, record.name.string)
+            }
+            let inode = try rows.insert(try row(of: record, content), content: content?.packed)
+            try rows.insertEntry(record.name, in: parent, inode: inode, item: record.id)
+            try writeBase(record, number)
+            try writeXattrs(record.xattrs, of: inode)
+            if record.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
+            try rows.setChanged(parent, now)
+            try showIfVisited(record.name, in: parent)
+            return inode
+        }
+    }
+
+    private func row(of record: ItemRecord, _ content: Content?) throws -> InodeRow {
+        guard record.kind.travels else { throw FileError(.corrupt, "\(record.name) is a \(record.kind.rawValue)") }
+        if let content, content.byteCount != record.size {
+            throw FileError(
+                .corrupt, "the chunks of \(record.name) have \(content.byteCount) bytes, not \(record.size)")
+        }
+        var row = row(
+            NewFile(
+                kind: record.kind, mode: record.mode, owner: environment.owner, group: environment.group,
+                target: record.target))
+        row.attributes.modified = record.modified
+        switch record.kind {
+        case .file:
+            guard record.size >= 0 else { throw FileError(.corrupt, "\(record.name) has \(record.size) bytes") }
+            row.isHere = false
+            row.attributes.size = record.size
+            row.attributes.blocks = InodeRow.placeholderBlocks(size: record.size)
+        case .symbolicLink:
+            guard let target = record.target else { throw FileError(.corrupt, "\(record.name) has no target") }
+            row.attributes.size = Int64(target.utf8.count)
+        default:
+            break
+        }
+        return row
+    }
+
+    /// Moves an entry to a name that must be free, with all that belongs to it.
+    /// - Returns: The entry as it is now.
+    package func move(_ entry: Entry, to parent: InodeNumber, as name: ItemName) throws(FileError) -> Entry {
+        try translated {
+            let source = try current(entry)
+            let row = try rows.inodeRow(source.inode)
+            _ = try rows.parentInfo(parent)
+            if source.parent == parent, source.name == name { return entry }
+            guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
+            if row.kind == .directory, try rows.isInside(parent, row.number) {
+                throw FileError(.invalid, "\(name) cannot go into itself")
+            }
+            try moveObject(of: source, row, to: name, in: parent)
+            try rows.execute(
+                "UPDATE entries SET parent = ?, name = ? WHERE parent = ? AND name = ?",
+                [parent.row, name.string, source.parent.row, source.name.string])
+            try moveLinks(row, from: source.parent, to: parent)
+            for changed in [row.number, source.parent, parent] { try rows.setChanged(changed, now) }
+            refresh(source, name, parent, row)
+            guard let moved = try rows.entry(name, in: parent) else { throw FileError(.notFound, name.string) }
+            return moved
+        }
+    }
+
+    /// Takes over mode, time, attributes and link target; the time not while the bytes are changed here.
+    package func setMetadata(_ number: InodeNumber, from record: ItemRecord) throws(FileError) {
+        try translated {
+            let row = try rows.inodeRow(number)
+            var attributes = row.attributes
+            attributes.mode = record.mode & 0o7777
+            if !row.isModified { attributes.modified = record.modified }
+            attributes.changed = now
+            if row.kind == .symbolicLink, let target = record.target {
+                attributes.size = Int64(target.utf8.count)
+                try retarget(row, to: target)
+            }
+            try update(attributes)
+            try updateObject(
+                row, to: attributes,
+                AttributeChange(
+                    mode: attributes.mode == row.attributes.mode ? nil : attributes.mode,
+                    modified: attributes.modified == row.attributes.modified ? nil : attributes.modified))
+            try rows.execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
+            try writeXattrs(record.xattrs, of: number)
+        }
+    }
+
+    private func retarget(_ row: InodeRow, to target: String) throws {
+        if row.target.map({ $0.utf8.elementsEqual(target.utf8) }) ?? false { return }
+        if row.identity != nil {
+            for entry in try rows.entryRows(of: row.number) {
+                guard let place = try objectIfPresent(entry) else { continue }
+                let removed = backing.removedPlace(of: row.number)
+                try changes.rename(place, to: removed)
+                changes.remove(.init(place: removed))
+            }
+            try rows.setBacking(row.number, nil)
+        }
+        try rows.execute("UPDATE inodes SET target = ? WHERE id = ?", [target, row.number.row])
+        for entry in try rows.entryRows(of: row.number) { try showIfVisited(entry.name, in: entry.parent) }
+    }
+
+    private func objectIfPresent(_ entry: EntryRow) throws -> BackingPlace? {
+        let place = try backing.objectPlace(of: entry, rows)
+        return try SystemCalls.statusIfPresent(place) == nil ? nil : place
+    }
+
+    /// Notes what the container now holds for an entry.
+    package func setBase(_ entry: Entry, record: ItemRecord, number: CommitNumber) throws(FileError) {
+        try translated {
+            guard entry.item == record.id else { throw FileError(.invalid, "\(record.name) is another item") }
+            try writeBase(record, number)
+        }
+    }
+
+    /// Removes an entry that another device deleted; a directory must be empty.
+    package func remove(_ entry: Entry) throws(FileError) -> RemovedEntry {
+        try translated {
+            let source = try current(entry)
+            let row = try rows.inodeRow(source.inode)
+            if row.kind == .directory, try !rows.isEmpty(row.number) { throw FileError(.notEmpty, entry.name.string) }
+            if let item = source.item { try rows.dequeue(item) }
+            let removed = try removeEntry(source, row)
+            try rows.setChanged(source.parent, now)
+            return removed
+        }
+    }
+
+    /// Has a local entry that was never uploaded be an item that another device made: equal files and directories of one
+    /// name become one.
+    package func adopt(_ item: ItemID, for entry: Entry) throws(FileError) -> Entry {
+        try translated {
+            let source = try current(entry)
+            guard !source.hasBase else {
+                throw FileError(.invalid, "\(entry.name) is an item of the container already")
+            }
+            if let old = source.item { try rows.dequeue(old) }
+            try rows.execute(
+                "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
+                [item.uuid, source.parent.row, source.name.string])
+            guard let adopted = try rows.entry(source.name, in: source.parent) else {
+                throw FileError(.notFound, entry.name.string)
+            }
+            return adopted
+        }
+    }
+
+    /// The row of an entry that was read earlier in this change, or before it.
+    func current(_ entry: Entry) throws -> EntryRow {
+        let row = try rows.existingEntry(entry.name, in: entry.parent)
+        guard row.item == entry.item, row.inode == entry.inode else {
+            throw FileError(.superseded, "\(entry.name) has changed since it was read")
+        }
+        return row
+    }
+
+    private func writeBase(_ record: ItemRecord, _ number: CommitNumber) throws {
+        try rows.execute(
+            "UPDATE entries SET base = ?, base_number = ?, base_parent = ? WHERE item = ?",
+            [record.packed, Int64(bitPattern: number), record.parent.uuid, record.id.uuid])
+        try rows.execute(
+            "UPDATE outbox SET base_parent = ? WHERE item = ?", [record.parent.uuid, record.id.uuid])
+    }
+
+    private func writeXattrs(_ xattrs: [String: Data], of number: InodeNumber) throws {
+        for (name, value) in xattrs {
+            try rows.execute(
+                "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name, value])
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import GRDB
+import Model
+
+/// Renaming, as the mount sees it. Related: `renameat2(2)`.
+///
+/// When a file is renamed over a file of its kind, the *name* keeps its item, pin and base, and gets the other's bytes:
+/// that is an atomic save. An exchange of two such files likewise leaves the items with the names. In every other case
+/// the item goes with the file.
+extension ReplicaTransaction {
+    func rename(
+        _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode
+    ) throws -> Renamed {
+        _ = try rows.parentInfo(parent)
+        let destination = try rows.parentInfo(newParent)
+        let source = try rows.existingEntry(name, in: parent)
+        let row = try rows.inodeRow(source.inode)
+        let target = try rows.entryRow(newName, in: newParent)
+        if row.kind == .directory, try rows.isInside(newParent, row.number) {
+            throw FileError(.invalid, "\(name) cannot go into itself")
+        }
+        guard let target else {
+            if mode == .exchange { throw FileError(.notFound, newName.string) }
+            try shift(source, row, to: newName, in: newParent, destination)
+            return Renamed(moved: row.number)
+        }
+        if mode == .noReplace { throw FileError(.exists, newName.string) }
+        if target.inode == source.inode { return Renamed(moved: row.number) }
+        let other = try rows.inodeRow(target.inode)
+        if mode == .exchange { return try exchange(source, row, target, other) }
+        try checkReplaceable(target, other, by: row)
+        let replaced = try replace(target, other, with: source, row, destination)
+        return Renamed(moved: row.number, replaced: replaced)
+    }
+
+    private func checkReplaceable(_ target: EntryRow, _ other: InodeRow, by row: InodeRow) throws {
+        switch (row.kind == .directory, other.kind == .directory) {
+        case (true, false): throw FileError(.notDirectory, target.name.string)
+        case (false, true): throw FileError(.isDirectory, target.name.string)
+        case (true, true) where try !rows.isEmpty(other.number): throw FileError(.notEmpty, target.name.string)
+        default: break
+        }
+    }
+
+    /// Moves an entry to a name that is free, its item with it.
+    private func shift(
+        _ source: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber, _ destination: ParentInfo
+    ) throws {
+        try moveObject(of: source, row, to: name, in: parent)
+        let travels = travels(row.kind, name, in: destination)
+        let item = try carry(source, row, travels: travels)
+        try rows.execute(
+            "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?",
+            [parent.row, name.string, item?.uuid, source.parent.row, source.name.string])
+        if item == nil { try clearBase(name, in: parent) }
+        try rows.setChanged(row.number, now)
+        try moveLinks(row, from: source.parent, to: parent)
+        try touch(source.parent)
+        try touch(parent)
+        if let item { try rows.enqueue(item) }
+        if row.kind == .directory, travels != (source.item != nil) {
+            try carryContents(of: row.number, travels: travels)
+        }
+        refresh(source, name, parent, row)
+    }
+
+    private func replace(
+        _ target: EntryRow, _ other: InodeRow, with source: EntryRow, _ row: InodeRow, _ destination: ParentInfo
+    ) throws -> RemovedEntry {
+        let keepsItem = target.item != nil && row.kind == other.kind && row.kind != .directory
+        guard keepsItem, let item = target.item else {
+            try rows.leaveItem(of: target)
+            let removed = try removeEntry(target, other)
+            try shift(source, row, to: target.name, in: target.parent, destination)
+            return removed
+        }
+        try rows.leaveItem(of: source)
+        let left = other.attributes.linkCount - 1
+        try removeObject(of: target, other, isLast: left == 0)
+        try moveObject(of: source, row, to: target.name, in: target.parent)
+        try rows.deleteEntry(source.name, in: source.parent)
+        try rows.execute(
+            "UPDATE entries SET inode = ?, download_requested = 0, error = NULL WHERE parent = ? AND name = ?",
+            [row.number.row, target.parent.row, target.name.string])
+        try rows.addLinks(other.number, -1, changed: now)
+        try rows.setChanged(row.number, now)
+        try touch(source.parent)
+        try touch(target.parent)
+        try rows.enqueue(item)
+        refresh(source, target.name, target.parent, row, other)
+        return RemovedEntry(inode: other.number, kind: other.kind, linkCount: left, item: nil)
+    }
+
+    private func exchange(
+        _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
+    ) throws -> Renamed {
+        if other.kind == .directory, try rows.isInside(source.parent, other.number) {
+            throw FileError(.invalid, "\(target.name) cannot go into itself")
+        }
+        try exchangeObjects(source, row, target, other)
+        if row.kind == other.kind && row.kind != .directory {
+            try setInode(of: source, to: other.number)
+            try setInode(of: target, to: row.number)
+            for item in [source.item, target.item].compactMap({ $0 }) { try rows.enqueue(item) }
+        } else {
+            try exchangeItems(source, row, target, other)
+        }
+        try rows.setChanged(row.number, now)
+        try rows.setChanged(other.number, now)
+        try touch(source.parent)
+        try touch(target.parent)
+        refresh(source, target.name, target.parent, row, other)
+        return Renamed(moved: row.number, exchanged: other.number)
+    }
+
+    private func setInode(of entry: EntryRow, to number: InodeNumber) throws {
+        try rows.execute(
+            "UPDATE entries SET inode = ?, download_requested = 0, error = NULL WHERE parent = ? AND name = ?",
+            [number.row, entry.parent.row, entry.name.string])
+    }
+
+    /// Two names change places with all that belongs to them.
+    private func exchangeItems(
+        _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
+    ) throws {
+        let sourceTravels = travels(row.kind, target.name, in: try rows.parentInfo(target.parent))
+        let targetTravels = travels(other.kind, source.name, in: try rows.parentInfo(source.parent))
+        let sourceItem = try carry(source, row, travels: sourceTravels)
+        let targetItem = try carry(target, other, travels: targetTravels)
+        // No directory has the number -1: the source waits there while its name is taken.
+        let move = "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?"
+        try rows.execute(move, [-1, source.name.string, sourceItem?.uuid, source.parent.row, source.name.string])
+        try rows.execute(
+            move,
+            [source.parent.row, source.name.string, targetItem?.uuid, target.parent.row, target.name.string])
+        try rows.execute(move, [target.parent.row, target.name.string, sourceItem?.uuid, -1, source.name.string])
+        try moveLinks(row, from: source.parent, to: target.parent)
+        try moveLinks(other, from: target.parent, to: source.parent)
+        let ends = [
+            (source, row, sourceItem, target, sourceTravels), (target, other, targetItem, source, targetTravels),
+        ]
+        for (entry, row, item, place, travels) in ends {
+            if item == nil { try clearBase(place.name, in: place.parent) }
+            if let item { try rows.enqueue(item) }
+            if row.kind == .directory, travels != (entry.item != nil) {
+                try carryContents(of: row.number, travels: travels)
+            }
+        }
+    }
+}
+
+// MARK: Items that begin or cease to travel
+
+extension ReplicaTransaction {
+    /// The item that an entry has after it moved to where its kind travels or not.
+    private func carry(_ entry: EntryRow, _ row: InodeRow, travels: Bool) throws -> ItemID? {
+        if travels { return entry.item ?? environment.makeItemID() }
+        try rows.leaveItem(of: entry)
+        return nil
+    }
+
+    /// What lies in a directory that begins or ceases to travel does so too.
+    private func carryContents(of directory: InodeNumber, travels: Bool) throws {
+        for entry in try rows.entryRows(in: directory) {
+            let row = try rows.inodeRow(entry.inode)
+            let itemTravels = self.travels(row.kind, entry.name, in: ParentInfo(travels: travels))
+            guard itemTravels != (entry.item != nil) else { continue }
+            let item = try carry(entry, row, travels: itemTravels)
+            try rows.execute(
+                "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
+                [item?.uuid, entry.parent.row, entry.name.string])
+            if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
+            if row.kind == .directory { try carryContents(of: row.number, travels: itemTravels) }
+        }
+    }
+
+    private func clearBase(_ name: ItemName, in parent: InodeNumber) throws {
+        try rows.execute(
+            "UPDATE entries SET base = NULL, base_number = 0, base_parent = NULL WHERE parent = ? AND name = ?",
+            [parent.row, name.string])
+    }
+}
+
+// MARK: The backing directory
+
+extension ReplicaTransaction {
+    /// Moves what stands on the disk under an entry's name; a file that is not here has nothing there but a placeholder.
+    func moveObject(of entry: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber) throws {
+        guard row.identity != nil else { return }
+        let old = try backing.objectPlace(of: entry, rows)
+        let directory = try backing.directory(parent, rows, making: changes)
+        let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
+        try changes.rename(old, to: new)
+        if row.kind == .file { try rows.setBackingTimes(row.number, try SystemCalls.status(new)) }
+    }
+
+    private func exchangeObjects(_ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow) throws {
+        guard row.identity != nil, other.identity != nil else {
+            try moveObject(of: source, row, to: target.name, in: target.parent)
+            return try moveObject(of: target, other, to: source.name, in: source.parent)
+        }
+        let one = try backing.objectPlace(of: source, rows)
+        let two = try backing.objectPlace(of: target, rows)
+        try changes.exchange(one, two)
+        if row.kind == .file { try rows.setBackingTimes(row.number, try SystemCalls.status(two)) }
+        if other.kind == .file { try rows.setBackingTimes(other.number, try SystemCalls.status(one)) }
+    }
+
+    func moveLinks(_ row: InodeRow, from old: InodeNumber, to new: InodeNumber) throws {
+        guard row.kind == .directory, old != new else { return }
+        try rows.addLinks(old, -1, changed: now)
+        try rows.addLinks(new, 1, changed: now)
+    }
+
+    /// Only a file that is not here has a placeholder that must follow.
+    func refresh(_ old: EntryRow, _ name: ItemName, _ parent: InodeNumber, _ rows: InodeRow...) {
+        guard !rows.allSatisfy(\.isHere) else { return }
+        changes.refreshPlaceholder(old.name, in: old.parent)
+        changes.refreshPlaceholder(name, in: parent)
+    }
+}

@@ -1,0 +1,96 @@
+import GRDB
+package import Foundation
+package import Model
+
+/// One change of the replica while it is being made: valid inside ``Replica/write(_:)`` only, on its thread.
+///
+/// The mount's changes (names, bytes), the follower's (remote records) and the uploader's are all made here, so that they
+/// compose into one commit.
+package final class ReplicaTransaction {
+    let rows: Rows
+    let backing: BackingDirectory
+    let changes: BackingChanges
+    let environment: ReplicaEnvironment
+    /// The moment of the change: one for everything in it.
+    let now: Timestamp
+    /// Set by ``setApplied(_:)``.
+    private(set) var applied: CommitNumber?
+
+    init(rows: Rows, backing: BackingDirectory, changes: BackingChanges, environment: ReplicaEnvironment) {
+        self.rows = rows
+        self.backing = backing
+        self.changes = changes
+        self.environment = environment
+        now = environment.now()
+    }
+
+    /// Notes the newest commit whose records are all here.
+    package func setApplied(_ number: CommitNumber) throws(FileError) {
+        try translated { try rows.setMeta(.applied, Int64(bitPattern: number)) }
+        applied = number
+    }
+}
+
+// MARK: Reading inside a change
+
+extension ReplicaTransaction {
+    package func entry(of item: ItemID) throws(FileError) -> Entry? { try translated { try rows.entry(of: item) } }
+
+    package func entry(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Entry? {
+        try translated { try rows.entry(name, in: parent) }
+    }
+
+    package func entries(of inode: InodeNumber) throws(FileError) -> [Entry] {
+        try translated { try rows.entries(of: inode) }
+    }
+
+    /// Everything that lies in a directory, sorted by name.
+    package func entries(in directory: InodeNumber) throws(FileError) -> [Entry] {
+        try translated { try rows.entries(in: directory) }
+    }
+
+    package func inode(_ number: InodeNumber) throws(FileError) -> Inode { try translated { try rows.inode(number) } }
+
+    package func attributes(of number: InodeNumber) throws(FileError) -> Attributes {
+        try translated { try rows.attributes(of: number) }
+    }
+
+    package func xattrs(of number: InodeNumber) throws(FileError) -> [String: Data] {
+        try translated { try rows.xattrs(of: number) }
+    }
+
+    package func isEmpty(_ directory: InodeNumber) throws(FileError) -> Bool {
+        try translated { try rows.isEmpty(directory) }
+    }
+
+    package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
+        try translated { try rows.parent(of: directory) }
+    }
+
+    /// Whether `directory` is `ancestor` or lies below it.
+    package func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws(FileError) -> Bool {
+        try translated { try rows.isInside(directory, ancestor) }
+    }
+
+    /// The directory of an item, or `nil` when there is none here; the root for ``ItemID/root``.
+    package func directory(of item: ItemID) throws(FileError) -> InodeNumber? {
+        if item == .root { return .root }
+        guard let entry = try translated({ try rows.entry(of: item) }), entry.kind == .directory else { return nil }
+        return entry.inode
+    }
+
+    /// A name for a copy of `name` that is free in `parent`: `report 2.pdf`, `report 3.pdf`, …
+    package func freeName(for name: ItemName, in parent: InodeNumber) throws(FileError) -> ItemName {
+        try translated { try rows.freeName(for: name, in: parent) }
+    }
+}
+
+extension Rows {
+    func freeName(for name: ItemName, in parent: InodeNumber) throws -> ItemName {
+        for number in 2..<(2 + FreeName.attemptLimit) {
+            let candidate = try FreeName.candidate(name, number: number)
+            if try entryRow(candidate, in: parent) == nil { return candidate }
+        }
+        throw FileError(.exists, "no free name for a copy of \(name)")
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import GRDB
+import Model
+
+/// A row of `entries` without the record, which is read only where it matters.
+struct EntryRow {
+    var parent: InodeNumber
+    var name: ItemName
+    var inode: InodeNumber
+    var item: ItemID?
+    var hasBase: Bool
+    var baseNumber: CommitNumber
+}
+
+/// What must be known of a directory before something is put in it.
+struct ParentInfo {
+    /// Whether what lies in it can reach the container.
+    var travels: Bool
+}
+
+extension Rows {
+    private static let entryColumns = "e.parent, e.name, e.inode, e.item, e.base IS NOT NULL, e.base_number"
+    private static let fullColumns =
+        "e.parent, e.name, e.inode, e.item, e.base, e.base_number, e.pinned, e.download_requested, e.error, i.kind, "
+        + "e.item IS NOT NULL AND EXISTS(SELECT 1 FROM outbox o WHERE o.item = e.item)"
+
+    private static func entryRow(_ row: Row) throws -> EntryRow {
+        EntryRow(
+            parent: InodeNumber(row: row[0]), name: try ItemName(row[1] as String), inode: InodeNumber(row: row[2]),
+            item: (row[3] as UUID?).map { ItemID(uuid: $0) }, hasBase: row[4],
+            baseNumber: CommitNumber(bitPattern: row[5] as Int64))
+    }
+
+    private static func entry(_ row: Row) throws -> Entry {
+        guard let kind = UInt8(exactly: row[9] as Int64).flatMap({ ItemKind(number: $0) }) else {
+            throw PackedReader.damaged
+        }
+        return Entry(
+            parent: InodeNumber(row: row[0]), name: try ItemName(row[1] as String), inode: InodeNumber(row: row[2]),
+            kind: kind, item: (row[3] as UUID?).map { ItemID(uuid: $0) },
+            base: try (row[4] as Data?).map { try ItemRecord(packed: $0) },
+            baseNumber: CommitNumber(bitPattern: row[5] as Int64), pinned: row[6], downloadRequested: row[7],
+            error: try (row[8] as String?).map { try JSONDecoder().decode(ItemFault.self, from: Data($0.utf8)) },
+            isQueued: row[10])
+    }
+
+    func entryRow(_ name: ItemName, in parent: InodeNumber) throws -> EntryRow? {
+        try first(
+            "SELECT \(Self.entryColumns) FROM entries e WHERE e.parent = ? AND e.name = ?", [parent.row, name.string],
+            Self.entryRow)
+    }
+
+    func existingEntry(_ name: ItemName, in parent: InodeNumber) throws -> EntryRow {
+        guard let entry = try entryRow(name, in: parent) else { throw FileError(.notFound, name.string) }
+        return entry
+    }
+
+    func entryRow(of item: ItemID) throws -> EntryRow? {
+        try first("SELECT \(Self.entryColumns) FROM entries e WHERE e.item = ?", [item.uuid], Self.entryRow)
+    }
+
+    func entryRows(of inode: InodeNumber) throws -> [EntryRow] {
+        try all(
+            "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name", [inode.row],
+            Self.entryRow)
+    }
+
+    func firstEntryRow(of inode: InodeNumber) throws -> EntryRow? {
+        try first(
+            "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 1",
+            [inode.row], Self.entryRow)
+    }
+
+    func entryRows(in directory: InodeNumber) throws -> [EntryRow] {
+        try all(
+            "SELECT \(Self.entryColumns) FROM entries e WHERE e.parent = ? ORDER BY e.name", [directory.row],
+            Self.entryRow)
+    }
+
+    func entry(_ name: ItemName, in parent: InodeNumber) throws -> Entry? {
+        try first(
+            """
+            SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode
+            WHERE e.parent = ? AND e.name = ?
+            """, [parent.row, name.string], Self.entry)
+    }
+
+    func entry(of item: ItemID) throws -> Entry? {
+        try first(
+            "SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.item = ?", [item.uuid],
+            Self.entry)
+    }
+
+    func entries(of inode: InodeNumber) throws -> [Entry] {
+        try all(
+            """
+            SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode
+            WHERE e.inode = ? ORDER BY e.parent, e.name
+            """, [inode.row], Self.entry)
+    }
+
+    func entries(in directory: InodeNumber) throws -> [Entry] {
+        try all(
+            """
+            SELECT \(Self.fullColumns) FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.parent = ? ORDER BY e.name
+            """, [directory.row], Self.entry)
+    }
+
+    func lookup(_ name: ItemName, in parent: InodeNumber) throws -> Attributes? {
+        try first(
+            """
+            SELECT \(Self.attributeColumns) FROM entries e JOIN inodes i ON i.id = e.inode
+            WHERE e.parent = ? AND e.name = ?
+            """, [parent.row, name.string]
+        ) { try Self.attributes($0) }
+    }
+
+    func children(of directory: InodeNumber, after name: ItemName?, limit: Int) throws -> [Child] {
+        // Every name comes after the empty text.
+        try all(
+            """
+            SELECT e.name, \(Self.attributeColumns) FROM entries e JOIN inodes i ON i.id = e.inode
+            WHERE e.parent = ? AND e.name > ? ORDER BY e.name LIMIT ?
+            """, [directory.row, name?.string ?? "", limit]
+        ) { Child(name: try ItemName($0[0] as String), attributes: try Self.attributes($0, at: 1)) }
+    }
+
+    func isEmpty(_ directory: InodeNumber) throws -> Bool {
+        try !exists("SELECT 1 FROM entries WHERE parent = ? LIMIT 1", [directory.row])
+    }
+
+    func parent(of directory: InodeNumber) throws -> InodeNumber {
+        if directory == .root { return .root }
+        let found = try first("SELECT parent FROM entries WHERE inode = ? LIMIT 1", [directory.row]) {
+            InodeNumber(row: $0[0])
+        }
+        guard let found else { throw FileError(.notFound, "\(directory)") }
+        return found
+    }
+
+    /// - Throws: `notFound` for a directory that was removed, `notDirectory` for anything else.
+    func parentInfo(_ directory: InodeNumber) throws -> ParentInfo {
+        let found = try first(
+            """
+            SELECT i.kind, i.links, EXISTS(SELECT 1 FROM entries e WHERE e.inode = i.id AND e.item IS NOT NULL)
+            FROM inodes i WHERE i.id = ?
+            """, [directory.row]
+        ) { ($0[0] as Int64, $0[1] as Int64, $0[2] as Bool) }
+        guard let (kind, links, hasItem) = found else { throw FileError(.notFound, "\(directory)") }
+        guard kind == Int64(ItemKind.directory.number) else { throw FileError(.notDirectory, "\(directory)") }
+        guard links > 0 else { throw FileError(.notFound, "\(directory) was removed") }
+        return ParentInfo(travels: directory == .root || hasItem)
+    }
+
+    /// Whether `directory` is `ancestor` or lies below it.
+    func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws -> Bool {
+        var current = directory
+        // The index holds no cycle, so the root ends the walk; the bound keeps a damaged index from hanging it.
+        for _ in 0..<Self.depthLimit {
+            if current == ancestor { return true }
+            if current == .root { return false }
+            current = try parent(of: current)
+        }
+        throw FileError(.inputOutput, "the directories above \(directory) form a cycle")
+    }
+
+    /// No tree is deeper: a walk up that takes more steps has met a cycle.
+    static let depthLimit = 100_000
+
+    func insertEntry(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber, item: ItemID?) throws {
+        try execute(
+            "INSERT INTO entries(parent, name, inode, item) VALUES(?, ?, ?, ?)",
+            [parent.row, name.string, inode.row, item?.uuid])
+    }
+
+    func deleteEntry(_ name: ItemName, in parent: InodeNumber) throws {
+        try execute("DELETE FROM entries WHERE parent = ? AND name = ?", [parent.row, name.string])
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import GRDB
+import Model
+
+/// A row of `inodes` without its contents, which are read only where they matter.
+struct InodeRow {
+    var attributes: Attributes
+    var isHere: Bool
+    var identity: BackingIdentity?
+    var backingModified: Timestamp
+    var backingChanged: Timestamp
+    var isModified: Bool
+    var generation: Int64
+    var visited: Int
+    var isSettled: Bool
+    var target: String?
+
+    var number: InodeNumber { attributes.inode }
+    var kind: ItemKind { attributes.kind }
+
+    /// What `st_blocks` says of a file that is not here: the one disk block of 4 KiB that its placeholder takes.
+    static func placeholderBlocks(size: Int64) -> Int64 { size > 0 ? 8 : 0 }
+
+    /// What `st_size` and `st_blocks` say of a directory.
+    static let directorySize: Int64 = 4096
+    static let directoryBlocks: Int64 = 8
+}
+
+extension Rows {
+    static let attributeColumns =
+        "i.id, i.kind, i.mode, i.owner, i.grp, i.links, i.size, i.blocks, i.accessed, i.modified, i.changed, i.device"
+    static let inodeColumns =
+        "\(attributeColumns), i.here, i.backing, i.born, i.backing_modified, i.backing_changed, i.dirty, i.generation, "
+        + "i.visited, i.settled, i.target"
+    /// How many columns ``inodeColumns`` are.
+    static let inodeColumnCount = 22
+
+    static func attributes(_ row: Row, at column: Int = 0) throws -> Attributes {
+        let kindNumber: Int64 = row[column + 1]
+        guard let kind = UInt8(exactly: kindNumber).flatMap({ ItemKind(number: $0) }) else {
+            throw PackedReader.damaged
+        }
+        return Attributes(
+            inode: InodeNumber(row: row[column]), kind: kind,
+            mode: UInt16(truncatingIfNeeded: row[column + 2] as Int64),
+            owner: UInt32(truncatingIfNeeded: row[column + 3] as Int64),
+            group: UInt32(truncatingIfNeeded: row[column + 4] as Int64),
+            linkCount: UInt32(truncatingIfNeeded: row[column + 5] as Int64), size: row[column + 6],
+            blocks: row[column + 7], accessed: Timestamp(rawValue: row[column + 8]),
+            modified: Timestamp(rawValue: row[column + 9]), changed: Timestamp(rawValue: row[column + 10]),
+            device: UInt64(bitPattern: row[column + 11] as Int64))
+    }
+
+    static func inode(_ row: Row, at column: Int = 0) throws -> InodeRow {
+        let backing: Int64? = row[column + 13]
+        return InodeRow(
+            attributes: try attributes(row, at: column), isHere: row[column + 12],
+            identity: backing.map {
+                BackingIdentity(inode: UInt64(bitPattern: $0), born: row[column + 14] as Int64? ?? 0)
+            },
+            backingModified: Timestamp(rawValue: row[column + 15] as Int64? ?? 0),
+            backingChanged: Timestamp(rawValue: row[column + 16] as Int64? ?? 0), isModified: row[column + 17],
+            generation: row[column + 18], visited: row[column + 19], isSettled: row[column + 20] as Int64 == 1,
+            target: row[column + 21])
+    }
+
+    func attributes(of number: InodeNumber) throws -> Attributes {
+        let found = try first("SELECT \(Self.attributeColumns) FROM inodes i WHERE i.id = ?", [number.row]) {
+            try Self.attributes($0)
+        }
+        guard let found else { throw FileError(.notFound, "\(number)") }
+        return found
+    }
+
+    func inodeRow(_ number: InodeNumber) throws -> InodeRow {
+        let found = try first("SELECT \(Self.inodeColumns) FROM inodes i WHERE i.id = ?", [number.row]) {
+            try Self.inode($0)
+        }
+        guard let found else { throw FileError(.notFound, "\(number)") }
+        return found
+    }
+
+    /// A file that is not a directory.
+    func file(_ number: InodeNumber) throws -> InodeRow {
+        let row = try inodeRow(number)
+        guard row.kind != .directory else { throw FileError(.isDirectory, "\(number)") }
+        guard row.kind == .file else { throw FileError(.invalid, "\(number) has no bytes") }
+        return row
+    }
+
+    func inode(_ number: InodeNumber) throws -> Inode {
+        let found = try first(
+            "SELECT \(Self.inodeColumns), i.content, i.incoming FROM inodes i WHERE i.id = ?", [number.row]
+        ) {
+            (
+                try Self.inode($0), $0[Self.inodeColumnCount] as Data?, $0[Self.inodeColumnCount + 1] as Data?
+            )
+        }
+        guard let (row, content, incoming) = found else { throw FileError(.notFound, "\(number)") }
+        return Inode(
+            attributes: row.attributes, isHere: row.isHere, content: try content.map { try Content(packed: $0) },
+            incoming: try incoming.map { try Content(packed: $0) }, isModified: row.isModified,
+            generation: row.generation, target: row.target, backing: row.identity?.inode)
+    }
+
+    /// The packed contents of an inode: what it holds, and the newer that waits.
+    func contents(of number: InodeNumber) throws -> (content: Data?, incoming: Data?) {
+        try first("SELECT content, incoming FROM inodes WHERE id = ?", [number.row]) { ($0[0], $0[1]) } ?? (nil, nil)
+    }
+
+    /// Inserts a row; the number in `row` is not used.
+    func insert(_ row: InodeRow, content: Data? = nil) throws -> InodeNumber {
+        let attributes = row.attributes
+        try execute(
+            """
+            INSERT INTO inodes(kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, here, backing,
+                born, backing_modified, backing_changed, dirty, generation, visited, settled, target, content)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                Int64(attributes.kind.number), Int64(attributes.mode), Int64(attributes.owner), Int64(attributes.group),
+                Int64(attributes.linkCount), attributes.size, attributes.blocks, attributes.accessed.rawValue,
+                attributes.modified.rawValue, attributes.changed.rawValue, Int64(bitPattern: attributes.device),
+                row.isHere, row.identity.map { Int64(bitPattern: $0.inode) }, row.identity?.born,
+                row.backingModified.rawValue, row.backingChanged.rawValue, row.isModified, row.generation, row.visited,
+                row.isSettled ? 1 : 0, row.target, content,
+            ])
+        return InodeNumber(row: database.lastInsertedRowID)
+    }
+
+    /// Notes what now stands in the backing directory for an inode, or that nothing does.
+    func setBacking(_ number: InodeNumber, _ status: BackingStatus?) throws {
+        try execute(
+            "UPDATE inodes SET backing = ?, born = ?, backing_modified = ?, backing_changed = ? WHERE id = ?",
+            [
+                status.map { Int64(bitPattern: $0.identity.inode) }, status?.identity.born, status?.modified.rawValue,
+                status?.changed.rawValue, number.row,
+            ])
+    }
+
+    /// Notes the times of the backing file after one of our own calls changed them.
+    func setBackingTimes(_ number: InodeNumber, _ status: BackingStatus) throws {
+        try execute(
+            "UPDATE inodes SET backing_modified = ?, backing_changed = ? WHERE id = ?",
+            [status.modified.rawValue, status.changed.rawValue, number.row])
+    }
+
+    func setChanged(_ number: InodeNumber, _ time: Timestamp) throws {
+        try execute("UPDATE inodes SET changed = ? WHERE id = ?", [time.rawValue, number.row])
+    }
+
+    func addLinks(_ number: InodeNumber, _ count: Int, changed: Timestamp) throws {
+        try execute(
+            "UPDATE inodes SET links = links + ?, changed = ? WHERE id = ?", [count, changed.rawValue, number.row])
+    }
+
+    func deleteInode(_ number: InodeNumber) throws {
+        try execute("DELETE FROM inodes WHERE id = ?", [number.row])
+        try execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
+    }
+
+    func xattrs(of number: InodeNumber) throws -> [String: Data] {
+        let pairs = try all("SELECT name, value FROM xattrs WHERE inode = ?", [number.row]) {
+            ($0[0] as String, $0[1] as Data)
+        }
+        return Dictionary(pairs) { $1 }
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import GRDB
+import Model
+
+/// A row of `outbox`.
+struct OutboxRow {
+    var position: Int64
+    var item: ItemID
+    var deletedBase: CommitNumber?
+}
+
+extension Rows {
+    private static let outboxColumns = "o.position, o.item, o.deleted_base"
+
+    private static func outboxRow(_ row: Row) -> OutboxRow {
+        OutboxRow(
+            position: row[0], item: ItemID(uuid: row[1]),
+            deletedBase: (row[2] as Int64?).map { CommitNumber(bitPattern: $0) })
+    }
+
+    /// Puts a changed item at the tail.
+    func enqueue(_ item: ItemID) throws {
+        // REPLACE deletes the older row; AUTOINCREMENT gives a position that was never used before.
+        try execute(
+            """
+            INSERT OR REPLACE INTO outbox(item, base_parent)
+            VALUES(?1, (SELECT base_parent FROM entries WHERE item = ?1))
+            """, [item.uuid])
+    }
+
+    /// Puts every item that lives on `inode` at the tail.
+    func enqueueItems(of inode: InodeNumber) throws {
+        try execute(
+            """
+            INSERT OR REPLACE INTO outbox(item, base_parent)
+            SELECT item, base_parent FROM entries WHERE inode = ? AND item IS NOT NULL
+            """, [inode.row])
+    }
+
+    /// Puts the deletion of an item at the tail.
+    func enqueueDeletion(_ item: ItemID, base: CommitNumber, baseParent: ItemID?) throws {
+        try execute(
+            "INSERT OR REPLACE INTO outbox(item, deleted_base, base_parent) VALUES(?, ?, ?)",
+            [item.uuid, Int64(bitPattern: base), baseParent?.uuid])
+    }
+
+    func dequeue(_ item: ItemID) throws {
+        try execute("DELETE FROM outbox WHERE item = ?", [item.uuid])
+    }
+
+    func outbox(after position: Int64, limit: Int) throws -> [OutboxRow] {
+        try all(
+            "SELECT \(Self.outboxColumns) FROM outbox o WHERE o.position > ? ORDER BY o.position LIMIT ?",
+            [position, limit], Self.outboxRow)
+    }
+
+    func outboxRow(of item: ItemID) throws -> OutboxRow? {
+        try first("SELECT \(Self.outboxColumns) FROM outbox o WHERE o.item = ?", [item.uuid], Self.outboxRow)
+    }
+
+    /// Changes of items that lie in the directory `item` as the container knows it.
+    func outbox(fromDirectory item: ItemID) throws -> [OutboxRow] {
+        try all(
+            "SELECT \(Self.outboxColumns) FROM outbox o WHERE o.base_parent = ? ORDER BY o.position", [item.uuid],
+            Self.outboxRow)
+    }
+
+    /// The item a removed entry stood for: its deletion is queued if the container knows it, else nothing remains to do.
+    func leaveItem(of entry: EntryRow) throws {
+        guard let item = entry.item else { return }
+        guard entry.hasBase else { return try dequeue(item) }
+        let baseParent = try first("SELECT base_parent FROM entries WHERE item = ?", [item.uuid]) {
+            ($0[0] as UUID?).map { ItemID(uuid: $0) }
+        }
+        try enqueueDeletion(item, base: entry.baseNumber, baseParent: baseParent ?? nil)
+    }
+}

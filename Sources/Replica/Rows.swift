@@ -1,0 +1,62 @@
+import Foundation
+import GRDB
+import Model
+
+/// The statements on the index, for one connection. Every one is prepared once per connection.
+struct Rows {
+    let database: Database
+
+    func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
+        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    func first<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
+        let cursor = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
+        return try cursor.next().map(read)
+    }
+
+    func all<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> [Value] {
+        let cursor = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
+        var values: [Value] = []
+        while let row = try cursor.next() { values.append(try read(row)) }
+        return values
+    }
+
+    func exists(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
+        try first(sql, arguments) { _ in true } ?? false
+    }
+
+    func count(_ sql: String, _ arguments: StatementArguments = []) throws -> Int {
+        try first(sql, arguments) { $0[0] } ?? 0
+    }
+
+    func meta<Value: DatabaseValueConvertible>(_ key: MetaKey, as _: Value.Type = Value.self) throws -> Value? {
+        try first("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0[0] as Value? } ?? nil
+    }
+
+    func setMeta(_ key: MetaKey, _ value: (any DatabaseValueConvertible)?) throws {
+        try execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", [key.rawValue, value])
+    }
+}
+
+/// The facts about the replica as a whole.
+enum MetaKey: String {
+    /// Of the container that it is a replica of.
+    case containerUUID = "container_uuid"
+    case containerID = "container_id"
+    case device
+    /// The number of the newest commit that is applied here.
+    case applied
+    /// The identity of `files/` on the disk.
+    case filesInode = "files_inode"
+    case filesBorn = "files_born"
+    /// The root directory has no entry to be pinned in.
+    case rootPinned = "root_pinned"
+}
+
+extension InodeNumber {
+    /// As a row id.
+    var row: Int64 { Int64(bitPattern: rawValue) }
+
+    init(row: Int64) { self.init(rawValue: UInt64(bitPattern: row)) }
+}

@@ -1,0 +1,315 @@
+import Foundation
+import Glibc
+import Model
+import Testing
+
+@testable import Replica
+
+/// Bytes that come, go and change.
+@Suite struct BytesTests {
+    @Test func `a placeholder is a property list that Python reads`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("Lesson 1 é.pdf", size: 206_739)
+        try lab.replica.writePlaceholders(in: .root)
+        let path = lab.files(".Lesson 1 é.pdf.icloud")
+        let script = """
+            import plistlib, sys
+            raw = open(sys.argv[1], 'rb').read()
+            assert raw.startswith(b'bplist00') and len(raw) < 512, len(raw)
+            p = plistlib.loads(raw)
+            print(p['NSURLNameKey'], p['NSURLFileSizeKey'], p['NSURLFileResourceTypeKey'], p['DewpointItemID'],
+                  p['DewpointModified'], p['DewpointMode'], sep='|')
+            """
+        let output = try run("python3", ["-c", script, path])
+        let item = try #require(try lab.replica.entries(of: inode).first?.item)
+        let expected = "Lesson 1 é.pdf|206739|NSURLFileResourceTypeRegular|\(item)|1600000000123456789|420\n"
+        #expect(output == expected)
+    }
+
+    private func run(_ program: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    @Test func `a file of another device shows its size and takes little room`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r", size: 5 << 30)
+        let attributes = try lab.replica.attributes(of: inode)
+        #expect(attributes.size == 5 << 30)
+        #expect((1...8).contains(attributes.blocks))
+        #expect(attributes.owner == getuid())
+        #expect(throws: FileError(.wouldBlock, "")) { try lab.replica.openBytes(of: inode) }
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a download takes the place of the placeholder`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        try lab.replica.writePlaceholders(in: .root)
+        #expect(lab.exists(".r.icloud"))
+        try lab.replica.setDownloadRequested(true, of: inode)
+        #expect(try lab.replica.requestedDownloads() == [inode])
+        #expect(try lab.download(inode, bytes: "12345") == inode)
+        #expect(!lab.exists(".r.icloud"))
+        #expect(try String(contentsOfFile: lab.files("r"), encoding: .utf8) == "12345")
+        #expect(try lab.replica.requestedDownloads() == [])
+        let attributes = try lab.replica.attributes(of: inode)
+        #expect(attributes.modified == Timestamp(rawValue: 1_600_000_000_123_456_789))
+        #expect(try lab.replica.inode(inode).isHere)
+        #expect(throws: FileError(.invalid, "")) { try lab.replica.beginDownload(of: inode) }
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `a download goes on after a restart and after a kill`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r", size: 3 << 20)
+        let staging = try lab.replica.beginDownload(of: inode)
+        #expect(staging.have.count == 3)
+        #expect(pwrite(staging.descriptor.rawValue, "abc", 3, 1 << 20) == 3)
+        var have = staging.have
+        have.insert(1)
+        try lab.replica.saveProgress(of: inode, have: have)
+        try lab.restart()
+        #expect(try lab.replica.beginDownload(of: inode).have == have)
+        try lab.killAndOpen()
+        let resumed = try lab.replica.beginDownload(of: inode)
+        #expect(resumed.have == have)
+        var bytes = [UInt8](repeating: 0, count: 3)
+        #expect(pread(resumed.descriptor.rawValue, &bytes, 3, 1 << 20) == 3)
+        #expect(bytes == Array("abc".utf8))
+        // Of an unfinished download nothing is trusted once the power went.
+        try lab.losePowerAndOpen()
+        #expect(try lab.replica.beginDownload(of: inode).have.presentCount == 0)
+        try lab.replica.discardDownload(of: inode)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
+        #expect(throws: FileError(.superseded, "")) { try lab.replica.saveProgress(of: inode, have: have) }
+    }
+
+    @Test func `a download that was overtaken is refused`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        _ = try lab.replica.beginDownload(of: inode)
+        let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+        let content = Lab.content(size: 9)
+        let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
+        try lab.replica.write { transaction throws(FileError) in
+            _ = try transaction.setContent(entry, content: content, record: record, inUse: false)
+        }
+        #expect(throws: FileError(.superseded, "")) { try lab.replica.finishDownload(of: inode) }
+        #expect(try lab.replica.attributes(of: inode).size == 9)
+    }
+
+    @Test func `a file unlinked while it is read can still be downloaded`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        _ = try lab.replica.removeFile(try ItemName("r"), in: .root)
+        #expect(try lab.download(inode, bytes: "12345") == inode)
+        #expect(try lab.bytes(of: inode) == "12345")
+        try lab.replica.forget(inode)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `an evicted file is a placeholder and comes back`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let inode = try lab.makeFile("a", in: d)
+        try lab.uploadAll()
+        try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+        #expect(!lab.exists("d/a") && lab.exists("d/.a.icloud"))
+        #expect(try lab.replica.attributes(of: inode).size == 5)
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.check() == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
+        try lab.download(inode, bytes: "hello")
+        #expect(try lab.bytes(of: inode) == "hello")
+        let statistics = try lab.replica.statistics()
+        #expect(statistics.itemCount == 2 && statistics.fileCountHere == 1 && statistics.byteCountHere == 5)
+    }
+
+    @Test func `what is not safe in the container is not evicted`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        func evict(_ generation: Int64? = nil) throws {
+            try lab.replica.evict(inode, generation: try generation ?? lab.replica.inode(inode).generation)
+        }
+        #expect(throws: FileError(.busy, "")) { try evict() }
+        try lab.uploadAll()
+        #expect(throws: FileError(.busy, "")) { try evict(0) }
+        _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
+        #expect(throws: FileError(.busy, "")) { try evict() }
+        try lab.uploadAll()
+        try lab.replica.markModified(inode)
+        #expect(throws: FileError(.busy, "")) { try evict() }
+        try lab.uploadAll()
+        _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
+        #expect(throws: FileError(.busy, "")) { try evict() }
+        try lab.uploadAll()
+        try evict()
+        #expect(try !lab.replica.isHere(inode))
+        let local = try lab.makeFile("a.nosync")
+        #expect(throws: FileError(.busy, "")) {
+            try lab.replica.evict(local, generation: try lab.replica.inode(local).generation)
+        }
+        #expect(try lab.bytes(of: local) == "hello")
+    }
+
+    @Test func `newer bytes wait until they are downloaded, on an inode of their own`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        try lab.download(inode, bytes: "12345")
+        let old = try lab.replica.openBytes(of: inode)
+        let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+        let content = Lab.content(size: 7)
+        let record = try lab.record(
+            "r", size: 7, content: content, id: try #require(entry.item), modified: Timestamp(rawValue: 42))
+        try lab.replica.write { transaction throws(FileError) in
+            let same = try transaction.setContent(entry, content: content, record: record, inUse: true)
+            #expect(same == inode)
+            try transaction.setBase(entry, record: record, number: 8)
+        }
+        #expect(try lab.replica.inode(inode).incoming == content)
+        #expect(try lab.bytes(of: inode) == "12345")
+        let new = try lab.download(inode, bytes: "1234567")
+        #expect(new != inode)
+        #expect(try lab.inode("r") == new)
+        #expect(try lab.bytes(of: new) == "1234567")
+        #expect(try lab.replica.attributes(of: new).modified == Timestamp(rawValue: 42))
+        var bytes = [UInt8](repeating: 0, count: 5)
+        #expect(pread(old.rawValue, &bytes, 5, 0) == 5)
+        #expect(bytes == Array("12345".utf8))
+        #expect(try lab.bytes(of: inode) == "12345")
+        try lab.replica.forget(inode)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `truncating a placeholder needs no download and ends one under way`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        _ = try lab.replica.link(inode, in: .root, as: try ItemName("s"))
+        _ = try lab.replica.beginDownload(of: inode)
+        let descriptor = try lab.replica.replaceWithEmpty(inode)
+        #expect(try lab.replica.attributes(of: inode).size == 0)
+        try lab.write("mine", to: inode, descriptor)
+        #expect(try lab.bytes(of: try lab.inode("s")) == "mine")
+        #expect(try lab.pendingNames().sorted() == ["r", "s"])
+        #expect(throws: FileError(.superseded, "")) { try lab.replica.finishDownload(of: inode) }
+        #expect(throws: FileError(.invalid, "")) { try lab.replica.replaceWithEmpty(inode) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `placeholders of a renamed, moved and removed file follow`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.insertRemote("r")
+        try lab.replica.writePlaceholders(in: .root)
+        try lab.replica.writePlaceholders(in: d)
+        _ = try lab.replica.rename(try ItemName("r"), in: .root, to: try ItemName("s"), in: d, mode: .replace)
+        #expect(!lab.exists(".r.icloud") && lab.exists("d/.s.icloud"))
+        try lab.insertRemote("new", in: .root)
+        #expect(lab.exists(".new.icloud"))
+        _ = try lab.replica.setAttributes(of: try lab.inode("new"), AttributeChange(mode: 0o640))
+        #expect(try lab.replica.check() == [])
+        _ = try lab.replica.removeFile(try ItemName("s"), in: d)
+        #expect(!lab.exists("d/.s.icloud"))
+        _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
+        #expect(!lab.exists("d"))
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a large directory is shown in batches`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.uploadAll()
+        for number in 0..<600 { try lab.insertRemote("f\(number)", in: d) }
+        try lab.replica.writePlaceholders(in: d)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("d")).count == 600)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `bytes that changed without notice count as a local change`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        try lab.uploadAll()
+        let descriptor = try lab.replica.openBytes(of: inode)
+        try lab.replica.recordBytes(of: inode, from: descriptor)
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(pwrite(descriptor.rawValue, "longer than before", 18, 0) == 18)
+        try lab.replica.recordBytes(of: inode, from: descriptor)
+        #expect(try lab.replica.inode(inode).isModified)
+        #expect(try lab.pendingNames() == ["a"])
+    }
+
+    @Test func `a full disk is said, and the replica works on`() throws {
+        let mount = "\(NSTemporaryDirectory())/replica-small-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: true)
+        defer { rmdir(mount) }
+        // Only root can mount; elsewhere there is nothing to test.
+        guard Glibc.mount("tmpfs", mount, "tmpfs", 0, "size=2m,mode=700") == 0 else { return }
+        defer { umount2(mount, 2) }
+        let container = Lab.container()
+        let environment = ReplicaEnvironment(
+            now: { Timestamp(rawValue: 1) }, makeItemID: { ItemID(uuid: UUID()) }, owner: 0, group: 0)
+        let replica = try Replica.open("\(mount)/state", container: container, environment: environment)
+        var made = 0
+        var failure: FileError?
+        for number in 0..<100_000 where failure == nil {
+            do throws(FileError) {
+                _ = try replica.createFile(
+                    try ItemName("f\(number)"), in: .root, mode: 0o644, owner: 0, group: 0)
+                made += 1
+            } catch { failure = error }
+        }
+        #expect(failure?.code == .diskFull)
+        #expect(made > 50)
+        #expect(try replica.children(of: .root, after: nil, limit: 1_000_000).count == made)
+        #expect(try replica.check() == [])
+        replica.abandon()
+        // Room is made, and everything acknowledged is still there.
+        #expect(Glibc.mount("tmpfs", mount, "tmpfs", 32, "size=8m") == 0)
+        let again = try Replica.open("\(mount)/state", container: container, environment: environment)
+        #expect(try again.children(of: .root, after: nil, limit: 1_000_000).count == made)
+        #expect(try again.check() == [])
+        _ = try again.createFile(try ItemName("more"), in: .root, mode: 0o644, owner: 0, group: 0)
+        again.abandon()
+    }
+
+    @Test func `on a full disk files can still be removed`() throws {
+        let mount = "\(NSTemporaryDirectory())/replica-small-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: true)
+        defer { rmdir(mount) }
+        // Only root can mount; elsewhere there is nothing to test.
+        guard Glibc.mount("tmpfs", mount, "tmpfs", 0, "size=12m,mode=700") == 0 else { return }
+        defer { umount2(mount, 2) }
+        let environment = ReplicaEnvironment(
+            now: { Timestamp(rawValue: 1) }, makeItemID: { ItemID(uuid: UUID()) }, owner: 0, group: 0)
+        let replica = try Replica.open("\(mount)/state", container: Lab.container(), environment: environment)
+        defer { replica.abandon() }
+        for number in 0..<40 {
+            _ = try replica.createFile(try ItemName("f\(number)"), in: .root, mode: 0o644, owner: 0, group: 0)
+        }
+        // Something else takes every byte that is left.
+        let filler = open("\(mount)/filler", O_WRONLY | O_CREAT, 0o600)
+        let block = [UInt8](repeating: 1, count: 4096)
+        while Glibc.write(filler, block, block.count) == block.count {}
+        close(filler)
+        for number in 0..<40 {
+            let removed = try replica.removeFile(try ItemName("f\(number)"), in: .root)
+            try replica.forget(removed.inode)
+        }
+        #expect(try replica.children(of: .root, after: nil, limit: 9).isEmpty)
+        #expect(try replica.check() == [])
+    }
+}

@@ -1,0 +1,320 @@
+import Foundation
+import Glibc
+import Model
+import Testing
+
+@testable import Replica
+
+/// Every change, killed at every one of its steps: repair brings index and disk together, and nothing is lost.
+@Suite struct CrashTests {
+    /// Runs `act` once for each of its steps, crashing there, and then looks at what is left.
+    private func atEveryStep(
+        minimum: Int = 3, prepare: (Lab) throws -> Void, act: (Lab) throws -> Void, verify: (Lab, Bool) throws -> Void
+    ) throws {
+        for step in 1..<100 {
+            let lab = try Lab()
+            try prepare(lab)
+            lab.crash.arm(step)
+            // The crash surfaces as an error, or not at all when the change had committed.
+            try? act(lab)
+            guard let crashed = lab.crash.crashedAt else {
+                #expect(step > minimum, "the change has only \(step - 1) steps")
+                #expect(try lab.replica.check() == [])
+                return try verify(lab, true)
+            }
+            try lab.killAndOpen()
+            #expect(try lab.replica.check() == [], "after a crash at \(crashed)")
+            let committed =
+                switch crashed {
+                case .afterCommit, .finished: true
+                case .changedBacking, .beforeCommit: false
+                }
+            try verify(lab, committed)
+            // Repair leaves nothing for the next start to do.
+            try lab.killAndOpen()
+            #expect(lab.replica.repairReport.lines == [], "the second start after a crash at \(crashed)")
+        }
+        Issue.record("the change never ended")
+    }
+
+    @Test func `a file that was being created is there or not`() throws {
+        try atEveryStep { lab in
+            _ = try lab.makeDirectory("d")
+        } act: { lab in
+            _ = try lab.replica.createFile(
+                try ItemName("new"), in: try lab.inode("d"), mode: 0o644, owner: 0, group: 0)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            if committed { #expect(try lab.inodeIfPresent("d/new") != nil) }
+        }
+    }
+
+    @Test func `a symbolic link that was being made is there or not`() throws {
+        try atEveryStep { _ in
+        } act: { lab in
+            _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "/etc", owner: 0, group: 0)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            if committed { #expect(try lab.replica.inode(try lab.inode("l")).target == "/etc") }
+        }
+    }
+
+    @Test func `a directory that was being made is there or not`() throws {
+        try atEveryStep(minimum: 2) { _ in
+        } act: { lab in
+            _ = try lab.makeDirectory("d")
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try (lab.inodeIfPresent("d") != nil) == committed)
+        }
+    }
+
+    @Test func `an unlink removes the file or leaves it whole`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a")
+        } act: { lab in
+            let removed = try lab.replica.removeFile(try ItemName("a"), in: .root)
+            try lab.replica.forget(removed.inode)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            if let inode = try lab.inodeIfPresent("a") {
+                #expect(try lab.bytes(of: inode) == "hello")
+            }
+            if committed { #expect(try lab.inodeIfPresent("a") == nil) }
+        }
+    }
+
+    @Test func `an unlink of one of two names leaves the other`() throws {
+        try atEveryStep { lab in
+            let inode = try lab.makeFile("a")
+            _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
+        } act: { lab in
+            _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try lab.bytes(of: try lab.inode("b")) == "hello")
+            #expect(try (lab.inodeIfPresent("a") == nil) == committed)
+        }
+    }
+
+    @Test func `a link is there or not`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a")
+        } act: { lab in
+            _ = try lab.replica.link(try lab.inode("a"), in: .root, as: try ItemName("b"))
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try lab.bytes(of: try lab.inode("a")) == "hello")
+            #expect(try (lab.inodeIfPresent("b") != nil) == committed)
+        }
+    }
+
+    @Test func `an rmdir removes the directory or leaves it`() throws {
+        try atEveryStep { lab in
+            let directory = try lab.makeDirectory("d")
+            try lab.makeFile("a", in: directory)
+            _ = try lab.replica.removeFile(try ItemName("a"), in: directory)
+        } act: { lab in
+            _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try (lab.inodeIfPresent("d") == nil) == committed)
+        }
+    }
+
+    @Test func `a rename leaves the file under one of the names`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a")
+            _ = try lab.makeDirectory("d")
+        } act: { lab in
+            _ = try lab.replica.rename(
+                try ItemName("a"), in: .root, to: try ItemName("b"), in: try lab.inode("d"), mode: .replace)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let inode = try lab.inode(committed ? "d/b" : "a")
+            #expect(try lab.bytes(of: inode) == "hello")
+            #expect(try lab.inodeIfPresent(committed ? "a" : "d/b") == nil)
+        }
+    }
+
+    @Test func `a rename of a directory takes everything along or nothing`() throws {
+        try atEveryStep { lab in
+            let outer = try lab.makeDirectory("d")
+            let inner = try lab.makeDirectory("e", in: outer)
+            try lab.makeFile("a", in: inner)
+            _ = try lab.makeDirectory("x")
+        } act: { lab in
+            _ = try lab.replica.rename(
+                try ItemName("d"), in: .root, to: try ItemName("y"), in: try lab.inode("x"), mode: .replace)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try lab.bytes(of: try lab.inode(committed ? "x/y/e/a" : "d/e/a")) == "hello")
+            #expect(lab.exists(committed ? "x/y/e/a" : "d/e/a"))
+        }
+    }
+
+    @Test func `a rename over a file leaves either the old bytes or the new`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a", bytes: "new bytes")
+            try lab.makeFile("b", bytes: "old")
+        } act: { lab in
+            let renamed = try lab.replica.rename(
+                try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+            if let replaced = renamed.replaced { try lab.replica.forget(replaced.inode) }
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let isRenamed = try lab.inodeIfPresent("a") == nil
+            if committed { #expect(isRenamed) }
+            #expect(try lab.bytes(of: try lab.inode("b")) == (isRenamed ? "new bytes" : "old"))
+            if !isRenamed { #expect(try lab.bytes(of: try lab.inode("a")) == "new bytes") }
+        }
+    }
+
+    @Test func `an exchange swaps both or none`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a", bytes: "aaa")
+            try lab.makeFile("b", in: try lab.makeDirectory("d"), bytes: "bbbb")
+        } act: { lab in
+            _ = try lab.replica.rename(
+                try ItemName("a"), in: .root, to: try ItemName("b"), in: try lab.inode("d"), mode: .exchange)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try lab.bytes(of: try lab.inode("a")) == (committed ? "bbbb" : "aaa"))
+            #expect(try lab.bytes(of: try lab.inode("d/b")) == (committed ? "aaa" : "bbbb"))
+        }
+    }
+
+    @Test func `an exchange of directories swaps both or none`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a", in: try lab.makeDirectory("d"), bytes: "aaa")
+            try lab.makeFile("a", in: try lab.makeDirectory("e"), bytes: "bbbb")
+        } act: { lab in
+            _ = try lab.replica.rename(try ItemName("d"), in: .root, to: try ItemName("e"), in: .root, mode: .exchange)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try lab.bytes(of: try lab.inode("d/a")) == (committed ? "bbbb" : "aaa"))
+            #expect(try lab.bytes(of: try lab.inode("e/a")) == (committed ? "aaa" : "bbbb"))
+        }
+    }
+
+    @Test func `a finished download is not lost`() throws {
+        try atEveryStep { lab in
+            let inode = try lab.insertRemote("r")
+            try lab.replica.writePlaceholders(in: .root)
+            let staging = try lab.replica.beginDownload(of: inode)
+            #expect(pwrite(staging.descriptor.rawValue, "12345", 5, 0) == 5)
+        } act: { lab in
+            _ = try lab.replica.finishDownload(of: try lab.inode("r"))
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let inode = try lab.inode("r")
+            // Once the bytes have taken their place they are kept, committed or not.
+            if try lab.replica.isHere(inode) {
+                #expect(try lab.bytes(of: inode) == "12345")
+                #expect(!lab.exists(".r.icloud"))
+            } else {
+                #expect(!committed)
+            }
+            #expect(try lab.replica.pendingCount() == 0)
+        }
+    }
+
+    @Test func `newer bytes take the place of older ones, or the older ones stay`() throws {
+        try atEveryStep { lab in
+            let inode = try lab.insertRemote("r")
+            try lab.download(inode, bytes: "12345")
+            let content = Lab.content(size: 7)
+            let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+            let record = try lab.record("r", size: 7, content: content, id: try #require(entry.item))
+            try lab.replica.write { transaction throws(FileError) in
+                _ = try transaction.setContent(entry, content: content, record: record, inUse: false)
+                try transaction.setBase(entry, record: record, number: 8)
+            }
+            let staging = try lab.replica.beginDownload(of: inode)
+            #expect(pwrite(staging.descriptor.rawValue, "1234567", 7, 0) == 7)
+        } act: { lab in
+            _ = try lab.replica.finishDownload(of: try lab.inode("r"))
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let text = try lab.bytes(of: try lab.inode("r"))
+            #expect(text == "1234567" || (!committed && text == "12345"))
+            #expect(try lab.replica.pendingCount() == 0)
+        }
+    }
+
+    @Test func `an eviction leaves the bytes or a placeholder`() throws {
+        try atEveryStep { lab in
+            try lab.download(try lab.insertRemote("r"), bytes: "12345")
+        } act: { lab in
+            try lab.replica.evict(try lab.inode("r"), generation: 0)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let inode = try lab.inode("r")
+            #expect(try lab.replica.isHere(inode) == !committed)
+            #expect(lab.exists("r") == !committed)
+            if !committed { #expect(try lab.bytes(of: inode) == "12345") }
+            #expect(try lab.replica.attributes(of: inode).size == 5)
+            #expect(try lab.replica.pendingCount() == 0)
+        }
+    }
+
+    @Test func `an eviction of a file with two names leaves the bytes or placeholders`() throws {
+        try atEveryStep { lab in
+            let inode = try lab.makeFile("a")
+            _ = try lab.replica.link(inode, in: try lab.makeDirectory("d"), as: try ItemName("b"))
+            try lab.uploadAll()
+        } act: { lab in
+            let inode = try lab.inode("a")
+            try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let inode = try lab.inode("a")
+            #expect(try lab.inode("d/b") == inode)
+            #expect(try lab.replica.isHere(inode) == !committed)
+            if !committed { #expect(try lab.bytes(of: inode) == "hello") }
+            #expect(lab.exists("d/b") == !committed)
+        }
+    }
+
+    @Test func `a truncated placeholder is an empty file or still a placeholder`() throws {
+        try atEveryStep { lab in
+            try lab.insertRemote("r")
+            try lab.replica.writePlaceholders(in: .root)
+        } act: { lab in
+            _ = try lab.replica.replaceWithEmpty(try lab.inode("r"))
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let attributes = try lab.replica.attributes(of: try lab.inode("r"))
+            #expect(attributes.size == (committed ? 0 : 5))
+            #expect(try lab.replica.children(of: .root, after: nil, limit: 10).count == 1)
+            #expect(try lab.replica.pendingCount() == (committed ? 1 : 0))
+        }
+    }
+
+    @Test func `a losing edit becomes a copy or stays`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a", bytes: "mine")
+            try lab.uploadAll()
+            let inode = try lab.inode("a")
+            try lab.write("mine 2", to: inode, try lab.replica.openBytes(of: inode))
+        } act: { lab in
+            let entry = try lab.replica.entry(try ItemName("a"), in: .root)
+            try lab.replica.write { transaction throws(FileError) in
+                _ = try transaction.detachAsCopy(entry, as: try ItemName("a 2"))
+            }
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try lab.bytes(of: try lab.inode(committed ? "a 2" : "a")) == "mine 2")
+            #expect(try lab.inodeIfPresent("a") != nil)
+        }
+    }
+
+    @Test func `a change of mode and time is made or not`() throws {
+        try atEveryStep { lab in
+            try lab.makeFile("a")
+        } act: { lab in
+            _ = try lab.replica.setAttributes(
+                of: try lab.inode("a"),
+                AttributeChange(mode: 0o400, modified: Timestamp(seconds: 1_000_000_000, nanoseconds: 5)))
+        } verify: { (lab: Lab, committed: Bool) throws in
+            let attributes = try lab.replica.attributes(of: try lab.inode("a"))
+            #expect((attributes.mode == 0o400) == committed)
+            #expect(try lab.bytes(of: try lab.inode("a")) == "hello")
+        }
+    }
+
+    @Test func `a remote deletion removes the file or leaves it`() throws {
+        try atEveryStep { lab in
+            try lab.download(try lab.insertRemote("r"), bytes: "12345")
+        } act: { lab in
+            let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+            try lab.replica.write { transaction throws(FileError) in _ = try transaction.remove(entry) }
+        } verify: { (lab: Lab, committed: Bool) throws in
+            #expect(try (lab.inodeIfPresent("r") == nil) == committed)
+            #expect(lab.exists("r") == !committed)
+            #expect(try lab.replica.pendingCount() == 0)
+        }
+    }
+}

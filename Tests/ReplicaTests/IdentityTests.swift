@@ -1,0 +1,215 @@
+import Foundation
+import Model
+import Testing
+
+@testable import Replica
+
+/// Which item a name stands for, and what waits to be uploaded.
+@Suite struct IdentityTests {
+    @Test func `an atomic save keeps item, pin and base, and drops the temporary item`() throws {
+        let lab = try Lab()
+        try lab.makeFile("doc", bytes: "old")
+        try lab.uploadAll(number: 3)
+        let item = try lab.item("doc")
+        try lab.replica.setPinned(true, of: try lab.inode("doc"))
+        let temporary = try lab.makeFile("tmp", bytes: "new bytes")
+        let renamed = try lab.replica.rename(
+            try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
+        #expect(renamed.moved == temporary)
+        let entry = try lab.replica.entry(try ItemName("doc"), in: .root)
+        #expect(entry.item == item && entry.pinned == true && entry.baseNumber == 3 && entry.inode == temporary)
+        #expect(try lab.pendingNames() == ["doc"])
+        #expect(try lab.bytes(of: temporary) == "new bytes")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a synced file renamed over another leaves a deletion of its own item`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a", bytes: "a")
+        try lab.makeFile("b", bytes: "b")
+        try lab.uploadAll(number: 4)
+        let a = try #require(try lab.item("a"))
+        let b = try lab.item("b")
+        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+        #expect(try lab.item("b") == b)
+        #expect(try lab.pendingNames() == ["delete \(a)", "b"])
+        guard case .delete(4) = try lab.replica.pending(limit: 9, after: 0)[0].change else {
+            Issue.record("not a deletion of number 4")
+            return
+        }
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `an exchange of two files leaves the items with the names`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a", bytes: "aaa")
+        try lab.makeFile("b", bytes: "bbb")
+        try lab.uploadAll()
+        let (a, b) = (try lab.item("a"), try lab.item("b"))
+        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .exchange)
+        #expect(try lab.item("a") == a && lab.item("b") == b)
+        #expect(try lab.inode("b") == inode)
+        #expect(try lab.pendingNames().sorted() == ["a", "b"])
+    }
+
+    @Test func `an exchange of a file and a directory takes the items along`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a", bytes: "aaa")
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("x", in: d)
+        try lab.uploadAll()
+        let (a, item) = (try lab.item("a"), try lab.item("d"))
+        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("d"), in: .root, mode: .exchange)
+        #expect(try lab.item("a") == item && lab.item("d") == a)
+        #expect(try lab.bytes(of: try lab.inode("a/x")) == "hello")
+        #expect(try lab.bytes(of: try lab.inode("d")) == "aaa")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a rename keeps the item and queues it once`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        try lab.uploadAll()
+        let item = try lab.item("a")
+        _ = try lab.replica.rename(try ItemName("a"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+        _ = try lab.replica.rename(try ItemName("b"), in: .root, to: try ItemName("c"), in: .root, mode: .replace)
+        #expect(try lab.item("c") == item)
+        #expect(try lab.pendingNames() == ["c"])
+    }
+
+    @Test func `what is removed before its first upload leaves nothing to do`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        #expect(try lab.replica.pendingCount() == 0)
+        try lab.makeFile("b")
+        try lab.uploadAll(number: 9)
+        let b = try #require(try lab.item("b"))
+        _ = try lab.replica.removeFile(try ItemName("b"), in: .root)
+        #expect(try lab.pendingNames() == ["delete \(b)"])
+    }
+
+    @Test func `names that stay here have no item, and get one when they are renamed`() throws {
+        let lab = try Lab()
+        let directory = try lab.makeDirectory("build.nosync")
+        let inner = try lab.makeDirectory("inner", in: directory)
+        try lab.makeFile("a", in: inner)
+        try lab.makeFile(".DS_Store")
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.item("build.nosync/inner/a") == nil)
+        _ = try lab.replica.rename(
+            try ItemName("build.nosync"), in: .root, to: try ItemName("build"), in: .root, mode: .replace)
+        #expect(try lab.pendingNames() == ["build", "inner", "a"])
+        #expect(try lab.replica.check() == [])
+        try lab.uploadAll()
+        _ = try lab.replica.rename(
+            try ItemName("build"), in: .root, to: try ItemName("build.nosync"), in: .root, mode: .replace)
+        #expect(try lab.replica.pendingCount() == 3)
+        #expect(try lab.pendingNames().allSatisfy { $0.hasPrefix("delete") })
+        #expect(try lab.item("build.nosync/inner/a") == nil)
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `metadata of the item is queued, access time and owner are not`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let directory = try lab.makeDirectory("d")
+        try lab.uploadAll()
+        _ = try lab.replica.setAttributes(of: inode, AttributeChange(owner: 1, group: 2))
+        _ = try lab.replica.setAttributes(of: inode, AttributeChange(accessed: Timestamp(rawValue: 5)))
+        #expect(try lab.replica.pendingCount() == 0)
+        _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
+        #expect(try lab.pendingNames() == ["a"])
+        try lab.uploadAll()
+        _ = try lab.replica.setAttributes(of: inode, AttributeChange(modified: Timestamp(rawValue: 5)))
+        #expect(try lab.pendingNames() == ["a"])
+        try lab.uploadAll()
+        try lab.replica.setXattr("user.a", [1], of: inode, mode: .any)
+        #expect(try lab.pendingNames() == ["a"])
+        try lab.uploadAll()
+        // A directory whose entries change has a new time, which travels.
+        try lab.makeFile("x", in: directory)
+        #expect(Set(try lab.pendingNames()) == ["d", "x"])
+    }
+}
+
+@Suite struct OutboxTests {
+    @Test func `new directories come before what lies in them`() throws {
+        let lab = try Lab()
+        try lab.makeFile("early")
+        let outer = try lab.makeDirectory("outer")
+        let inner = try lab.makeDirectory("inner", in: outer)
+        try lab.makeFile("a", in: inner)
+        // A change of mode sends both directories to the tail.
+        _ = try lab.replica.setAttributes(of: inner, AttributeChange(mode: 0o700))
+        _ = try lab.replica.setAttributes(of: outer, AttributeChange(mode: 0o700))
+        #expect(try lab.pendingNames() == ["early", "outer", "inner", "a"])
+        let first = try lab.replica.pending(limit: 1, after: 0)
+        #expect(first.count == 1)
+        let next = try lab.replica.pending(limit: 1, after: first[0].position)
+        #expect(next.count == 3)
+        guard case .put(let entry, let inode, _, let parent) = next[2].change else {
+            Issue.record("not a put")
+            return
+        }
+        #expect(try entry.name == ItemName("a") && inode.isModified && inode.generation == 2)
+        #expect(parent == (try lab.item("outer/inner")))
+    }
+
+    @Test func `a directory is deleted after what was moved out of it`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let file = try lab.makeFile("a", in: d)
+        try lab.uploadAll()
+        let item = try #require(try lab.item("d"))
+        _ = try lab.replica.rename(try ItemName("a"), in: d, to: try ItemName("a"), in: .root, mode: .replace)
+        _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
+        // A later change of the file puts it behind the deletion.
+        try lab.write("HELLO", to: file, try lab.replica.openBytes(of: file))
+        #expect(try lab.pendingNames() == ["a", "delete \(item)"])
+    }
+
+    @Test func `the outbox survives a kill and an orderly end`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        try lab.makeFile("b", in: try lab.makeDirectory("d"))
+        let before = try lab.pendingNames()
+        let positions = try lab.replica.pending(limit: 9, after: 0).map(\.position)
+        try lab.killAndOpen()
+        #expect(try lab.pendingNames() == before)
+        try lab.restart()
+        #expect(try lab.pendingNames() == before)
+        #expect(try lab.replica.pending(limit: 9, after: 0).map(\.position) == positions)
+    }
+
+    @Test func `a change while it is uploaded keeps the item queued and modified`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let pending = try lab.replica.pending(limit: 1, after: 0)[0]
+        let read = try lab.replica.inode(inode)
+        try lab.write("HELLO again", to: inode, try lab.replica.openBytes(of: inode))
+        let content = Lab.content(size: 5)
+        let taken = try lab.replica.write { transaction throws(FileError) in
+            try transaction.markUploaded(inode, generation: read.generation, content: content)
+            return try transaction.dequeue(pending.item, position: pending.position)
+        }
+        #expect(!taken)
+        #expect(try lab.replica.inode(inode).isModified)
+        #expect(try lab.replica.inode(inode).content == content)
+        #expect(try lab.pendingNames() == ["a"])
+        try lab.uploadAll()
+        #expect(try !lab.replica.inode(inode).isModified)
+    }
+
+    @Test func `known chunks are found again`() throws {
+        let lab = try Lab()
+        let stored = try #require(Lab.content(size: 10).pieces[0].stored)
+        #expect(try lab.replica.chunkLocation(stored.hash) == nil)
+        try lab.replica.write { transaction throws(FileError) in
+            try transaction.rememberChunks([(stored.hash, stored, 10)])
+        }
+        #expect(try lab.replica.chunkLocation(stored.hash) == stored)
+    }
+}

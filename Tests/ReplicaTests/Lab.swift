@@ -1,0 +1,231 @@
+import Foundation
+import Glibc
+import Model
+import Synchronization
+import Testing
+
+@testable import Replica
+
+/// A replica in a directory of its own, that can be closed, killed and opened again.
+final class Lab {
+    let path: String
+    private(set) var replica: Replica
+    let crash = CrashTrigger()
+    private let clock = TestClock()
+    private let container: ContainerIdentity
+
+    init() throws {
+        path = "\(NSTemporaryDirectory())/replica-\(UUID().uuidString)"
+        container = Self.container()
+        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock))
+    }
+
+    deinit {
+        replica.abandon()
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    static func container() -> ContainerIdentity {
+        ContainerIdentity(
+            id: ContainerIdentifier("iCloud.com.example.Test")!, uuid: UUID(), created: Timestamp(rawValue: 0),
+            settings: .init(name: "Test", documentScopePublic: true, folderLevels: .any))
+    }
+
+    private static func environment(_ crash: CrashTrigger, _ clock: TestClock) -> ReplicaEnvironment {
+        ReplicaEnvironment(
+            now: { clock.now() }, makeItemID: { ItemID(uuid: UUID()) }, owner: getuid(), group: getgid(),
+            interrupt: { try crash.pass($0) })
+    }
+
+    /// Opens again; the replica before must have been closed or killed.
+    func open() throws {
+        crash.disarm()
+        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock))
+    }
+
+    /// Ends in order and opens again.
+    func restart() throws {
+        try replica.close()
+        try open()
+    }
+
+    /// Ends as by kill -9 and opens again.
+    func killAndOpen() throws {
+        replica.abandon()
+        try open()
+    }
+
+    /// As if the machine had gone down: the marker of another boot.
+    func losePowerAndOpen() throws {
+        replica.abandon()
+        try "another-boot 1\n".write(toFile: "\(path)/running", atomically: false, encoding: .utf8)
+        try open()
+    }
+
+    func files(_ relative: String) -> String { "\(path)/files/\(relative)" }
+
+    func exists(_ relative: String) -> Bool { access(files(relative), F_OK) == 0 }
+}
+
+/// The test's moment of the crash: the n-th step from when it is armed.
+final class CrashTrigger: Sendable {
+    struct Crashed: Error {}
+
+    private struct State {
+        var left: Int?
+        var crashedAt: ChangeStep?
+    }
+
+    private let state = Mutex(State())
+
+    func arm(_ steps: Int) { state.withLock { $0 = State(left: steps) } }
+    func disarm() { state.withLock { $0 = State() } }
+    var crashedAt: ChangeStep? { state.withLock { $0.crashedAt } }
+
+    func pass(_ step: ChangeStep) throws {
+        try state.withLock { state in
+            guard let left = state.left else { return }
+            state.left = left - 1
+            if left <= 1 {
+                state.left = nil
+                state.crashedAt = step
+                throw Crashed()
+            }
+        }
+    }
+}
+
+/// A clock that moves by a second with every look.
+final class TestClock: Sendable {
+    private let seconds = Atomic<Int64>(1_700_000_000)
+
+    func now() -> Timestamp {
+        Timestamp(seconds: seconds.add(1, ordering: .relaxed).newValue, nanoseconds: 0)
+    }
+}
+
+extension Lab {
+    func name(_ text: String) throws -> ItemName { try ItemName(text) }
+
+    /// Makes a file with bytes, as a program does: create, write session, close.
+    @discardableResult
+    func makeFile(_ text: String, in parent: InodeNumber = .root, bytes: String = "hello") throws -> InodeNumber {
+        let (attributes, descriptor) = try replica.createFile(
+            try ItemName(text), in: parent, mode: 0o644, owner: getuid(), group: getgid())
+        try write(bytes, to: attributes.inode, descriptor)
+        return attributes.inode
+    }
+
+    func write(_ bytes: String, to number: InodeNumber, _ descriptor: Descriptor) throws {
+        try replica.markModified(number)
+        let data = Array(bytes.utf8)
+        #expect(pwrite(descriptor.rawValue, data, data.count, 0) == data.count)
+        try replica.recordBytes(of: number, from: descriptor)
+    }
+
+    func makeDirectory(_ text: String, in parent: InodeNumber = .root) throws -> InodeNumber {
+        try replica.makeDirectory(
+            try ItemName(text), in: parent, mode: 0o755, owner: getuid(), group: getgid()
+        ).inode
+    }
+
+    func bytes(of number: InodeNumber) throws -> String {
+        let descriptor = try replica.openBytes(of: number)
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = pread(descriptor.rawValue, &buffer, buffer.count, 0)
+        try #require(count >= 0)
+        return String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+
+    func inode(_ path: String) throws -> InodeNumber { try replica.resolve(path) }
+
+    /// `nil` when there is nothing of the name.
+    func inodeIfPresent(_ path: String) throws -> InodeNumber? {
+        do { return try replica.resolve(path) } catch  where error.code == .notFound { return nil }
+    }
+
+    /// Takes everything out of the outbox as if it had reached the container.
+    func uploadAll(number: CommitNumber = 1) throws {
+        while true {
+            let batch = try replica.pending(limit: 100, after: 0)
+            if batch.isEmpty { return }
+            try replica.write { transaction throws(FileError) in
+                for pending in batch {
+                    if case .put(let entry, let inode, let xattrs, let parent) = pending.change {
+                        let content = entry.kind == .file ? Self.content(size: inode.attributes.size) : nil
+                        let record = ItemRecord(
+                            id: pending.item, parent: parent, name: entry.name, kind: entry.kind,
+                            mode: inode.attributes.mode, modified: inode.attributes.modified,
+                            size: content == nil ? 0 : inode.attributes.size, target: inode.target, xattrs: xattrs,
+                            content: content.map { .inline($0) }, device: replica.device, base: entry.baseNumber)
+                        try transaction.setBase(entry, record: record, number: number)
+                        if let content {
+                            try transaction.markUploaded(
+                                entry.inode, generation: inode.generation, content: content)
+                        }
+                    }
+                    try transaction.dequeue(pending.item, position: pending.position)
+                }
+            }
+        }
+    }
+
+    /// Some content of a size; every call makes another one.
+    static func content(size: Int64) -> Content {
+        var pieces: [Content.Piece] = []
+        var offset: Int64 = 0
+        let pack = PackID(uuid: UUID())
+        while offset < size {
+            let count = Int(min(size - offset, Int64(Content.chunkByteCount)))
+            let hash = ChunkHash(bytes: (0..<32).map { _ in UInt8.random(in: 0...255) })!
+            pieces.append(
+                .init(index: pieces.count, byteCount: count, stored: .init(hash: hash, pack: pack, offset: offset)))
+            offset += Int64(count)
+        }
+        return Content(pieces: pieces)
+    }
+
+    func record(
+        _ name: String, parent: ItemID = .root, kind: ItemKind = .file, size: Int64 = 0, content: Content? = nil,
+        id: ItemID = ItemID(uuid: UUID()), modified: Timestamp = Timestamp(rawValue: 1_600_000_000_123_456_789),
+        target: String? = nil, xattrs: [String: Data] = [:]
+    ) throws -> ItemRecord {
+        ItemRecord(
+            id: id, parent: parent, name: try ItemName(name), kind: kind, mode: 0o644, modified: modified, size: size,
+            target: target, xattrs: xattrs, content: content.map { .inline($0) }, device: replica.device, base: 0)
+    }
+
+    /// A file of another device that is not here.
+    @discardableResult
+    func insertRemote(
+        _ name: String, in parent: InodeNumber = .root, size: Int64 = 5, number: CommitNumber = 7
+    ) throws -> InodeNumber {
+        let content = Self.content(size: size)
+        let parentItem = parent == .root ? ItemID.root : try #require(try replica.entries(of: parent).first?.item)
+        let record = try record(name, parent: parentItem, size: size, content: content)
+        return try replica.write { transaction throws(FileError) in
+            try transaction.insert(record, content: content, in: parent, number: number)
+        }
+    }
+
+    @discardableResult
+    func download(_ number: InodeNumber, bytes: String) throws -> InodeNumber {
+        let staging = try replica.beginDownload(of: number)
+        let data = Array(bytes.utf8)
+        #expect(pwrite(staging.descriptor.rawValue, data, data.count, 0) == data.count)
+        return try replica.finishDownload(of: number)
+    }
+
+    func item(_ path: String) throws -> ItemID? {
+        try replica.entries(of: try replica.resolve(path)).first?.item
+    }
+
+    func pendingNames() throws -> [String] {
+        try replica.pending(limit: 1000, after: 0).map { pending in
+            switch pending.change {
+            case .put(let entry, _, _, _): entry.name.string
+            case .delete: "delete \(pending.item)"
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+import Foundation
+import Glibc
+import Model
+import Testing
+
+@testable import Replica
+
+/// What the calls on names do, and the errno they give.
+@Suite struct NameTests {
+    private func fails(_ code: FileError.Code, _ body: () throws -> Void) {
+        #expect(throws: FileError(code, "")) { try body() }
+    }
+
+    @Test func `a new file has its attributes and its bytes in the backing directory`() throws {
+        let lab = try Lab()
+        let (attributes, descriptor) = try lab.replica.createFile(
+            try ItemName("a"), in: .root, mode: 0o444, owner: 12, group: 34)
+        #expect(attributes.mode == 0o444 && attributes.owner == 12 && attributes.group == 34)
+        #expect(attributes.linkCount == 1 && attributes.size == 0 && attributes.kind == .file)
+        try lab.write("hello", to: attributes.inode, descriptor)
+        let now = try lab.replica.lookup(try ItemName("a"), in: .root)
+        #expect(now.size == 5 && now.blocks >= 1)
+        #expect(try String(contentsOfFile: lab.files("a"), encoding: .utf8) == "hello")
+        #expect(try lab.replica.check() == [])
+        #expect(try lab.replica.attributes(of: .root).modified == attributes.changed)
+    }
+
+    @Test func `names that are taken, missing or in the wrong place are refused as Linux does`() throws {
+        let lab = try Lab()
+        let replica = lab.replica
+        let file = try lab.makeFile("a")
+        let directory = try lab.makeDirectory("d")
+        try lab.makeFile("x", in: directory)
+        let a = try ItemName("a")
+        let d = try ItemName("d")
+        let z = try ItemName("z")
+        fails(.exists) { _ = try replica.createFile(a, in: .root, mode: 0o644, owner: 0, group: 0) }
+        fails(.exists) { _ = try replica.makeDirectory(d, in: .root, mode: 0o755, owner: 0, group: 0) }
+        fails(.notDirectory) { _ = try replica.createFile(z, in: file, mode: 0o644, owner: 0, group: 0) }
+        fails(.notFound) { _ = try replica.createFile(z, in: InodeNumber(999), mode: 0o644, owner: 0, group: 0) }
+        fails(.notFound) { _ = try replica.lookup(z, in: .root) }
+        fails(.notFound) { _ = try replica.removeFile(z, in: .root) }
+        fails(.isDirectory) { _ = try replica.removeFile(d, in: .root) }
+        fails(.notDirectory) { _ = try replica.removeDirectory(a, in: .root) }
+        fails(.notEmpty) { _ = try replica.removeDirectory(d, in: .root) }
+        fails(.notPermitted) { _ = try replica.link(directory, in: .root, as: z) }
+        fails(.exists) { _ = try replica.link(file, in: .root, as: d) }
+        #expect(try replica.check() == [])
+    }
+
+    @Test func `renames are refused as Linux does`() throws {
+        let lab = try Lab()
+        let replica = lab.replica
+        try lab.makeFile("a")
+        try lab.makeFile("b")
+        let directory = try lab.makeDirectory("d")
+        let inner = try lab.makeDirectory("e", in: directory)
+        _ = try lab.makeDirectory("empty")
+        func rename(_ old: String, _ new: String, in parent: InodeNumber = .root, _ mode: RenameMode = .replace) throws
+        {
+            _ = try replica.rename(try ItemName(old), in: .root, to: try ItemName(new), in: parent, mode: mode)
+        }
+        fails(.notFound) { try rename("z", "y") }
+        fails(.exists) { try rename("a", "b", .noReplace) }
+        fails(.isDirectory) { try rename("a", "empty") }
+        fails(.notDirectory) { try rename("empty", "a") }
+        fails(.notEmpty) { try rename("empty", "d") }
+        fails(.invalid) { try rename("d", "f", in: inner) }
+        fails(.invalid) { try rename("d", "f", in: directory) }
+        fails(.invalid) { try rename("d", "e", in: directory, .exchange) }
+        fails(.notFound) { try rename("a", "z", .exchange) }
+        try rename("a", "a")
+        #expect(try replica.check() == [])
+    }
+
+    @Test func `link counts of directories follow their sub-directories`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let e = try lab.makeDirectory("e")
+        _ = try lab.makeDirectory("x", in: d)
+        #expect(try lab.replica.attributes(of: d).linkCount == 3)
+        #expect(try lab.replica.attributes(of: .root).linkCount == 4)
+        _ = try lab.replica.rename(try ItemName("x"), in: d, to: try ItemName("x"), in: e, mode: .replace)
+        #expect(try lab.replica.attributes(of: d).linkCount == 2)
+        #expect(try lab.replica.attributes(of: e).linkCount == 3)
+        _ = try lab.replica.removeDirectory(try ItemName("x"), in: e)
+        #expect(try lab.replica.attributes(of: e).linkCount == 2)
+        #expect(try lab.replica.attributes(of: e).size == 4096)
+    }
+
+    @Test func `a directory over an empty directory takes its place`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("a", in: d)
+        let e = try lab.makeDirectory("e")
+        try lab.makeFile("gone", in: e)
+        _ = try lab.replica.removeFile(try ItemName("gone"), in: e)
+        let renamed = try lab.replica.rename(
+            try ItemName("d"), in: .root, to: try ItemName("e"), in: .root, mode: .replace)
+        #expect(renamed.moved == d && renamed.replaced?.inode == e)
+        #expect(try lab.bytes(of: try lab.inode("e/a")) == "hello")
+        #expect(try lab.replica.check() == [])
+        // A removed directory takes nothing any more.
+        fails(.notFound) { try lab.makeFile("late", in: e) }
+    }
+
+    @Test func `an unlinked file lives on until it is forgotten`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let removed = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        #expect(removed.linkCount == 0 && removed.inode == inode)
+        #expect(!lab.exists("a"))
+        #expect(try lab.bytes(of: inode) == "hello")
+        #expect(try lab.replica.attributes(of: inode).linkCount == 0)
+        fails(.notFound) { _ = try lab.replica.link(inode, in: .root, as: try ItemName("b")) }
+        try lab.write("HELLO", to: inode, try lab.replica.openBytes(of: inode))
+        try lab.replica.forget(inode)
+        fails(.notFound) { _ = try lab.replica.attributes(of: inode) }
+        try lab.replica.makeDurable()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
+        let live = try lab.makeFile("b")
+        try lab.replica.forget(live)
+        #expect(try lab.bytes(of: live) == "hello")
+    }
+
+    @Test func `unlinked open files are gone after a restart`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        try lab.restart()
+        fails(.notFound) { _ = try lab.replica.attributes(of: inode) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
+    }
+
+    @Test func `two names share one file`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let linked = try lab.replica.link(inode, in: try lab.makeDirectory("d"), as: try ItemName("b"))
+        #expect(linked.linkCount == 2 && linked.inode == inode)
+        #expect(try String(contentsOfFile: lab.files("d/b"), encoding: .utf8) == "hello")
+        let items = try lab.replica.entries(of: inode).compactMap(\.item)
+        #expect(Set(items).count == 2)
+        // Renaming one name over another of the same file does nothing.
+        _ = try lab.replica.rename(
+            try ItemName("a"), in: .root, to: try ItemName("b"), in: try lab.inode("d"), mode: .replace)
+        #expect(try lab.inode("a") == inode)
+        #expect(try lab.replica.removeFile(try ItemName("a"), in: .root).linkCount == 1)
+        #expect(try lab.bytes(of: try lab.inode("d/b")) == "hello")
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `special files stand in the index and never travel`() throws {
+        let lab = try Lab()
+        let fifo = try lab.replica.makeNode(
+            try ItemName("p"), in: .root, kind: .fifo, mode: 0o600, device: 0, owner: 0, group: 0)
+        #expect(fifo.kind == .fifo)
+        #expect(try lab.item("p") == nil)
+        #expect(try lab.replica.pendingCount() == 0)
+        let device = try lab.replica.makeNode(
+            try ItemName("null"), in: .root, kind: .characterDevice, mode: 0o600, device: 0x103, owner: 0, group: 0)
+        #expect(try lab.replica.attributes(of: device.inode).device == 0x103)
+        fails(.isDirectory) { _ = try lab.replica.openBytes(of: .root) }
+        fails(.invalid) { _ = try lab.replica.openBytes(of: fifo.inode) }
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test(arguments: [
+        String(repeating: "a", count: 247), String(repeating: "a", count: 248), String(repeating: "b", count: 255),
+        ".x.icloud", ".dewpoint-x", "e\u{301}", "\u{e9}", ".report.pdf.icloud.icloud", "a b\nc",
+    ])
+    func `every name can be made, evicted, downloaded and removed`(_ text: String) throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile(text)
+        try lab.uploadAll()
+        try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+        #expect(try lab.replica.check() == [])
+        try lab.replica.writePlaceholders(in: .root)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")).count == 1)
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+        try lab.download(inode, bytes: "again")
+        #expect(try lab.bytes(of: try lab.inode(text)) == "again")
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+        _ = try lab.replica.removeFile(try ItemName(text), in: .root)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")) == [])
+    }
+
+    @Test func `a file and the name of its placeholder live side by side`() throws {
+        let lab = try Lab()
+        let plain = try lab.makeFile("x", bytes: "plain")
+        let stub = try lab.makeFile(".x.icloud", bytes: "stub")
+        try lab.uploadAll()
+        for inode in [plain, stub] {
+            try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
+        }
+        #expect(try lab.replica.check() == [])
+        try lab.download(stub, bytes: "stub")
+        try lab.download(plain, bytes: "plain")
+        #expect(try lab.bytes(of: plain) == "plain" && lab.bytes(of: stub) == "stub")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `composed and decomposed names are two files`() throws {
+        let lab = try Lab()
+        let composed = try lab.makeFile("\u{e9}", bytes: "c")
+        let decomposed = try lab.makeFile("e\u{301}", bytes: "d")
+        #expect(composed != decomposed)
+        #expect(try lab.bytes(of: try lab.inode("\u{e9}")) == "c")
+        #expect(try lab.bytes(of: try lab.inode("e\u{301}")) == "d")
+    }
+
+    @Test func `a listing comes in batches sorted by bytes`() throws {
+        let lab = try Lab()
+        for name in ["b", "a", "Z", "é", "10"] { try lab.makeFile(name) }
+        let first = try lab.replica.children(of: .root, after: nil, limit: 3)
+        #expect(first.map(\.name.string) == ["10", "Z", "a"])
+        let rest = try lab.replica.children(of: .root, after: first.last?.name, limit: 3)
+        #expect(rest.map(\.name.string) == ["b", "é"])
+    }
+
+    @Test func `very deep trees have no path limit`() throws {
+        let lab = try Lab()
+        var directory = InodeNumber.root
+        let name = String(repeating: "d", count: 200)
+        for _ in 0..<40 { directory = try lab.makeDirectory(name, in: directory) }
+        let inode = try lab.makeFile("deep", in: directory)
+        #expect(try lab.replica.path(of: inode).utf8.count == 40 * 201 + 4)
+        #expect(try lab.bytes(of: inode) == "hello")
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(try lab.bytes(of: inode) == "hello")
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `modes and times are kept, and the backing file follows`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let time = Timestamp(seconds: 981_173_106, nanoseconds: 987_654_321)
+        _ = try lab.replica.setAttributes(
+            of: inode, AttributeChange(mode: 0o4511, owner: 5, group: 6, accessed: time, modified: time))
+        let attributes = try lab.replica.attributes(of: inode)
+        #expect(attributes.mode == 0o4511 && attributes.owner == 5 && attributes.group == 6)
+        #expect(attributes.modified == time && attributes.accessed == time)
+        var status = stat()
+        #expect(lstat(lab.files("a"), &status) == 0)
+        #expect(status.st_mode & 0o7777 == 0o711)
+        #expect(status.st_mtim.tv_sec == 981_173_106 && status.st_mtim.tv_nsec == 987_654_321)
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `extended attributes are kept with their errno`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        fails(.noAttribute) { _ = try lab.replica.xattr("user.x", of: inode) }
+        fails(.noAttribute) { try lab.replica.setXattr("user.x", [1], of: inode, mode: .replace) }
+        try lab.replica.setXattr("user.x", [1, 0, 2], of: inode, mode: .create)
+        fails(.attributeExists) { try lab.replica.setXattr("user.x", [1], of: inode, mode: .create) }
+        try lab.replica.setXattr("user.e\u{301}", [], of: inode, mode: .any)
+        try lab.replica.setXattr("user.\u{e9}", [3], of: inode, mode: .any)
+        #expect(try lab.replica.xattr("user.x", of: inode) == [1, 0, 2])
+        #expect(try lab.replica.xattrNames(of: inode).count == 3)
+        fails(.attributeTooLarge) {
+            try lab.replica.setXattr("user.y", [UInt8](repeating: 0, count: 65_537), of: inode, mode: .any)
+        }
+        try lab.replica.removeXattr("user.x", of: inode)
+        fails(.noAttribute) { try lab.replica.removeXattr("user.x", of: inode) }
+        fails(.notFound) { try lab.replica.setXattr("user.x", [1], of: InodeNumber(99), mode: .any) }
+    }
+
+    @Test func `a failed change leaves disk and index as they were`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let before = try lab.replica.pendingCount()
+        #expect(throws: FileError(.cancelled, "")) {
+            try lab.replica.write { transaction throws(FileError) in
+                let entry = try transaction.entry(try ItemName("a"), in: .root)!
+                _ = try transaction.remove(entry)
+                throw FileError(.cancelled, "thought better of it")
+            }
+        }
+        #expect(try lab.bytes(of: inode) == "hello")
+        #expect(lab.exists("a"))
+        #expect(try lab.replica.pendingCount() == before)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `the depth below Documents is counted from it`() throws {
+        let lab = try Lab()
+        let documents = try lab.makeDirectory("Documents")
+        let inner = try lab.makeDirectory("a", in: documents)
+        let other = try lab.makeDirectory("Documents", in: try lab.makeDirectory("b"))
+        #expect(try lab.replica.depthBelowDocuments(of: documents) == 0)
+        #expect(try lab.replica.depthBelowDocuments(of: inner) == 1)
+        #expect(try lab.replica.depthBelowDocuments(of: other) == nil)
+        #expect(try lab.replica.depthBelowDocuments(of: .root) == nil)
+    }
+
+    @Test func `a pin is inherited by what lies below`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let file = try lab.makeFile("a", in: d)
+        #expect(try !lab.replica.isPinned(file))
+        try lab.replica.setPinned(true, of: d)
+        #expect(try lab.replica.isPinned(file))
+        try lab.replica.setPinned(false, of: file)
+        #expect(try !lab.replica.isPinned(file))
+        try lab.replica.setPinned(nil, of: file)
+        try lab.replica.setPinned(nil, of: d)
+        try lab.replica.setPinned(true, of: .root)
+        #expect(try lab.replica.isPinned(try lab.replica.entry(try ItemName("a"), in: d)))
+        #expect(try lab.replica.filesBelow(.root) == [file])
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import Glibc
+import Model
+import Testing
+
+@testable import Replica
+
+/// What opening does: refusals, and repair of what an end without close left.
+@Suite struct OpeningTests {
+    private func environment() -> ReplicaEnvironment {
+        ReplicaEnvironment(
+            now: { Timestamp(rawValue: 1) }, makeItemID: { ItemID(uuid: UUID()) }, owner: 0, group: 0)
+    }
+
+    @Test func `the state directory is the owner's alone`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        var status = stat()
+        #expect(stat(lab.path, &status) == 0 && status.st_mode & 0o777 == 0o700)
+        #expect(stat("\(lab.path)/index.sqlite", &status) == 0 && status.st_mode & 0o077 == 0)
+    }
+
+    @Test func `device, applied number and tree survive an orderly end`() throws {
+        let lab = try Lab()
+        let device = lab.replica.device
+        let inode = try lab.makeFile("a")
+        try lab.replica.write { transaction throws(FileError) in try transaction.setApplied(12) }
+        #expect(lab.replica.applied == 12)
+        try lab.restart()
+        #expect(lab.replica.device == device && lab.replica.applied == 12)
+        #expect(lab.replica.repairReport.isEmpty)
+        #expect(try lab.bytes(of: inode) == "hello")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a second daemon on one state is refused`() throws {
+        let lab = try Lab()
+        #expect(throws: FileError(.busy, "")) {
+            try Replica.open(lab.path, container: Lab.container(), environment: environment())
+        }
+    }
+
+    @Test func `the state of another container is refused`() throws {
+        let lab = try Lab()
+        try lab.replica.close()
+        #expect(throws: FileError(.invalid, "")) {
+            try Replica.open(lab.path, container: Lab.container(), environment: environment())
+        }
+        try lab.open()
+    }
+
+    @Test(arguments: [false, true])
+    func `a missing or exchanged backing directory is refused while the index knows of bytes`(_ killed: Bool) throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        if killed { lab.replica.abandon() } else { try lab.replica.close() }
+        #expect(rename("\(lab.path)/files", "\(lab.path)/elsewhere") == 0)
+        #expect(throws: FileError(.inputOutput, "")) { try lab.open() }
+        #expect(mkdir("\(lab.path)/files", 0o700) == 0)
+        #expect(throws: FileError(.inputOutput, "")) { try lab.open() }
+        #expect(rmdir("\(lab.path)/files") == 0)
+        #expect(rename("\(lab.path)/elsewhere", "\(lab.path)/files") == 0)
+        try lab.open()
+        #expect(try lab.bytes(of: inode) == "hello")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a missing backing directory without bytes is made again`() throws {
+        let lab = try Lab()
+        try lab.insertRemote("r", in: .root)
+        try lab.replica.writePlaceholders(in: .root)
+        try lab.replica.close()
+        try FileManager.default.removeItem(atPath: "\(lab.path)/files")
+        try lab.open()
+        #expect(try lab.replica.check() == [])
+        #expect(try lab.inodeIfPresent("r") != nil)
+        try lab.replica.writePlaceholders(in: .root)
+        #expect(lab.exists(".r.icloud"))
+    }
+
+    @Test func `an emptied backing directory is never taken for deletions`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a", in: try lab.makeDirectory("d"))
+        try lab.uploadAll()
+        try lab.makeFile("fresh")
+        try lab.replica.close()
+        for name in try FileManager.default.contentsOfDirectory(atPath: lab.files("")) {
+            try FileManager.default.removeItem(atPath: lab.files(name))
+        }
+        try lab.open()
+        #expect(try !lab.replica.isHere(try lab.inode("d/a")))
+        #expect(lab.replica.repairReport.evictedCount == 1 && lab.replica.repairReport.lostCount == 1)
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `unknown files and directories become items`() throws {
+        let lab = try Lab()
+        try lab.insertRemote("taken")
+        try lab.replica.writePlaceholders(in: .root)
+        lab.replica.abandon()
+        try FileManager.default.createDirectory(atPath: lab.files("new/inner"), withIntermediateDirectories: true)
+        try "one".write(toFile: lab.files("new/inner/one"), atomically: false, encoding: .utf8)
+        try "two".write(toFile: lab.files("taken"), atomically: false, encoding: .utf8)
+        try "three".write(toFile: lab.files(".three.icloud"), atomically: false, encoding: .utf8)
+        #expect(symlink("/nowhere", lab.files("link")) == 0)
+        try lab.open()
+        #expect(try lab.bytes(of: try lab.inode("new/inner/one")) == "one")
+        #expect(try lab.bytes(of: try lab.inode("taken 2")) == "two")
+        #expect(try !lab.replica.isHere(try lab.inode("taken")))
+        #expect(try lab.bytes(of: try lab.inode(".three.icloud")) == "three")
+        #expect(try lab.replica.inode(try lab.inode("link")).target == "/nowhere")
+        #expect(try lab.pendingNames().sorted() == [".three.icloud", "inner", "link", "new", "one", "taken 2"])
+        #expect(lab.replica.repairReport.adoptedCount == 6)
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `an edit of a file behind the mount's back is uploaded`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let still = try lab.makeFile("b")
+        try lab.uploadAll()
+        lab.replica.abandon()
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: lab.files("a")))
+        try handle.write(contentsOf: Data("HELLO".utf8))
+        try handle.close()
+        try lab.open()
+        #expect(try lab.replica.inode(inode).isModified && !lab.replica.inode(still).isModified)
+        #expect(try lab.pendingNames() == ["a"])
+        #expect(lab.replica.repairReport.editedCount == 1)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `files and directories that were moved about go back`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let a = try lab.makeFile("a", in: d, bytes: "aaa")
+        let b = try lab.makeFile("b", bytes: "bbb")
+        _ = try lab.makeFile("c", in: try lab.makeDirectory("e"), bytes: "ccc")
+        try lab.uploadAll()
+        lab.replica.abandon()
+        #expect(rename(lab.files("d/a"), lab.files("x")) == 0)
+        #expect(rename(lab.files("b"), lab.files("d/a")) == 0)
+        #expect(rename(lab.files("x"), lab.files("b")) == 0)
+        #expect(rename(lab.files("e"), lab.files("d/moved")) == 0)
+        try lab.open()
+        #expect(try lab.bytes(of: a) == "aaa" && lab.bytes(of: b) == "bbb")
+        #expect(try lab.bytes(of: try lab.inode("e/c")) == "ccc")
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `names that differ only in composition are told apart`() throws {
+        let lab = try Lab()
+        let names = ["\u{e9}", "e\u{301}"]
+        for name in names {
+            try lab.makeFile("f", in: try lab.makeDirectory(name), bytes: "\(name.utf8.count)")
+            try lab.makeFile("\(name).txt", bytes: "\(name.utf8.count)")
+        }
+        try lab.uploadAll()
+        #expect(try lab.replica.check() == [])
+        lab.replica.abandon()
+        #expect(rename(lab.files("\u{e9}.txt"), lab.files("x")) == 0)
+        #expect(rename(lab.files("e\u{301}.txt"), lab.files("\u{e9}.txt")) == 0)
+        #expect(rename(lab.files("x"), lab.files("e\u{301}.txt")) == 0)
+        #expect(rename(lab.files("\u{e9}"), lab.files("x")) == 0)
+        #expect(rename(lab.files("e\u{301}"), lab.files("\u{e9}")) == 0)
+        #expect(rename(lab.files("x"), lab.files("e\u{301}")) == 0)
+        try lab.open()
+        for name in names {
+            #expect(try lab.bytes(of: try lab.inode("\(name)/f")) == "\(name.utf8.count)")
+            #expect(try lab.bytes(of: try lab.inode("\(name).txt")) == "\(name.utf8.count)")
+        }
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `missing bytes: clean ones are a placeholder, changed ones fall back, new ones are said to be lost`()
+        throws
+    {
+        let lab = try Lab()
+        let clean = try lab.makeFile("clean")
+        let changed = try lab.makeFile("changed")
+        try lab.uploadAll()
+        try lab.write("HELLO, longer", to: changed, try lab.replica.openBytes(of: changed))
+        try lab.makeFile("new")
+        lab.replica.abandon()
+        for name in ["clean", "changed", "new"] { #expect(unlink(lab.files(name)) == 0) }
+        try lab.open()
+        #expect(try !lab.replica.isHere(clean) && !lab.replica.isHere(changed))
+        #expect(try lab.replica.attributes(of: changed).size == 5)
+        #expect(try lab.inodeIfPresent("new") == nil)
+        let report = lab.replica.repairReport
+        #expect(report.evictedCount == 1 && report.lostCount == 2 && report.lines.count == 3)
+        #expect(try lab.replica.check() == [])
+        #expect(try lab.pendingNames().filter { $0.hasPrefix("delete") } == [])
+    }
+
+    @Test func `after a power failure, bytes that were not synced are downloaded again`() throws {
+        let lab = try Lab()
+        let settled = try lab.makeFile("settled")
+        try lab.uploadAll()
+        try lab.replica.settle()
+        let fresh = try lab.insertRemote("fresh")
+        try lab.download(fresh, bytes: "12345")
+        let mine = try lab.makeFile("mine")
+        try lab.losePowerAndOpen()
+        #expect(try lab.replica.isHere(settled) && !lab.replica.isHere(fresh) && lab.replica.isHere(mine))
+        #expect(try lab.bytes(of: mine) == "hello")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `an index that fell back after a power failure finds the bytes where they now are`() throws {
+        let lab = try Lab()
+        try lab.makeFile("doc", bytes: "old")
+        try lab.makeFile("tmp", bytes: "new bytes")
+        try lab.makeFile("moved", bytes: "moved")
+        try lab.insertRemote("r")
+        try lab.replica.makeDurable()
+        let copy = "\(lab.path)/copy"
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
+        for name in ["index.sqlite", "index.sqlite-wal"] {
+            try FileManager.default.copyItem(atPath: "\(lab.path)/\(name)", toPath: "\(copy)/\(name)")
+        }
+        // All of this is lost by the index, but not by the disk.
+        let renamed = try lab.replica.rename(
+            try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
+        try lab.replica.forget(try #require(renamed.replaced).inode)
+        let d = try lab.makeDirectory("d")
+        _ = try lab.replica.rename(try ItemName("moved"), in: .root, to: try ItemName("m"), in: d, mode: .replace)
+        try lab.download(try lab.inode("r"), bytes: "12345")
+        lab.replica.abandon()
+        for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+            try? FileManager.default.removeItem(atPath: "\(lab.path)/\(name)")
+        }
+        for name in ["index.sqlite", "index.sqlite-wal"] {
+            try FileManager.default.moveItem(atPath: "\(copy)/\(name)", toPath: "\(lab.path)/\(name)")
+        }
+        try lab.losePowerAndOpen()
+        #expect(try lab.bytes(of: try lab.inode("doc")) == "old")
+        #expect(try lab.bytes(of: try lab.inode("tmp")) == "new bytes")
+        #expect(try lab.bytes(of: try lab.inode("moved")) == "moved")
+        #expect(try !lab.replica.isHere(try lab.inode("r")))
+        #expect(try lab.inodeIfPresent("r 2") == nil)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `check names what does not agree and changes nothing`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        try lab.makeFile("b")
+        try lab.insertRemote("r")
+        try lab.uploadAll()
+        try lab.replica.writePlaceholders(in: .root)
+        #expect(try lab.replica.check() == [])
+        try "x".write(toFile: lab.files("stranger"), atomically: false, encoding: .utf8)
+        #expect(unlink(lab.files("a")) == 0)
+        #expect(truncate(lab.files("b"), 2) == 0)
+        #expect(unlink(lab.files(".r.icloud")) == 0)
+        #expect(mkdir(lab.files("unknown"), 0o700) == 0)
+        let differences = try lab.replica.check()
+        #expect(differences.count == 5, "\(differences)")
+        #expect(try lab.replica.check() == differences)
+    }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import Model
+import Testing
+
+@testable import Replica
+
+/// What other devices do.
+@Suite struct RemoteTests {
+    private func write<Value>(
+        _ lab: Lab, _ body: (ReplicaTransaction) throws(FileError) -> Value
+    ) throws -> Value { try lab.replica.write(body) }
+
+    @Test func `records become directories, links and placeholders with their metadata`() throws {
+        let lab = try Lab()
+        let directory = try lab.record("d", kind: .directory)
+        let link = try lab.record("l", parent: directory.id, kind: .symbolicLink, target: "../a")
+        let file = try lab.record(
+            "f", parent: directory.id, size: 3, content: Lab.content(size: 3), xattrs: ["user.k": Data([1, 2])])
+        try write(lab) { transaction throws(FileError) in
+            let d = try transaction.insert(directory, content: nil, in: .root, number: 5)
+            _ = try transaction.insert(link, content: nil, in: d, number: 5)
+            guard case .inline(let content)? = file.content else { return }
+            _ = try transaction.insert(file, content: content, in: d, number: 5)
+        }
+        let d = try lab.inode("d")
+        #expect(try lab.replica.attributes(of: d).modified == directory.modified)
+        #expect(try lab.replica.inode(try lab.inode("d/l")).target == "../a")
+        #expect(try lab.replica.attributes(of: try lab.inode("d/l")).size == 4)
+        #expect(try lab.replica.xattr("user.k", of: try lab.inode("d/f")) == [1, 2])
+        let entry = try #require(try lab.replica.entry(of: file.id))
+        #expect(entry.base == file && entry.baseNumber == 5 && !entry.isQueued)
+        #expect(try lab.replica.pendingCount() == 0)
+        try lab.replica.writePlaceholders(in: .root)
+        try lab.replica.writePlaceholders(in: d)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: lab.files("d/l")) == "../a")
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `a record that cannot be is refused and leaves nothing`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        let taken = try lab.record("a", size: 0)
+        let wrong = try lab.record("b", size: 9)
+        #expect(throws: FileError(.exists, "")) {
+            try write(lab) { t throws(FileError) in try t.insert(taken, content: .empty, in: .root, number: 1) }
+        }
+        #expect(throws: FileError(.corrupt, "")) {
+            try write(lab) { t throws(FileError) in
+                try t.insert(wrong, content: Lab.content(size: 3), in: .root, number: 1)
+            }
+        }
+        #expect(try lab.replica.children(of: .root, after: nil, limit: 9).count == 1)
+    }
+
+    @Test func `a move takes the bytes along and is not queued`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a", in: try lab.makeDirectory("d"))
+        _ = try lab.makeDirectory("e")
+        try lab.uploadAll()
+        let d = try lab.replica.entry(try ItemName("d"), in: .root)
+        let e = try lab.inode("e")
+        let moved = try write(lab) { t throws(FileError) in
+            let moved = try t.move(d, to: e, as: try ItemName("x"))
+            #expect(try t.isInside(moved.inode, e))
+            return moved
+        }
+        #expect(try moved.item == d.item && moved.name == ItemName("x"))
+        #expect(try lab.bytes(of: try lab.inode("e/x/a")) == "hello")
+        #expect(lab.exists("e/x/a"))
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(throws: FileError(.invalid, "")) {
+            let outer = try lab.replica.entry(try ItemName("e"), in: .root)
+            _ = try write(lab) { t throws(FileError) in try t.move(outer, to: moved.inode, as: try ItemName("y")) }
+        }
+        #expect(throws: FileError(.superseded, "")) {
+            var stale = moved
+            stale.item = ItemID(uuid: UUID())
+            _ = try write(lab) { t throws(FileError) in try t.move(stale, to: .root, as: try ItemName("y")) }
+        }
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `new metadata reaches index and disk`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        try lab.uploadAll()
+        let item = try #require(try lab.item("a"))
+        var record = try lab.record("a", size: 5, id: item, xattrs: ["user.z": Data([9])])
+        record.mode = 0o600
+        try write(lab) { t throws(FileError) in try t.setMetadata(inode, from: record) }
+        let attributes = try lab.replica.attributes(of: inode)
+        #expect(attributes.mode == 0o600 && attributes.modified == record.modified)
+        #expect(try lab.replica.xattrNames(of: inode) == ["user.z"])
+        try lab.replica.markModified(inode)
+        record.modified = Timestamp(rawValue: 77)
+        try write(lab) { t throws(FileError) in try t.setMetadata(inode, from: record) }
+        #expect(try lab.replica.attributes(of: inode).modified == attributes.modified)
+        #expect(try lab.replica.check() == [])
+        try lab.killAndOpen()
+        #expect(lab.replica.repairReport.lines == [])
+    }
+
+    @Test func `a symbolic link follows its record`() throws {
+        let lab = try Lab()
+        _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "old", owner: 0, group: 0)
+        try lab.uploadAll()
+        let inode = try lab.inode("l")
+        try lab.replica.writePlaceholders(in: .root)
+        let record = try lab.record("l", kind: .symbolicLink, id: try #require(try lab.item("l")), target: "newer")
+        try write(lab) { t throws(FileError) in try t.setMetadata(inode, from: record) }
+        #expect(try lab.replica.inode(inode).target == "newer")
+        #expect(try lab.replica.attributes(of: inode).size == 5)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: lab.files("l")) == "newer")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a directory is removed when it is empty`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a", in: try lab.makeDirectory("d"))
+        try lab.uploadAll()
+        let d = try lab.replica.entry(try ItemName("d"), in: .root)
+        #expect(throws: FileError(.notEmpty, "")) { try write(lab) { t throws(FileError) in try t.remove(d) } }
+        let a = try lab.replica.entry(try ItemName("a"), in: d.inode)
+        let removed = try write(lab) { t throws(FileError) in
+            let removed = try t.remove(a)
+            _ = try t.remove(d)
+            return removed
+        }
+        try lab.replica.forget(removed.inode)
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")) == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a losing edit becomes a copy of its own and the name the other device's file`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a.txt", bytes: "base")
+        try lab.uploadAll(number: 2)
+        try lab.write("my edit", to: inode, try lab.replica.openBytes(of: inode))
+        let entry = try lab.replica.entry(try ItemName("a.txt"), in: .root)
+        let content = Lab.content(size: 6)
+        let record = try lab.record("a.txt", size: 6, content: content, id: try #require(entry.item))
+        #expect(throws: FileError(.busy, "")) {
+            _ = try write(lab) { t throws(FileError) in
+                try t.setContent(entry, content: content, record: record, inUse: false)
+            }
+        }
+        let copy = try write(lab) { t throws(FileError) in
+            let copy = try t.detachAsCopy(entry, as: try t.freeName(for: entry.name, in: .root))
+            guard let fresh = try t.entry(of: record.id) else { throw FileError(.notFound, "the entry") }
+            _ = try t.setContent(fresh, content: content, record: record, inUse: false)
+            try t.setBase(fresh, record: record, number: 3)
+            return copy
+        }
+        #expect(try lab.item("a 2.txt") == copy)
+        #expect(try lab.inode("a 2.txt") == inode)
+        #expect(try lab.bytes(of: inode) == "my edit")
+        let fresh = try lab.replica.inode(try lab.inode("a.txt"))
+        #expect(!fresh.isHere && !fresh.isModified && fresh.content == content && fresh.attributes.size == 6)
+        #expect(try lab.item("a.txt") == record.id)
+        #expect(try lab.pendingNames() == ["a 2.txt"])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `one of two names gets an inode of its own for new bytes`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
+        try lab.uploadAll()
+        let entry = try lab.replica.entry(try ItemName("a"), in: .root)
+        let content = Lab.content(size: 9)
+        let record = try lab.record("a", size: 9, content: content, id: try #require(entry.item))
+        let new = try write(lab) { t throws(FileError) in
+            try t.setContent(entry, content: content, record: record, inUse: false)
+        }
+        #expect(new != inode)
+        #expect(try !lab.replica.isHere(new))
+        #expect(try lab.bytes(of: try lab.inode("b")) == "hello")
+        #expect(try lab.replica.attributes(of: inode).linkCount == 1)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a placeholder in use keeps its old bytes to download`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+        let content = Lab.content(size: 9)
+        let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
+        let new = try write(lab) { t throws(FileError) in
+            try t.setContent(entry, content: content, record: record, inUse: true)
+        }
+        #expect(new != inode)
+        #expect(try lab.replica.attributes(of: inode).size == 5)
+        #expect(try lab.replica.attributes(of: new).size == 9)
+        try lab.download(inode, bytes: "12345")
+        #expect(try lab.bytes(of: inode) == "12345")
+        try lab.replica.forget(inode)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `an entry that was never uploaded takes over another device's item`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("a", in: d)
+        let record = try lab.record("d", kind: .directory)
+        let entry = try lab.replica.entry(try ItemName("d"), in: .root)
+        try write(lab) { t throws(FileError) in
+            let adopted = try t.adopt(record.id, for: entry)
+            try t.setBase(adopted, record: record, number: 6)
+        }
+        #expect(try lab.item("d") == record.id)
+        #expect(try lab.pendingNames() == ["a"])
+        #expect(try lab.replica.check() == [])
+    }
+}
