@@ -15,6 +15,7 @@ let package = Package(
     name: "dewpoint",
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
@@ -31,6 +32,12 @@ let package = Package(
             name: "Remote",
             dependencies: ["Model", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings),
+        .target(
+            name: "Engine",
+            dependencies: [
+                "Coordination", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
 
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
@@ -40,6 +47,12 @@ let package = Package(
         .testTarget(
             name: "ReplicaTests",
             dependencies: ["Replica", "Model", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings),
+        .testTarget(
+            name: "EngineTests",
+            dependencies: [
+                "Engine", "Coordination", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
     ]
 )

@@ -1,0 +1,71 @@
+import Foundation
+import Logging
+import Model
+import Replica
+
+/// Brings the replica from one commit to the next, in one index transaction.
+///
+/// Local changes that the container does not have yet are merged by ``Reconcile``; nothing that was edited here is overwritten.
+final class CommitApplier: Sendable {
+    private let replica: Replica
+    private let openFiles: OpenFiles
+    private let orphans: Orphans
+    private let logger: Logger
+    private let kernel: @Sendable () -> any KernelCache
+    private let activity: Activity
+    private let requestDownload: @Sendable (InodeNumber) -> Void
+
+    init(
+        replica: Replica, openFiles: OpenFiles, orphans: Orphans, logger: Logger,
+        kernel: @escaping @Sendable () -> any KernelCache,
+        activity: Activity, requestDownload: @escaping @Sendable (InodeNumber) -> Void
+    ) {
+        self.replica = replica
+        self.openFiles = openFiles
+        self.orphans = orphans
+        self.logger = logger
+        self.kernel = kernel
+        self.activity = activity
+        self.requestDownload = requestDownload
+    }
+
+    func apply(_ commit: Commit, contents: [ItemID: Content]) throws(FileError) {
+        let effects = try replica.write { transaction throws(FileError) in
+            var run = CommitApplication(
+                commit: commit, contents: contents, transaction: transaction, device: replica.device,
+                isOpen: { [openFiles] in openFiles.inode($0) != nil })
+            try run.apply()
+            return run.effects
+        }
+        for line in effects.log { logger.notice("\(line)", metadata: ["commit": "\(commit.sequence)"]) }
+        let kernel = kernel()
+        for effect in effects.kernel {
+            switch effect {
+            case .entryChanged(let name, let parent): kernel.entryChanged(name, in: parent)
+            case .entryRemoved(let name, let parent, let inode): kernel.entryRemoved(name, in: parent, inode: inode)
+            case .inodeChanged(let inode, let bytes): kernel.inodeChanged(inode, bytes: bytes)
+            }
+        }
+        for inode in effects.orphans {
+            orphans.insert(inode)
+            if openFiles.inode(inode) == nil, orphans.take(inode) { try replica.forget(inode) }
+        }
+        effects.downloads.forEach(requestDownload)
+        if effects.queued { activity.noteLocalChange() }
+    }
+}
+
+/// What is left to do when the transaction of a commit is through.
+struct ApplicationEffects: Sendable {
+    enum Kernel: Sendable {
+        case entryChanged(ItemName, InodeNumber)
+        case entryRemoved(ItemName, InodeNumber, InodeNumber)
+        case inodeChanged(InodeNumber, bytes: Bool)
+    }
+
+    var kernel: [Kernel] = []
+    var orphans: [InodeNumber] = []
+    var downloads: [InodeNumber] = []
+    var queued = false
+    var log: [String] = []
+}

@@ -1,0 +1,110 @@
+import Glibc
+import Model
+import Replica
+
+/// The system calls on the bytes of an open file, each with its error translated once.
+extension Descriptor {
+    struct Status {
+        var size: Int64
+        var blocks: Int64
+        var modified: Timestamp
+        var changed: Timestamp
+    }
+
+    /// Related: fstat(2).
+    func status() throws(FileError) -> Status {
+        var status = stat()
+        guard fstat(rawValue, &status) == 0 else { throw FileError(systemCall: errno, "fstat") }
+        return Status(
+            size: Int64(status.st_size), blocks: Int64(status.st_blocks),
+            modified: Timestamp(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec)),
+            changed: Timestamp(seconds: Int64(status.st_ctim.tv_sec), nanoseconds: Int64(status.st_ctim.tv_nsec)))
+    }
+
+    /// Reads up to `byteCount` bytes; fewer only at the end of the file. Related: pread(2).
+    func read(byteCount: Int, at offset: Int64) throws(FileError) -> [UInt8] {
+        var failure: FileError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+            while count < byteCount {
+                let result = pread(
+                    rawValue, buffer.baseAddress! + count, byteCount - count, off_t(offset) + off_t(count))
+                if result < 0 {
+                    if errno == EINTR { continue }
+                    failure = FileError(systemCall: errno, "pread")
+                    return
+                }
+                if result == 0 { return }
+                count += result
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Writes all bytes. Related: pwrite(2).
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        var done = 0
+        while done < bytes.count {
+            let result = pwrite(rawValue, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+            if result < 0 {
+                if errno == EINTR { continue }
+                throw FileError(systemCall: errno, "pwrite")
+            }
+            done += result
+        }
+    }
+
+    /// Related: fsync(2).
+    func synchronize() throws(FileError) {
+        guard fsync(rawValue) == 0 else { throw FileError(systemCall: errno, "fsync") }
+    }
+
+    /// Related: ftruncate(2).
+    func truncate(to size: Int64) throws(FileError) {
+        guard ftruncate(rawValue, off_t(size)) == 0 else { throw FileError(systemCall: errno, "ftruncate") }
+    }
+
+    /// Related: fallocate(2).
+    func allocate(mode: Int32, offset: Int64, byteCount: Int64) throws(FileError) {
+        guard SystemCalls.fallocate(rawValue, mode, offset, byteCount) == 0 else {
+            throw FileError(systemCall: errno, "fallocate")
+        }
+    }
+
+    /// Related: lseek(2).
+    func seek(offset: Int64, whence: Int32) throws(FileError) -> Int64 {
+        let result = lseek(rawValue, off_t(offset), whence)
+        guard result >= 0 else { throw FileError(systemCall: errno, "lseek") }
+        return Int64(result)
+    }
+
+    /// The next stretch at or after `offset` that is not a hole; behind the end of the file when there is none.
+    ///
+    /// Related: lseek(2), `SEEK_DATA` and `SEEK_HOLE`.
+    func dataExtent(from offset: Int64, byteCount: Int64) throws(FileError) -> (start: Int64, end: Int64) {
+        let start = lseek(rawValue, off_t(offset), SystemCalls.seekData)
+        if start < 0 {
+            // ENXIO: nothing but a hole up to the end. A file system that cannot tell has no holes.
+            return errno == ENXIO ? (byteCount, .max) : (offset, .max)
+        }
+        return (Int64(start), try seek(offset: Int64(start), whence: SystemCalls.seekHole))
+    }
+
+    /// Copies within the kernel as far as it goes: 0 at the end of the source. Related: copy_file_range(2).
+    func copy(to other: Descriptor, from offset: Int64, at otherOffset: Int64, byteCount: Int) throws(FileError) -> Int
+    {
+        let bytes = try read(byteCount: min(byteCount, Self.copyUnit), at: offset)
+        try bytes.withBytes { bytes throws(FileError) in try other.write(bytes, at: otherOffset) }
+        return bytes.count
+    }
+
+    /// How many bytes one step of a copy takes.
+    private static let copyUnit = 1 << 20
+}
+
+extension [UInt8] {
+    /// As `withUnsafeBytes`, with the error typed.
+    func withBytes<Value>(_ body: (UnsafeRawBufferPointer) throws(FileError) -> Value) throws(FileError) -> Value {
+        try withUnsafeBufferPointer { buffer throws(FileError) in try body(UnsafeRawBufferPointer(buffer)) }
+    }
+}

@@ -1,0 +1,337 @@
+import Logging
+import Model
+import Remote
+import Replica
+import Synchronization
+
+/// The download of one file: many readers, one fetch.
+///
+///     waiting ──run──▶ running ──every piece here──▶ finished
+///        │                │  └──▶ failed   (the store did not answer in time, damaged bytes, no space)
+///        └────────────────┴─────▶ cancelled
+///
+/// A reader gets its range as soon as that is here and verified. Pieces that someone waits for are fetched before those that nobody
+/// waits for.
+final class Download: Sendable {
+    /// How many ranged GETs one file may have out at a time.
+    static let width = 3
+    /// How many pieces may come in before the index is told which are here, so that a restart resumes there.
+    static let piecesPerProgress = 4
+    /// The first pause before a failed GET is tried again; it doubles up to ``retryLimit``.
+    static let retryStart = Duration.milliseconds(100)
+    static let retryLimit = Duration.seconds(5)
+
+    enum Outcome: Sendable, Equatable {
+        case finished
+        case failed(FileError)
+        case cancelled
+    }
+
+    private struct Waiter {
+        /// What must be here, or `nil` for someone who waits for the outcome.
+        let pieces: Range<Int>?
+        let continuation: CheckedContinuation<FileError?, Never>
+    }
+
+    private struct State {
+        var have: ChunkSet
+        var inFlight: Set<Int> = []
+        var damaged: [Int: FileError] = [:]
+        var waiters: [UInt64: Waiter] = [:]
+        var lastWaiter: UInt64 = 0
+        /// Where the background fill goes on: behind the piece that was asked for last.
+        var cursor = 0
+        var unsaved = 0
+        var outcome: Outcome?
+        var isCancelled = false
+    }
+
+    let inode: InodeNumber
+    let staging: Descriptor
+    let byteCount: Int64
+    private let pieces: [Content.Piece]
+    /// What an earlier run said is in the staging file: looked at again before it counts.
+    private let found: ChunkSet
+    private let state: Mutex<State>
+
+    init(inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet) {
+        self.inode = inode
+        self.staging = staging
+        byteCount = content.byteCount
+        pieces = content.pieces
+        var have = have
+        found = have
+        have = ChunkSet(count: pieces.count)
+        // Holes are already there: the staging file is sparse.
+        for piece in pieces where piece.stored == nil { have.insert(piece.index) }
+        state = Mutex(State(have: have))
+    }
+
+    /// 0 to 100.
+    var percent: Double {
+        let have = state.withLock { $0.have.presentCount }
+        return pieces.isEmpty ? 100 : Double(have) * 100 / Double(pieces.count)
+    }
+
+    var bytesDone: Int64 { Int64(Double(byteCount) * percent / 100) }
+
+    var outcome: Outcome? { state.withLock { $0.outcome } }
+
+    // MARK: Readers
+
+    private func pieceRange(_ range: Range<Int64>) -> Range<Int> {
+        let clipped = range.clamped(to: 0..<byteCount)
+        guard !clipped.isEmpty else { return 0..<0 }
+        let unit = Int64(Content.chunkByteCount)
+        return Int(clipped.lowerBound / unit)..<Int((clipped.upperBound + unit - 1) / unit)
+    }
+
+    /// Whether every byte of `range` is here and verified.
+    func has(_ range: Range<Int64>) -> Bool {
+        let wanted = pieceRange(range)
+        return state.withLock { state in wanted.allSatisfy { state.have.contains($0) } }
+    }
+
+    /// Waits until every byte of `range` is here and verified.
+    ///
+    /// - Throws: ``FileError`` with `interrupted` when the task is cancelled, `cancelled` when the download is, or what failed.
+    func wait(for range: Range<Int64>) async throws(FileError) {
+        try await wait(forPieces: pieceRange(range))
+    }
+
+    /// Waits until the file stands in its place, or will not.
+    func waitUntilSettled() async throws(FileError) {
+        try await wait(forPieces: nil)
+    }
+
+    private func wait(forPieces wanted: Range<Int>?) async throws(FileError) {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        let failure = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer: FileError?? = state.withLock { state in
+                    if let wanted {
+                        if wanted.allSatisfy({ state.have.contains($0) }) { return .some(nil) }
+                        if let damaged = wanted.first(where: { state.damaged[$0] != nil }) {
+                            return state.damaged[damaged]
+                        }
+                    }
+                    switch state.outcome {
+                    case .finished: return .some(nil)
+                    case .failed(let error): return error
+                    case .cancelled: return FileError(.cancelled, "the download was cancelled")
+                    case nil: break
+                    }
+                    if Task.isCancelled { return FileError(.interrupted, "the read was interrupted") }
+                    state.waiters[id] = Waiter(pieces: wanted, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+            waiter?.continuation.resume(returning: FileError(.interrupted, "the read was interrupted"))
+        }
+        if let failure { throw failure }
+    }
+
+    func cancel() {
+        state.withLock { $0.isCancelled = true }
+    }
+
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    // MARK: Fetching
+
+    /// What the pieces come from, and who is told.
+    struct Source: Sendable {
+        let reader: ChunkReader
+        let environment: EngineEnvironment
+        let networkTimeout: Duration
+        let logger: Logger
+        let freeSpaceFloor: FreeSpaceFloor
+        /// Tells the index which pieces are here.
+        let save: @Sendable (ChunkSet) throws(FileError) -> Void
+        /// Tells the world that the percentage moved.
+        let progressed: @Sendable () -> Void
+    }
+
+    /// Takes over what an earlier run brought, as far as its hashes are right: that run may have ended with the power.
+    private func recoverFound() {
+        for piece in pieces where piece.stored != nil && found.contains(piece.index) {
+            // A piece that cannot be read is fetched again.
+            guard let bytes = try? staging.read(byteCount: piece.byteCount, at: piece.fileOffset),
+                ChunkHash(hashing: bytes) == piece.stored?.hash
+            else { continue }
+            arrived(piece)
+        }
+    }
+
+    /// Fetches every piece that is missing, then settles the outcome of the bytes; the caller installs them.
+    ///
+    /// - Returns: `nil` when all pieces are here.
+    func fetchAll(from source: Source) async -> Outcome? {
+        recoverFound()
+        return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
+            for _ in 0..<Self.width {
+                group.addTask { await self.work(source) }
+            }
+            var failure: FileError?
+            for await result in group {
+                if let result, failure == nil {
+                    failure = result
+                    group.cancelAll()
+                }
+            }
+            if isCancelled { return .cancelled }
+            if let failure { return .failed(failure) }
+            return state.withLock { $0.damaged.values.first }.map { .failed($0) }
+        }
+    }
+
+    /// Ends the download: whoever still waits gets the outcome.
+    func settle(_ outcome: Outcome) {
+        let waiters = state.withLock { state in
+            state.outcome = outcome
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        let failure: FileError? =
+            switch outcome {
+            case .finished: nil
+            case .failed(let error): error
+            case .cancelled: FileError(.cancelled, "the download was cancelled")
+            }
+        for waiter in waiters { waiter.continuation.resume(returning: failure) }
+    }
+
+    /// One of ``width`` workers: takes batches until none is left.
+    private func work(_ source: Source) async -> FileError? {
+        while !Task.isCancelled, let batch = nextBatch() {
+            defer { state.withLock { state in state.inFlight.subtract(batch) } }
+            do throws(FileError) {
+                try await fetch(batch, from: source)
+            } catch {
+                if error.code == .corrupt {
+                    // Damage concerns these pieces only: the others are still worth having.
+                    markDamaged(batch, error)
+                    continue
+                }
+                return error
+            }
+        }
+        return nil
+    }
+
+    private func fetch(_ batch: Range<Int>, from source: Source) async throws(FileError) {
+        let start = source.environment.uptime()
+        var pause = Self.retryStart
+        while true {
+            // A batch that failed half way goes on with what is still missing; what came is already verified.
+            guard let first = state.withLock({ state in batch.first { !state.have.contains($0) } }) else { return }
+            do {
+                try await source.reader.fetch(pieces: pieces[first..<batch.upperBound]) { piece, bytes in
+                    try self.deliver(piece, bytes, source)
+                }
+                return
+            } catch let error as FileError {
+                // This disk is to blame, not the store.
+                throw error
+            } catch let error as StoreError {
+                if isCancelled { throw FileError(.cancelled, "the download was cancelled") }
+                guard error.isTransient, source.environment.uptime() - start + pause < source.networkTimeout else {
+                    throw error.fileError
+                }
+                source.logger.debug("fetching again", metadata: ["inode": "\(inode)", "error": "\(error)"])
+            } catch {
+                throw FileError(.cancelled, "the download was stopped")
+            }
+            do {
+                try await source.environment.sleep(pause)
+            } catch {
+                throw FileError(.cancelled, "the download was stopped")
+            }
+            pause = min(pause * 2, Self.retryLimit)
+        }
+    }
+
+    /// Puts a verified piece into the staging file and lets its readers go on.
+    private func deliver(_ piece: Content.Piece, _ bytes: [UInt8], _ source: Source) throws {
+        if Task.isCancelled || isCancelled { throw CancellationError() }
+        try source.freeSpaceFloor.admit(bytes.count)
+        try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
+        arrived(piece)
+        let snapshot = state.withLock { state -> ChunkSet? in
+            state.unsaved += 1
+            guard state.unsaved >= Self.piecesPerProgress else { return nil }
+            state.unsaved = 0
+            return state.have
+        }
+        source.progressed()
+        if let snapshot { try source.save(snapshot) }
+    }
+
+    /// A piece is here: its readers go on.
+    private func arrived(_ piece: Content.Piece) {
+        let waiters = state.withLock { state -> [Waiter] in
+            state.have.insert(piece.index)
+            let ready = state.waiters.filter { $0.value.pieces?.allSatisfy { state.have.contains($0) } ?? false }
+            for id in ready.keys { state.waiters[id] = nil }
+            return Array(ready.values)
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: nil) }
+    }
+
+    private func markDamaged(_ batch: Range<Int>, _ error: FileError) {
+        let waiters = state.withLock { state -> [Waiter] in
+            for index in batch where !state.have.contains(index) { state.damaged[index] = error }
+            let hit = state.waiters.filter { $0.value.pieces?.overlaps(batch) ?? false }
+            for id in hit.keys { state.waiters[id] = nil }
+            return Array(hit.values)
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: error) }
+    }
+
+    /// The next pieces to fetch with one GET: what someone waits for first, then on from there.
+    private func nextBatch() -> Range<Int>? {
+        state.withLock { state in
+            guard !state.isCancelled else { return nil }
+            func isMissing(_ index: Int) -> Bool {
+                !state.have.contains(index) && !state.inFlight.contains(index) && state.damaged[index] == nil
+            }
+            let wanted = state.waiters.values.compactMap { $0.pieces?.first(where: isMissing) }.min()
+            let start =
+                wanted ?? (state.cursor..<pieces.count).first(where: isMissing)
+                ?? (0..<min(state.cursor, pieces.count)).first(where: isMissing)
+            guard let start else { return nil }
+            var end = start + 1
+            while end < pieces.count, isMissing(end),
+                pieces[end].follows(pieces[end - 1]),
+                (end - start + 1) * Content.chunkByteCount <= ChunkReader.batchByteLimit
+            {
+                end += 1
+            }
+            state.cursor = end
+            for index in start..<end { state.inFlight.insert(index) }
+            return start..<end
+        }
+    }
+
+    /// What is here, for the index to remember.
+    var have: ChunkSet { state.withLock { $0.have } }
+}
+
+extension Content.Piece {
+    /// Whether one ranged GET can bring both: this piece lies right behind the other in the same pack.
+    fileprivate func follows(_ other: Content.Piece) -> Bool {
+        guard let mine = stored, let theirs = other.stored else { return false }
+        return mine.pack == theirs.pack && mine.offset == theirs.offset + Int64(other.byteCount)
+    }
+}
+
+extension StoreError {
+    /// Whether the same call may succeed a little later.
+    var isTransient: Bool { code == .unavailable || code == .throttled }
+}

@@ -1,0 +1,202 @@
+import Coordination
+import Foundation
+package import Model
+import Remote
+import Replica
+
+/// What the control API and the control attributes ask for.
+extension Engine {
+    // MARK: Status
+
+    package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
+        try itemStatus(of: try replica.resolve(path))
+    }
+
+    func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
+        let inode = try replica.inode(number)
+        let entry = try replica.entries(of: number).first
+        let isFile = inode.attributes.kind == .file
+        let download = downloads.active(number)
+        let downloadingStatus: DownloadingStatus =
+            !isFile ? .current : !inode.isHere ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
+        let isPending = entry?.isQueued ?? false || inode.isModified
+        let uploading = uploader.percent(of: number)
+        let travels = number == .root || entry?.item != nil
+        let percent: Double
+        if let download {
+            percent = min(download.percent, 99)
+        } else {
+            percent = downloadingStatus == .notDownloaded ? try replica.percentHere(of: number) : 100
+        }
+        return ItemStatus(
+            path: try replica.path(of: number), kind: inode.attributes.kind,
+            item: number == .root ? .root : entry?.item,
+            logicalSize: current(inode.attributes).size, downloadingStatus: downloadingStatus,
+            percentDownloaded: percent, percentUploaded: isPending ? uploading ?? 0 : 100,
+            isDownloading: download != nil && download?.outcome == nil,
+            downloadRequested: entry?.downloadRequested ?? false, isUploaded: travels && !isPending,
+            isUploading: uploading != nil, pinned: try isPinned(entry),
+            isUbiquitousItem: travels, lastEditor: entry?.base?.device.description,
+            etag: entry.flatMap { $0.baseNumber > 0 ? "\($0.item?.description ?? "")-\($0.baseNumber)" : nil },
+            downloadingError: entry?.error, uploadingError: isPending ? uploadFault : nil)
+    }
+
+    private func isPinned(_ entry: Entry?) throws(FileError) -> Bool {
+        if let entry { try replica.isPinned(entry) } else { try replica.isPinned(.root) }
+    }
+
+    private var uploadFault: ItemFault? {
+        uploader.problem.map { ItemFault(code: 4355, text: $0) }
+    }
+
+    package func containerStatus() throws(FileError) -> ContainerStatus {
+        let statistics = try replica.statistics()
+        return ContainerStatus(
+            container: container.identity.id, name: container.identity.settings.name, remote: place.remote,
+            mountpoint: place.mountpoint, state: place.state, device: replica.device, deviceName: place.deviceName,
+            applied: replica.applied, itemCount: statistics.itemCount,
+            downloadedFileCount: statistics.fileCountHere, downloadedByteCount: statistics.byteCountHere,
+            pendingUploadCount: try replica.pendingCount(), activeDownloadCount: downloads.activeCount,
+            readMode: mountAbilities.passthrough ? "passthrough" : "cached",
+            problem: uploader.problem ?? follower.problem, processID: ProcessInfo.processInfo.processIdentifier)
+    }
+
+    // MARK: Downloading
+
+    /// Asks for a file, or for every file below a directory; returns at once.
+    func request(_ number: InodeNumber) throws(FileError) {
+        try forEachFile(below: number) { file throws(FileError) in
+            let inode = try replica.inode(file)
+            guard !inode.isHere || inode.incoming != nil else { return }
+            try replica.setError(nil, of: file)
+            try replica.setDownloadRequested(true, of: file)
+            downloads.request(file)
+        }
+    }
+
+    func cancelDownload(_ number: InodeNumber) throws(FileError) {
+        try forEachFile(below: number) { file throws(FileError) in
+            if try replica.entries(of: file).contains(where: { $0.downloadRequested }) {
+                try replica.setDownloadRequested(false, of: file)
+            }
+            downloads.active(file)?.cancel()
+        }
+    }
+
+    /// Brings a file, or every file below a directory, and waits until all are here.
+    func download(_ number: InodeNumber) async throws(FileError) {
+        try request(number)
+        var files: [InodeNumber] = []
+        try forEachFile(below: number) { files.append($0) }
+        for file in files {
+            if Task.isCancelled { throw FileError(.interrupted, "the wait for the download was interrupted") }
+            do throws(FileError) {
+                try await bringHere(file)
+            } catch {
+                // Unlinked in the meantime, below a directory: not a failure of the rest.
+                if error.code == .notFound, file != number { continue }
+                throw error
+            }
+        }
+    }
+
+    /// Calls `body` for a file itself, or for each file below a directory.
+    func forEachFile(
+        below number: InodeNumber, _ body: (InodeNumber) throws(FileError) -> Void
+    ) throws(FileError) {
+        guard try replica.attributes(of: number).kind == .directory else {
+            if try replica.attributes(of: number).kind == .file { try body(number) }
+            return
+        }
+        for file in try replica.filesBelow(number) { try body(file) }
+    }
+
+    package func download(_ path: String, wait: Bool) async throws(FileError) {
+        let inode = try replica.resolve(path)
+        if wait { try await download(inode) } else { try request(inode) }
+    }
+
+    package func cancelDownload(_ path: String) throws(FileError) {
+        try cancelDownload(try replica.resolve(path))
+    }
+
+    package func downloadProgress(_ path: String) throws(FileError) -> DownloadProgress {
+        var progress = DownloadProgress(bytesDone: 0, bytesTotal: 0, filesDone: 0, filesTotal: 0)
+        try forEachFile(below: try replica.resolve(path)) { file throws(FileError) in
+            let inode = try replica.inode(file)
+            progress.filesTotal += 1
+            progress.bytesTotal += inode.attributes.size
+            if inode.isHere && inode.incoming == nil {
+                progress.filesDone += 1
+                progress.bytesDone += inode.attributes.size
+            } else if let download = downloads.active(file) {
+                progress.bytesDone += download.bytesDone
+            }
+        }
+        return progress
+    }
+
+    // MARK: Evicting and pinning
+
+    package func evict(_ path: String) async throws(FileError) {
+        var eviction = Eviction(engine: self)
+        try await eviction.evict(try replica.resolve(path))
+    }
+
+    package func setPinned(_ path: String, _ isPinned: Bool) throws(FileError) {
+        try setPinned(try replica.resolve(path), isPinned)
+    }
+
+    /// Pinned things come and stay; a directory's contents follow it.
+    func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
+        try replica.setPinned(isPinned, of: number)
+        if isPinned { try request(number) }
+    }
+
+    // MARK: Syncing
+
+    /// Waits until nothing is left to upload or to apply.
+    ///
+    /// - Throws: ``FileError`` with `unreachable` when the store does not answer for as long as the network timeout.
+    package func sync(wait: Bool) async throws(FileError) {
+        activity.noteLocalChange()
+        guard wait else { return }
+        var troubleSince: Duration?
+        while true {
+            if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
+            do {
+                _ = try await follower.catchUp()
+                if try replica.pendingCount() == 0 { return }
+                if let problem = uploader.problem { throw FileError(.unreachable, problem) }
+                troubleSince = nil
+            } catch {
+                if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
+                let now = environment.uptime()
+                if let since = troubleSince, now - since > options.networkTimeout {
+                    throw (error as? FileError) ?? (error as? StoreError)?.fileError
+                        ?? FileError(.unreachable, "\(error)")
+                }
+                troubleSince = troubleSince ?? now
+            }
+            await activity.waitForProgress(atMost: .milliseconds(100))
+        }
+    }
+
+    // MARK: Locks
+
+    package func locks() -> [LockListing] {
+        let now = arbiter.now
+        return arbiter.ask { $0.snapshot(now: now) }.map { node in
+            // A file without a name is listed all the same.
+            let path = (try? replica.path(of: node.inode)) ?? ""
+            return node.listing(path: path) { ProcessTable.command(of: $0.rawValue) }
+        }
+    }
+
+    // MARK: Checking
+
+    /// Every disagreement of index, backing directory and container, as a sentence; empty when all is well.
+    package func check() async throws(FileError) -> [String] {
+        try await ContainerCheck(replica: replica, store: container.store).run()
+    }
+}

@@ -1,0 +1,116 @@
+import Coordination
+import Glibc
+package import Model
+
+/// A record lock in the words of `fcntl(2)`.
+package struct RecordLockRequest: Sendable, Hashable {
+    package var type: Kind
+    /// The first byte.
+    package var start: Int64
+    /// The last byte; `Int64.max` means to the end.
+    package var end: Int64
+    /// Whose it is; answered by a test.
+    package var process: Int32
+
+    package enum Kind: Sendable, Hashable { case shared, exclusive, unlock }
+
+    package init(type: Kind, start: Int64, end: Int64, process: Int32) {
+        self.type = type
+        self.start = start
+        self.end = end
+        self.process = process
+    }
+}
+
+/// What `flock(2)` asks for.
+package enum FlockOperation: Sendable, Hashable { case shared, exclusive, unlock }
+
+/// Advisory locks, in the same table as the writes.
+extension Engine {
+    /// Related: fcntl(2), `F_SETLK` and, with `wait`, `F_SETLKW`.
+    package func recordLock(
+        _ id: HandleID, lock: RecordLockRequest, owner: UInt64, wait: Bool, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        let handle = try openFiles.handle(id)
+        let process = ProcessID(handle.process(of: caller))
+        guard lock.start >= 0, lock.end >= lock.start else { throw FileError(.invalid, "an empty range") }
+        let range = lock.start...lock.end
+        let inode = handle.inode.number
+        let mode: LockMode
+        switch lock.type {
+        case .shared: mode = .shared
+        case .exclusive: mode = .exclusive
+        case .unlock:
+            return try afterDeferredWrites(of: process) { [arbiter] in
+                arbiter.perform { table, now in
+                    table.unlockRecord(range, of: LockOwner(owner), process: process, on: inode, now: now)
+                }
+            }
+        }
+        let request = RecordLock(mode: mode, range: range, owner: LockOwner(owner), process: process)
+        handle.noteLockOwner(owner)
+        return try arbiter.requestLock { table, ticket, now in
+            table.lockRecord(request, on: inode, ticket: wait ? ticket : nil, now: now)
+        }
+    }
+
+    /// The lock that a request would meet, or `nil`. Related: fcntl(2), `F_GETLK`.
+    package func testLock(
+        _ id: HandleID, lock: RecordLockRequest, owner: UInt64
+    ) throws(FileError) -> RecordLockRequest? {
+        let handle = try openFiles.handle(id)
+        guard lock.type != .unlock, lock.start >= 0, lock.end >= lock.start else {
+            throw FileError(.invalid, "nothing to test")
+        }
+        let request = RecordLock(
+            mode: lock.type == .shared ? .shared : .exclusive, range: lock.start...lock.end, owner: LockOwner(owner),
+            process: ProcessID(lock.process))
+        guard let other = arbiter.ask({ $0.conflict(with: request, on: handle.inode.number) }) else { return nil }
+        return RecordLockRequest(
+            type: other.mode == .shared ? .shared : .exclusive, start: other.range.lowerBound,
+            end: other.range.upperBound, process: other.process.rawValue)
+    }
+
+    /// Related: flock(2).
+    package func flock(
+        _ id: HandleID, operation: FlockOperation, wait: Bool, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        let handle = try openFiles.handle(id)
+        let process = ProcessID(handle.process(of: caller))
+        let owner = OpenHandleID(handle.id.rawValue)
+        let inode = handle.inode.number
+        let mode: LockMode
+        switch operation {
+        case .shared: mode = .shared
+        case .exclusive: mode = .exclusive
+        case .unlock:
+            return try afterDeferredWrites(of: process) { [arbiter] in
+                arbiter.perform { table, now in
+                    table.unlockFlock(handle: owner, process: process, on: inode, now: now)
+                }
+            }
+        }
+        return try arbiter.requestLock { table, ticket, now in
+            table.flock(mode, handle: owner, process: process, on: inode, ticket: wait ? ticket : nil, now: now)
+        }
+    }
+
+    /// Unlocks once the process's deferred writes are in their files: whoever takes the lock next must find them.
+    private func afterDeferredWrites(
+        of process: ProcessID, _ unlock: @escaping @Sendable () -> Void
+    ) throws(FileError) -> Answer<Void> {
+        let files = arbiter.ask { $0.filesWithDeferredWrites(of: process) }
+        guard !files.isEmpty else {
+            unlock()
+            return .ready(())
+        }
+        let writer = Writer(process: process, handle: nil)
+        return .pending { [arbiter] () async throws(FileError) in
+            // Interrupted or not, the lock is let go: an unlock that failed would hold it for ever.
+            defer { unlock() }
+            for file in files {
+                if case .pending(let wait) = try arbiter.awaitTurn(file, by: writer, kind: .unlock) { try await wait() }
+            }
+        }
+    }
+}

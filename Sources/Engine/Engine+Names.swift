@@ -1,0 +1,202 @@
+import Remote
+import Logging
+import Foundation
+package import Model
+import Replica
+
+/// Names: everything here is answered by the replica at once and tells the uploader that there is something to do.
+extension Engine {
+    package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
+        current(try replica.lookup(name, in: parent))
+    }
+
+    package func attributes(of inode: InodeNumber) throws(FileError) -> Attributes {
+        current(try replica.attributes(of: inode))
+    }
+
+    /// Puts what the writes in flight have made of a file over what the index knows.
+    func current(_ attributes: Attributes) -> Attributes {
+        guard attributes.kind == .file, let open = openFiles.inode(attributes.inode),
+            let descriptor = open.unrecordedDescriptor, let status = try? descriptor.status()
+        else {
+            // A descriptor that cannot be asked leaves the index's answer, which was true at the last close or fsync.
+            return attributes
+        }
+        var attributes = attributes
+        attributes.size = status.size
+        attributes.blocks = max(status.blocks, status.size > 0 ? 1 : 0)
+        attributes.modified = status.modified
+        attributes.changed = max(status.changed, attributes.changed)
+        attributes.isVolatile = open.isVolatile
+        return attributes
+    }
+
+    package func setAttributes(
+        of inode: InodeNumber, _ change: AttributeChange, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        if let open = openFiles.inode(inode) { try recordBytes(of: open) }
+        let attributes = try replica.setAttributes(of: inode, change)
+        activity.noteLocalChange()
+        return attributes
+    }
+
+    package func readLink(_ inode: InodeNumber) throws(FileError) -> String {
+        guard let target = try replica.inode(inode).target else {
+            throw FileError(.invalid, "\(inode) is not a symbolic link")
+        }
+        return target
+    }
+
+    package func makeDirectory(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        try checkFolderLevels(in: parent)
+        let attributes = try replica.makeDirectory(
+            name, in: parent, mode: mode, owner: caller.user, group: caller.group)
+        activity.noteLocalChange()
+        return attributes
+    }
+
+    /// Directories below `Documents` nest as deep as the container allows.
+    private func checkFolderLevels(in parent: InodeNumber, adding levels: Int = 1) throws(FileError) {
+        guard let limit = container.identity.settings.folderLevels.limit,
+            let depth = try replica.depthBelowDocuments(of: parent)
+        else { return }
+        guard depth + levels <= limit else {
+            throw FileError(
+                .notPermitted,
+                limit == 0
+                    ? "this container allows no directories below Documents"
+                    : "this container allows \(limit) level of directories below Documents")
+        }
+    }
+
+    package func makeSymbolicLink(
+        _ name: ItemName, in parent: InodeNumber, target: String, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        let attributes = try replica.makeSymbolicLink(
+            name, in: parent, target: target, owner: caller.user, group: caller.group)
+        activity.noteLocalChange()
+        return attributes
+    }
+
+    package func makeNode(
+        _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        guard kind != .file else {
+            let (attributes, _) = try replica.createFile(
+                name, in: parent, mode: mode, owner: caller.user, group: caller.group)
+            activity.noteLocalChange()
+            return attributes
+        }
+        let attributes = try replica.makeNode(
+            name, in: parent, kind: kind, mode: mode, device: device, owner: caller.user, group: caller.group)
+        activity.noteLocalChange()
+        return attributes
+    }
+
+    package func link(
+        _ inode: InodeNumber, as name: ItemName, in parent: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        if let open = openFiles.inode(inode) { try recordBytes(of: open) }
+        let attributes = try replica.link(inode, in: parent, as: name)
+        activity.noteLocalChange()
+        return current(attributes)
+    }
+
+    package func removeFile(_ name: ItemName, in parent: InodeNumber, by caller: Caller) throws(FileError) {
+        let removed = try replica.removeFile(name, in: parent)
+        activity.noteLocalChange()
+        if removed.linkCount == 0 { lostItsName(removed.inode) }
+    }
+
+    package func removeDirectory(_ name: ItemName, in parent: InodeNumber, by caller: Caller) throws(FileError) {
+        orphans.insert(try replica.removeDirectory(name, in: parent).inode)
+        activity.noteLocalChange()
+    }
+
+    package func rename(
+        _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode,
+        by caller: Caller
+    ) throws(FileError) {
+        if parent != newParent, container.identity.settings.folderLevels.limit != nil {
+            let moved = try replica.lookup(name, in: parent)
+            if moved.kind == .directory {
+                try checkFolderLevels(in: newParent, adding: try replica.directoryLevels(of: moved.inode))
+            }
+        }
+        // A temporary file renamed over another is that file's new state: its size and times must be known to the index now.
+        if let moved = try? replica.lookup(name, in: parent), let open = openFiles.inode(moved.inode) {
+            try recordBytes(of: open)
+        }
+        let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
+        activity.noteLocalChange()
+        if let replaced = renamed.replaced {
+            if replaced.kind == .directory {
+                orphans.insert(replaced.inode)
+            } else if replaced.linkCount == 0 {
+                lostItsName(replaced.inode)
+            }
+        }
+    }
+
+    private func lostItsName(_ inode: InodeNumber) {
+        orphans.insert(inode)
+        downloads.active(inode)?.cancelUnlessOpen(openFiles)
+    }
+
+    package func children(
+        of directory: InodeNumber, after name: ItemName?, limit: Int
+    ) throws(FileError) -> [Child] {
+        try replica.children(of: directory, after: name, limit: limit).map { child in
+            Child(name: child.name, attributes: current(child.attributes))
+        }
+    }
+
+    package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
+        try replica.parent(of: directory)
+    }
+
+    /// Every name in a directory, for one pass through it.
+    package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
+        var names: [DirectoryName] = []
+        var last: ItemName?
+        while true {
+            let children = try replica.children(of: directory, after: last, limit: Self.namesPerQuery)
+            names += children.map {
+                DirectoryName(name: $0.name, inode: $0.attributes.inode, kind: $0.attributes.kind)
+            }
+            guard children.count == Self.namesPerQuery else { break }
+            last = children.last?.name
+        }
+        placeholders.visited(directory)
+        return names
+    }
+
+    /// How many names one query brings.
+    private static let namesPerQuery = 4096
+
+    /// The kernel dropped an inode that it knew.
+    package func forget(_ inode: InodeNumber) {
+        guard openFiles.inode(inode) == nil, orphans.take(inode) else { return }
+        do throws(FileError) {
+            try replica.forget(inode)
+        } catch {
+            logger.error("an inode was not forgotten", metadata: ["inode": "\(inode)", "error": "\(error)"])
+        }
+    }
+}
+
+/// One name of a directory.
+package struct DirectoryName: Sendable, Hashable {
+    package let name: ItemName
+    package let inode: InodeNumber
+    package let kind: ItemKind
+}
+
+extension Download {
+    /// Nobody can want the bytes of a file that has no name and that nobody has open.
+    func cancelUnlessOpen(_ openFiles: OpenFiles) {
+        if openFiles.inode(inode) == nil { cancel() }
+    }
+}

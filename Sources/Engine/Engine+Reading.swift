@@ -1,0 +1,161 @@
+import Coordination
+import Glibc
+package import Model
+import Remote
+package import Replica
+
+/// Where the bytes of a read lie.
+package struct ByteSource: Sendable {
+    package let descriptor: Descriptor
+    package let offset: Int64
+    package let byteCount: Int
+}
+
+/// The first flow: a read is answered from the backing file or from what has come of the download, or waits for its range.
+extension Engine {
+    package func read(
+        _ id: HandleID, offset: Int64, byteCount: Int, by caller: Caller
+    ) throws(FileError) -> Answer<ByteSource> {
+        let handle = try openFiles.handle(id)
+        if handle.isWritable, arbiter.isBeingWritten(handle.inode.number) {
+            return try readAfterTurn(handle, offset: offset, byteCount: byteCount, by: caller)
+        }
+        return try source(handle, offset: offset, byteCount: byteCount)
+    }
+
+    /// A process that wrote out of turn sees its own writes only once they are in the file.
+    private func readAfterTurn(
+        _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
+    ) throws(FileError) -> Answer<ByteSource> {
+        switch try arbiter.awaitTurn(
+            handle.inode.number, by: Arbiter.writer(handle, process: handle.process(of: caller)), kind: .read)
+        {
+        case .ready:
+            return try source(handle, offset: offset, byteCount: byteCount)
+        case .pending(let wait):
+            return .pending { [self] () async throws(FileError) in
+                try await wait()
+                switch try source(handle, offset: offset, byteCount: byteCount) {
+                case .ready(let source): return source
+                case .pending(let wait): return try await wait()
+                }
+            }
+        }
+    }
+
+    private func source(_ handle: OpenHandle, offset: Int64, byteCount: Int) throws(FileError) -> Answer<ByteSource> {
+        if let descriptor = handle.inode.readable {
+            return .ready(ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount))
+        }
+        if try isContentUnknown(handle.inode.number) {
+            return .pending { [self] () async throws(FileError) in
+                try await learnContent(of: handle.inode.number)
+                switch try source(handle, offset: offset, byteCount: byteCount) {
+                case .ready(let source): return source
+                case .pending(let wait): return try await wait()
+                }
+            }
+        }
+        let range = offset..<(offset + Int64(byteCount))
+        let download = try startDownload(of: handle.inode.number)
+        guard let download else {
+            // It has come in between.
+            return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))
+        }
+        if download.has(range) {
+            return .ready(ByteSource(descriptor: download.staging, offset: offset, byteCount: byteCount))
+        }
+        return .pending { () async throws(FileError) in
+            try await download.wait(for: range)
+            return ByteSource(descriptor: download.staging, offset: offset, byteCount: byteCount)
+        }
+    }
+
+    private func arrivedSource(_ handle: OpenHandle, offset: Int64, byteCount: Int) throws(FileError) -> ByteSource {
+        if handle.inode.readable == nil { handle.inode.arrived(try replica.openBytes(of: handle.inode.number)) }
+        guard let descriptor = handle.inode.readable else {
+            throw FileError(.superseded, "\(handle.inode.number) was let go while it was opened")
+        }
+        return ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount)
+    }
+
+    /// The download of a file whose bytes are not here, joined or begun; `nil` when they are.
+    func startDownload(of number: InodeNumber) throws(FileError) -> Download? {
+        if let download = downloads.active(number) { return download }
+        let inode = try replica.inode(number)
+        guard !inode.isHere || inode.incoming != nil else { return nil }
+        if inode.content == nil && inode.incoming == nil {
+            throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
+        }
+        try replica.setDownloadRequested(true, of: number)
+        do throws(FileError) {
+            return try downloads.join(number)
+        } catch {
+            // It came between the question and the answer.
+            if try replica.inode(number).isHere { return nil }
+            throw error
+        }
+    }
+
+    /// Whether only the manifest of a file is known, which could not be read when its record came.
+    private func isContentUnknown(_ number: InodeNumber) throws(FileError) -> Bool {
+        guard downloads.active(number) == nil else { return false }
+        let inode = try replica.inode(number)
+        return !inode.isHere && inode.content == nil && inode.incoming == nil
+    }
+
+    private func learnContent(of number: InodeNumber) async throws(FileError) {
+        guard let record = try replica.entries(of: number).first?.base, let reference = record.content else {
+            throw FileError(.corrupt, "nothing is known of the bytes of \(number)")
+        }
+        let content: Content
+        do throws(StoreError) {
+            content = try await ManifestStore(store: container.store).get(reference)
+        } catch {
+            throw error.fileError
+        }
+        guard content.byteCount == record.size else {
+            throw FileError(.corrupt, "the sizes in the record of \(record.name) do not add up")
+        }
+        do throws(FileError) {
+            try replica.write { transaction throws(FileError) in
+                try transaction.setKnownContent(number, content: content)
+            }
+        } catch {
+            // Someone else has learned it in the meantime.
+            guard error.code == .superseded else { throw error }
+        }
+    }
+
+    /// Waits until the whole file is here.
+    func bringHere(_ number: InodeNumber) async throws(FileError) {
+        if try isContentUnknown(number) { try await learnContent(of: number) }
+        guard let download = try startDownload(of: number) else { return }
+        try await download.wait(for: 0..<download.byteCount)
+        try await download.waitUntilSettled()
+    }
+
+    /// Related: lseek(2) with `SEEK_HOLE` and `SystemCalls.seekData`.
+    package func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(FileError) -> Int64 {
+        let handle = try openFiles.handle(id)
+        if let descriptor = handle.inode.readable {
+            return try descriptor.seek(offset: offset, whence: whence)
+        }
+        // Not here: its holes are those that its content names.
+        let inode = try replica.inode(handle.inode.number)
+        let size = inode.attributes.size
+        guard offset >= 0, offset < size else { throw FileError(.noSuchOffset, "\(offset) is past the end") }
+        let pieces = inode.content?.pieces ?? []
+        let wantsData = whence == SystemCalls.seekData
+        for piece in pieces where piece.fileOffset + Int64(piece.byteCount) > offset {
+            if (piece.stored != nil) == wantsData { return max(offset, piece.fileOffset) }
+        }
+        if wantsData && !pieces.isEmpty { throw FileError(.noSuchOffset, "no data behind \(offset)") }
+        return wantsData ? offset : size
+    }
+}
+
+extension ByteSource {
+    /// The file number to read from; valid as long as the source is.
+    package var fileNumber: Int32 { descriptor.rawValue }
+}

@@ -1,0 +1,368 @@
+import Logging
+import Coordination
+import Glibc
+package import Model
+import Replica
+
+/// The second flow: a write meets the lock table, then goes to the backing file; or it is deferred until its writer's turn.
+extension Engine {
+    /// Related: pwrite(2).
+    ///
+    /// - Parameter fromPageCache: The kernel writes mapped pages back: on nobody's behalf, and past the lock table.
+    package func write(
+        _ id: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32, fromPageCache isFromPageCache: Bool,
+        by caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let handle = try openFiles.handle(id)
+        let process = isFromPageCache ? 0 : handle.process(of: caller)
+        let change = ByteChange.write(
+            offset: handle.appends && !isFromPageCache ? nil : offset, byteCount: bytes.count)
+        if isFromPageCache {
+            return try perform(change, bytes, on: handle.inode, caller: caller) {}
+        }
+        let writer = Arbiter.writer(handle, process: process)
+        return try inTurn(change, bytes, on: handle.inode.number, open: handle.inode, writer, flags, caller)
+    }
+
+    /// Related: truncate(2), ftruncate(2).
+    package func setSize(
+        of number: InodeNumber, to size: Int64, handle: HandleID?, by caller: Caller
+    ) throws(FileError) -> Answer<Attributes> {
+        guard size >= 0 else { throw FileError(.invalid, "a negative size") }
+        let open = try handle.map { id throws(FileError) in try openFiles.handle(id) }
+        let writer =
+            open.map { Arbiter.writer($0, process: $0.process(of: caller)) }
+            ?? Writer(process: ProcessID(ProcessTable.process(ofThread: caller.thread)), handle: nil)
+        let isTemporary = open == nil
+        let answer: Answer<Int>
+        if let inode = open?.inode ?? openFiles.inode(number) {
+            answer = try inTurn(
+                .truncate(size), UnsafeRawBufferPointer(start: nil, count: 0), on: number, open: inode, writer, 0,
+                caller)
+        } else {
+            answer = try truncateClosed(number, to: size, writer, caller)
+        }
+        switch answer {
+        case .ready:
+            return .ready(try sized(number, size, writer, isTemporary))
+        case .pending(let wait):
+            return .pending { [self] () async throws(FileError) in
+                _ = try await wait()
+                return try sized(number, size, writer, isTemporary)
+            }
+        }
+    }
+
+    /// The attributes after a truncation, which may still wait for its turn: the caller is told what it asked for.
+    private func sized(
+        _ number: InodeNumber, _ size: Int64, _ writer: Writer, _ isTemporary: Bool
+    ) throws(FileError) -> Attributes {
+        if let open = openFiles.inode(number) { try recordBytes(of: open) }
+        // A truncation by path has no close that would end its session.
+        if isTemporary { arbiter.ended(number, by: writer, reason: .close) }
+        activity.noteLocalChange()
+        var attributes = try attributes(of: number)
+        attributes.size = size
+        return attributes
+    }
+
+    /// Truncates a file that nobody has open.
+    private func truncateClosed(
+        _ number: InodeNumber, to size: Int64, _ writer: Writer, _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let request = OpenRequest(inode: number, flags: O_RDWR, caller: caller)
+        guard case .ready(let opened) = try self.open(request) else {
+            throw FileError(.inputOutput, "an open without truncation waited")
+        }
+        let handle = try openFiles.handle(opened.handle)
+        do throws(FileError) {
+            let answer = try inTurn(
+                .truncate(size), UnsafeRawBufferPointer(start: nil, count: 0), on: number, open: handle.inode, writer,
+                0,
+                caller)
+            switch answer {
+            case .ready(let count):
+                release(opened.handle, flockOwner: nil, by: caller)
+                return .ready(count)
+            case .pending(let wait):
+                return .pending { [self] () async throws(FileError) in
+                    defer { release(opened.handle, flockOwner: nil, by: caller) }
+                    return try await wait()
+                }
+            }
+        } catch {
+            release(opened.handle, flockOwner: nil, by: caller)
+            throw error
+        }
+    }
+
+    /// Related: fallocate(2).
+    package func allocate(
+        _ id: HandleID, mode: Int32, offset: Int64, byteCount: Int64, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        let handle = try openFiles.handle(id)
+        let writer = Arbiter.writer(handle, process: handle.process(of: caller))
+        let change = ByteChange.allocate(mode: mode, offset: offset, byteCount: byteCount)
+        return try inTurn(
+            change, UnsafeRawBufferPointer(start: nil, count: 0), on: handle.inode.number, open: handle.inode, writer,
+            0,
+            caller
+        ).discardingCount
+    }
+
+    // MARK: Order
+
+    /// Lets a change meet the lock table.
+    private func inTurn(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on number: InodeNumber, open: OpenInode,
+        _ writer: Writer,
+        _ flags: Int32, _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        if change.byteCount > 0 { try freeSpaceFloor.admit(change.byteCount) }
+        switch try arbiter.write(number, by: writer, nonblocking: flags & O_NONBLOCK != 0) {
+        case .now:
+            return try perform(change, bytes, on: open, caller: caller) { [arbiter] in
+                arbiter.finished(number, by: writer, byteCount: change.byteCount)
+            }
+        case .later(let turn, let deferred):
+            do throws(FileError) {
+                switch change {
+                case .write(let offset, _): try deferred.append(bytes, at: offset)
+                case .truncate(let size): deferred.append(.truncate(size))
+                case .allocate(let mode, let offset, let byteCount):
+                    deferred.append(.allocate(mode: mode, offset: offset, byteCount: byteCount))
+                }
+            } catch {
+                arbiter.withdrawn(turn)
+                throw error
+            }
+            arbiter.queued(turn)
+            return .ready(change.byteCount)
+        }
+    }
+
+    /// Carries a change out now, or after the bytes that it lies among have come.
+    private func perform(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, caller: Caller,
+        finished: @escaping @Sendable () -> Void
+    ) throws(FileError) -> Answer<Int> {
+        do throws(FileError) {
+            if let count = try performHere(change, bytes, on: open, caller: caller) {
+                finished()
+                return .ready(count)
+            }
+            if case .truncate(0) = change {
+                try emptyPlaceholder(open)
+                guard let count = try performHere(change, bytes, on: open, caller: caller) else {
+                    throw FileError(.superseded, "\(open.number) was let go while it was truncated")
+                }
+                finished()
+                return .ready(count)
+            }
+        } catch {
+            finished()
+            throw error
+        }
+        // A partial change of a file that is not here first brings it.
+        let copy = Array(bytes)
+        return .pending { [self] () async throws(FileError) in
+            defer { finished() }
+            // Let go again as soon as it came: at most a few times, then it is worth an error.
+            for _ in 0..<Self.bringAttempts {
+                try await bringHere(open.number)
+                if open.descriptor == nil { open.arrived(try replica.openBytes(of: open.number)) }
+                let count = try copy.withBytes { bytes throws(FileError) in
+                    try performHere(change, bytes, on: open, caller: caller)
+                }
+                if let count { return count }
+            }
+            throw FileError(.busy, "\(open.number) is let go as fast as it comes")
+        }
+    }
+
+    private static let bringAttempts = 3
+
+    /// - Returns: `nil` while the bytes are not here.
+    private func performHere(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, caller: Caller
+    ) throws(FileError) -> Int? {
+        let descriptor: Descriptor?
+        do throws(FileError) {
+            descriptor = try open.beginWrite { () throws(FileError) in try replica.markModified(open.number) }
+        } catch {
+            // Evicted since it was opened: as good as never here.
+            if error.code == .superseded {
+                open.evicted()
+                return nil
+            }
+            throw error
+        }
+        guard let descriptor else { return nil }
+        defer { open.finishWrite(at: environment.uptime()) }
+        switch change {
+        case .write(let offset, _):
+            let end = offset == nil ? try descriptor.status().size : 0
+            try descriptor.write(bytes, at: offset ?? end)
+        case .truncate(let size):
+            try descriptor.truncate(to: size)
+        case .allocate(let mode, let offset, let byteCount):
+            try descriptor.allocate(mode: mode, offset: offset, byteCount: byteCount)
+        }
+        try clearSetID(open.number, caller)
+        return change.byteCount
+    }
+
+    /// Truncation to nothing needs none of the bytes.
+    private func emptyPlaceholder(_ open: OpenInode) throws(FileError) {
+        downloads.active(open.number)?.cancel()
+        open.arrived(try replica.replaceWithEmpty(open.number))
+    }
+
+    /// A write by anyone but root takes the set-user-ID and set-group-ID bits away. Related: inode(7).
+    private func clearSetID(_ number: InodeNumber, _ caller: Caller) throws(FileError) {
+        guard caller.user != 0, caller.thread != 0 else { return }
+        let mode = try replica.attributes(of: number).mode
+        let cleared = mode & ~(0o4000 | (mode & 0o010 != 0 ? 0o2000 : 0))
+        guard cleared != mode else { return }
+        _ = try replica.setAttributes(of: number, AttributeChange(mode: cleared))
+        kernel.inodeChanged(number, bytes: false)
+    }
+
+    /// Open with `O_TRUNC`: it holds no lock of the kernel's, so it waits for its turn.
+    func truncateAtOpen(_ handle: OpenHandle, by caller: Caller) throws(FileError) -> Answer<Void> {
+        let writer = Arbiter.writer(handle, process: handle.process(of: caller))
+        let number = handle.inode.number
+        let truncate: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
+            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+            guard
+                case .ready = try perform(
+                    .truncate(0), nothing, on: handle.inode, caller: caller,
+                    finished: { [arbiter] in arbiter.finished(number, by: writer, byteCount: 0) })
+            else { throw FileError(.inputOutput, "a truncation to nothing waited for bytes") }
+            try recordBytes(of: handle.inode)
+            activity.noteLocalChange()
+        }
+        switch try arbiter.awaitTurn(
+            number, by: writer, kind: .open, nonblocking: handle.flags & O_NONBLOCK != 0)
+        {
+        case .ready:
+            try truncate()
+            return .ready(())
+        case .pending(let wait):
+            return .pending { () async throws(FileError) in
+                try await wait()
+                try truncate()
+            }
+        }
+    }
+
+    // MARK: Deferred changes
+
+    /// Applies what a writer deferred, now that its turn has come.
+    func applyDeferred(_ turn: TurnID) async {
+        guard let deferred = arbiter.deferredWrites(of: turn) else {
+            arbiter.drained(turn, applied: 0)
+            return
+        }
+        do throws(FileError) {
+            let open = openFiles.inode(turn.inode)?.descriptor
+            let descriptor = if let open { open } else { try replica.openBytes(of: turn.inode) }
+            _ = try replica.markModified(turn.inode)
+            while let change = deferred.takeNext() { try apply(change, deferred.descriptor, to: descriptor) }
+            // Once more: an upload that read in between is not of this generation.
+            _ = try replica.markModified(turn.inode)
+            try replica.recordBytes(of: turn.inode, from: descriptor)
+        } catch {
+            // Its writer was told that these were written, as with any write that fails after its write(2): loud, never silent.
+            logger.error(
+                "deferred writes failed", metadata: ["inode": "\(turn.inode)", "error": "\(error)"])
+            while deferred.takeNext() != nil {}
+        }
+        kernel.inodeChanged(turn.inode, bytes: true)
+        activity.noteLocalChange()
+        // Whoever waits for this turn then sees its size.
+        await kernel.settle()
+        arbiter.drained(turn, applied: deferred.takenCount)
+    }
+
+    private func apply(
+        _ change: DeferredWrites.Change, _ source: Descriptor, to descriptor: Descriptor
+    ) throws(FileError) {
+        switch change {
+        case .write(let offset, let sourceOffset, let byteCount):
+            let end = offset == nil ? try descriptor.status().size : 0
+            let target = offset ?? end
+            var done = 0
+            while done < byteCount {
+                done += try source.copy(
+                    to: descriptor, from: sourceOffset + Int64(done), at: target + Int64(done),
+                    byteCount: byteCount - done)
+            }
+        case .truncate(let size):
+            try descriptor.truncate(to: size)
+        case .allocate(let mode, let offset, let byteCount):
+            try descriptor.allocate(mode: mode, offset: offset, byteCount: byteCount)
+        }
+    }
+
+    // MARK: Copying
+
+    /// Related: copy_file_range(2). A whole file that is not here is copied without bringing it: the copy shares its chunks.
+    package func copyRange(
+        from source: HandleID, offset: Int64, to target: HandleID, offset targetOffset: Int64, byteCount: Int,
+        by caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let from = try openFiles.handle(source)
+        guard let descriptor = from.inode.readable else {
+            let wanted = min(byteCount, Self.copyUnit)
+            switch try read(source, offset: offset, byteCount: wanted, by: caller) {
+            case .ready(let bytes):
+                return try copy(bytes.descriptor, offset, target, targetOffset, wanted, caller)
+            case .pending(let wait):
+                return .pending { [self] () async throws(FileError) in
+                    let bytes = try await wait()
+                    switch try copy(bytes.descriptor, offset, target, targetOffset, wanted, caller) {
+                    case .ready(let count): return count
+                    case .pending(let wait): return try await wait()
+                    }
+                }
+            }
+        }
+        return try copy(descriptor, offset, target, targetOffset, byteCount, caller)
+    }
+
+    private func copy(
+        _ source: Descriptor, _ offset: Int64, _ target: HandleID, _ targetOffset: Int64, _ byteCount: Int,
+        _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let bytes = try source.read(byteCount: min(byteCount, Self.copyUnit), at: offset)
+        guard !bytes.isEmpty else { return .ready(0) }
+        return try bytes.withBytes { bytes throws(FileError) in
+            try write(target, offset: targetOffset, bytes: bytes, flags: 0, fromPageCache: false, by: caller)
+        }
+    }
+
+    /// How much one call copies; the caller comes again for the rest.
+    private static let copyUnit = 1 << 20
+}
+
+/// A change of a file's bytes.
+enum ByteChange: Sendable {
+    /// At an offset, or at the end.
+    case write(offset: Int64?, byteCount: Int)
+    case truncate(Int64)
+    case allocate(mode: Int32, offset: Int64, byteCount: Int64)
+
+    var byteCount: Int {
+        if case .write(_, let byteCount) = self { byteCount } else { 0 }
+    }
+}
+
+extension Answer<Int> {
+    var discardingCount: Answer<Void> {
+        switch self {
+        case .ready: .ready(())
+        case .pending(let wait): .pending { () async throws(FileError) in _ = try await wait() }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Coordination
+package import Logging
+package import Model
+package import Remote
+import Replica
+import Synchronization
+
+/// Where local and remote meet: what the mount asks is answered from the replica, and what the replica lacks is brought from the
+/// container.
+///
+/// The five flows and where they live:
+///
+///     read of a placeholder   Engine+Reading    → Downloads → Download
+///     write                   Engine+Writing    → Arbiter → Uploader
+///     remote change           Follower          → CommitApplier → CommitApplication → Reconcile
+///     eviction                Eviction
+///     locks                   Engine+Locks      → Arbiter
+package final class Engine: Sendable {
+    let replica: Replica
+    let container: Container
+    let environment: EngineEnvironment
+    let options: EngineOptions
+    let logger: Logger
+    let openFiles = OpenFiles()
+    let orphans = Orphans()
+    let arbiter: Arbiter
+    let downloads: Downloads
+    let uploader: Uploader
+    let follower: Follower
+    let activity: Activity
+    let placeholders: PlaceholderWriter
+    let place: Place
+    let freeSpaceFloor: FreeSpaceFloor
+    private let kernelBox: KernelBox
+    private let abilities = Mutex(MountAbilities())
+
+    /// Where things are, for people to read.
+    package struct Place: Sendable {
+        package var remote: String
+        package var state: String
+        package var mountpoint: String
+        package var deviceName: String
+
+        package init(remote: String, state: String, mountpoint: String, deviceName: String) {
+            self.remote = remote
+            self.state = state
+            self.mountpoint = mountpoint
+            self.deviceName = deviceName
+        }
+    }
+
+    /// What the mount found out that the kernel lets it do.
+    struct MountAbilities: Sendable {
+        var passthrough = false
+        var directMapping = false
+    }
+
+    /// Opens the replica below `place.state`, repairing it where the last run ended badly.
+    ///
+    /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another container.
+    package init(
+        container: Container, place: Place, options: EngineOptions, environment: EngineEnvironment, logger: Logger,
+        owner: UInt32, group: UInt32
+    ) throws(FileError) {
+        self.container = container
+        self.place = place
+        self.options = options
+        self.environment = environment
+        self.logger = logger
+        let replica = try Replica.open(
+            place.state, container: container.identity,
+            environment: ReplicaEnvironment(
+                now: environment.now, makeItemID: { ItemID(uuid: environment.makeUUID()) }, owner: owner, group: group))
+        self.replica = replica
+        for line in replica.repairReport.lines { logger.warning("repaired", metadata: ["what": "\(line)"]) }
+
+        let freeSpaceFloor = FreeSpaceFloor(path: place.state)
+        self.freeSpaceFloor = freeSpaceFloor
+        let kernelBox = KernelBox()
+        self.kernelBox = kernelBox
+        let activity = Activity(environment: environment)
+        self.activity = activity
+        let gate = CommitGate()
+        let openFiles = openFiles
+        let downloads = Downloads(
+            replica: replica, openFiles: openFiles, orphans: orphans, store: container.store, environment: environment,
+            options: options,
+            logger: logger, freeSpaceFloor: freeSpaceFloor, kernel: { kernelBox.kernel })
+        self.downloads = downloads
+        let applier = CommitApplier(
+            replica: replica, openFiles: openFiles, orphans: orphans, logger: logger, kernel: { kernelBox.kernel },
+            activity: activity,
+            requestDownload: { [replica, downloads, logger] inode in
+                do throws(FileError) {
+                    try replica.setDownloadRequested(true, of: inode)
+                    downloads.request(inode)
+                } catch {
+                    logger.error("a download was not requested", metadata: ["inode": "\(inode)", "error": "\(error)"])
+                }
+            })
+        follower = Follower(
+            replica: replica, store: container.store, gate: gate, applier: applier, environment: environment,
+            logger: logger, activity: activity)
+        uploader = Uploader(
+            replica: replica, openFiles: openFiles, store: container.store, follower: follower, gate: gate,
+            environment: environment, deviceName: place.deviceName, logger: logger, activity: activity)
+        placeholders = PlaceholderWriter(replica: replica, logger: logger)
+        arbiter = Arbiter(
+            options: options, environment: environment, stagingDirectory: replica.state.staging)
+    }
+
+    /// The mount's, once it is there.
+    var kernel: any KernelCache { kernelBox.kernel }
+
+    package func attach(_ kernel: any KernelCache) { kernelBox.set(kernel) }
+
+    /// From now on whole files are opened for pass-through.
+    package func enablePassthrough() { abilities.withLock { $0.passthrough = true } }
+
+    /// The kernel refused pass-through: it is not tried again.
+    package func passthroughFailed() { abilities.withLock { $0.passthrough = false } }
+
+    /// Files that are opened past the page cache can be mapped all the same (`FUSE_DIRECT_IO_ALLOW_MMAP`).
+    package func enableDirectMapping() { abilities.withLock { $0.directMapping = true } }
+
+    var mountAbilities: MountAbilities { abilities.withLock { $0 } }
+
+    /// Runs what goes on in the background until cancelled: uploads, other devices' changes, downloads, write turns.
+    package func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.downloads.run() }
+            group.addTask { await self.uploader.run() }
+            group.addTask { await self.follower.run() }
+            group.addTask { await self.arbiter.run { turn in await self.applyDeferred(turn) } }
+            group.addTask { await self.placeholders.run() }
+            group.addTask { await self.settleNowAndThen() }
+            resumeDownloads()
+        }
+    }
+
+    /// How often clean bytes are put on the disk for good.
+    private static let settlePause = Duration.seconds(300)
+
+    /// Makes downloads outlast a power failure, in quiet moments rather than one by one.
+    private func settleNowAndThen() async {
+        // Cancelled: the engine ends, and closing settles once more.
+        while (try? await environment.sleep(Self.settlePause)) != nil {
+            do throws(FileError) {
+                try replica.settle()
+            } catch {
+                logger.warning("downloads were not made durable", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func resumeDownloads() {
+        do throws(FileError) {
+            for inode in try replica.requestedDownloads() { downloads.request(inode) }
+        } catch {
+            logger.error("requested downloads were not resumed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Ends orderly: what is written is recorded, and the state is marked clean.
+    package func shutDown() throws(FileError) {
+        for inode in openFiles.openInodes { try recordBytes(of: inode) }
+        try replica.makeDurable()
+        try replica.close()
+    }
+}
+
+/// Holds the mount's side, which comes after the engine.
+final class KernelBox: Sendable {
+    private let box = Mutex<any KernelCache>(NoKernelCache())
+
+    var kernel: any KernelCache { box.withLock { $0 } }
+
+    func set(_ kernel: any KernelCache) { box.withLock { $0 = kernel } }
+}

@@ -1,0 +1,105 @@
+import Model
+import Remote
+import Replica
+
+/// The fourth flow: lets the bytes of files go that are safe in the container.
+///
+/// Refused, with nothing changed, while a file is open for writing, has changes that are not uploaded, or is pinned. Before bytes go,
+/// the store is asked whether it still has them.
+struct Eviction {
+    let engine: Engine
+    /// The packs that the store was asked about, with their lengths: one question a pack, however many files share it.
+    private var packs: [PackID: Int64] = [:]
+
+    init(engine: Engine) { self.engine = engine }
+
+    /// Evicts a file, or every file below a directory.
+    ///
+    /// - Throws: ``FileError`` with `busy` for what may not go. Of a directory, what may go is evicted first.
+    mutating func evict(_ number: InodeNumber) async throws(FileError) {
+        let inode = try engine.replica.inode(number)
+        switch inode.attributes.kind {
+        case .file:
+            try await evictFile(number, inode)
+        case .directory:
+            try await evictDirectory(number)
+        case .symbolicLink, .fifo, .socket, .characterDevice, .blockDevice:
+            return
+        }
+    }
+
+    private mutating func evictDirectory(_ directory: InodeNumber) async throws(FileError) {
+        var refusal: FileError?
+        for number in try engine.replica.filesBelow(directory) {
+            do throws(FileError) {
+                try await evictFile(number, try engine.replica.inode(number))
+            } catch {
+                switch error.code {
+                // Unlinked in the meantime: gone is gone.
+                case .notFound: continue
+                case .busy: refusal = refusal ?? error
+                default: throw error
+                }
+            }
+            if Task.isCancelled { throw FileError(.interrupted, "the eviction was interrupted") }
+        }
+        if let refusal { throw refusal }
+    }
+
+    private mutating func evictFile(_ number: InodeNumber, _ inode: Inode) async throws(FileError) {
+        let entries = try engine.replica.entries(of: number)
+        guard !entries.isEmpty else { throw FileError(.notFound, "\(number) has no name any more") }
+        if entries.allSatisfy({ $0.item == nil }) { return }
+        let name = entries[0].name
+        if engine.openFiles.inode(number)?.hasWriters == true {
+            throw FileError(.busy, "\(name) is open for writing")
+        }
+        if inode.isModified || entries.contains(where: { $0.isQueued }) {
+            throw FileError(.busy, "\(name) has changes that are not uploaded yet")
+        }
+        for entry in entries where try engine.replica.isPinned(entry) {
+            throw FileError(.busy, "\(name) is pinned: unpin it first")
+        }
+        if let download = engine.downloads.active(number) {
+            download.cancel()
+            try? await download.waitUntilSettled()
+        }
+        for entry in entries where entry.downloadRequested {
+            try engine.replica.setDownloadRequested(false, of: number)
+        }
+        guard try engine.replica.inode(number).isHere else {
+            try engine.replica.discardDownload(of: number)
+            return
+        }
+        guard let content = inode.content else { throw FileError(.busy, "\(name) is not uploaded yet") }
+        try await verify(content, of: name)
+        try engine.replica.evict(number, generation: inode.generation)
+        engine.openFiles.inode(number)?.evicted()
+        engine.kernel.inodeChanged(number, bytes: true)
+    }
+
+    /// Asks the store whether it still has every byte.
+    private mutating func verify(_ content: Content, of name: ItemName) async throws(FileError) {
+        for run in content.runs {
+            guard case .stored(let pack, let offset, _) = run else { continue }
+            let end = offset + run.byteCount
+            let byteCount: Int64
+            if let known = packs[pack] {
+                byteCount = known
+            } else {
+                do throws(StoreError) {
+                    byteCount = try await engine.container.store.byteCount(of: "packs/\(pack)")
+                } catch {
+                    if error.code == .notFound {
+                        throw FileError(.corrupt, "the container lost the bytes of \(name): they stay here")
+                    }
+                    throw error.fileError
+                }
+                packs[pack] = byteCount
+            }
+            guard byteCount >= end else {
+                throw FileError(.corrupt, "the container lost the bytes of \(name): they stay here")
+            }
+        }
+    }
+}

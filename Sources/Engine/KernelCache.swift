@@ -1,0 +1,24 @@
+package import Model
+
+/// What the kernel must forget when something changes under it. The mount implements it.
+///
+/// Every call only queues: the notifications go out from a thread that holds no request and no lock, since the kernel takes the
+/// locks of the inodes concerned.
+package protocol KernelCache: Sendable {
+    /// The entry may now be another inode, or may be new.
+    func entryChanged(_ name: ItemName, in parent: InodeNumber)
+    /// The entry is gone.
+    func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber)
+    /// The attributes changed and, with `bytes`, what is in the file.
+    func inodeChanged(_ inode: InodeNumber, bytes: Bool)
+    /// Returns when the kernel has been told of everything so far.
+    func settle() async
+}
+
+/// Stands in until the mount is there: nothing is cached yet.
+struct NoKernelCache: KernelCache {
+    func entryChanged(_ name: ItemName, in parent: InodeNumber) {}
+    func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {}
+    func inodeChanged(_ inode: InodeNumber, bytes: Bool) {}
+    func settle() async {}
+}

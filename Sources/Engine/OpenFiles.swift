@@ -1,0 +1,60 @@
+import Model
+import Synchronization
+
+/// The number of an open file, as the kernel gives it back with each request on it.
+package struct HandleID: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// Every open file of the mount, by handle and by inode.
+final class OpenFiles: Sendable {
+    private struct State {
+        var handles: [HandleID: OpenHandle] = [:]
+        var inodes: [InodeNumber: OpenInode] = [:]
+        var lastHandle: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    func handle(_ id: HandleID) throws(FileError) -> OpenHandle {
+        guard let handle = state.withLock({ $0.handles[id] }) else {
+            throw FileError(.badHandle, "no open file has the handle \(id.rawValue)")
+        }
+        return handle
+    }
+
+    func inode(_ number: InodeNumber) -> OpenInode? {
+        state.withLock { $0.inodes[number] }
+    }
+
+    /// Every inode that someone has open.
+    var openInodes: [OpenInode] {
+        state.withLock { Array($0.inodes.values) }
+    }
+
+    /// Adds a handle, and the inode with its first one.
+    func add(_ number: InodeNumber, flags: Int32, makeInode: () -> OpenInode) -> OpenHandle {
+        state.withLock { state in
+            state.lastHandle += 1
+            let inode = state.inodes[number] ?? makeInode()
+            state.inodes[number] = inode
+            let handle = OpenHandle(id: HandleID(rawValue: state.lastHandle), inode: inode, flags: flags)
+            state.handles[handle.id] = handle
+            inode.opened(writable: handle.isWritable)
+            return handle
+        }
+    }
+
+    /// Takes a handle out.
+    /// - Returns: Whether it was the inode's last.
+    func remove(_ handle: OpenHandle) -> Bool {
+        state.withLock { state in
+            guard state.handles.removeValue(forKey: handle.id) != nil else { return false }
+            let isLast = handle.inode.closed(writable: handle.isWritable)
+            if isLast { state.inodes[handle.inode.number] = nil }
+            return isLast
+        }
+    }
+}

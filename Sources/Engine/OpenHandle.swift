@@ -1,0 +1,52 @@
+import Glibc
+import Model
+import Synchronization
+
+/// One open file description.
+final class OpenHandle: Sendable {
+    let id: HandleID
+    let inode: OpenInode
+    /// The flags of `open(2)`.
+    let flags: Int32
+
+    private struct LastCaller {
+        var thread: Int32 = 0
+        var process: Int32 = 0
+    }
+
+    private let lastCaller = Mutex(LastCaller())
+    /// Who took record locks through this handle and has not closed since: what a last close must let go.
+    ///
+    /// An open file description that owns locks itself (`F_OFD_SETLK`) has no flush of its own.
+    private let lockOwners = Mutex<Set<UInt64>>([])
+
+    init(id: HandleID, inode: OpenInode, flags: Int32) {
+        self.id = id
+        self.inode = inode
+        self.flags = flags
+    }
+
+    var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
+    var appends: Bool { flags & O_APPEND != 0 }
+
+    func noteLockOwner(_ owner: UInt64) { _ = lockOwners.withLock { $0.insert(owner) } }
+
+    func forgetLockOwner(_ owner: UInt64) { _ = lockOwners.withLock { $0.remove(owner) } }
+
+    func takeLockOwners() -> Set<UInt64> {
+        lockOwners.withLock { owners in
+            defer { owners = [] }
+            return owners
+        }
+    }
+
+    /// The process of a calling thread, looked up once as long as the same thread calls.
+    func process(of caller: Caller) -> Int32 {
+        lastCaller.withLock { last in
+            if last.thread != caller.thread {
+                last = LastCaller(thread: caller.thread, process: ProcessTable.process(ofThread: caller.thread))
+            }
+            return last.process
+        }
+    }
+}

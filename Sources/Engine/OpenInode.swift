@@ -1,0 +1,143 @@
+import Model
+import Replica
+import Synchronization
+
+/// A file that someone has open: where its bytes are, who writes, and how it was opened.
+///
+///     here         descriptor               the backing file
+///     not here     —                        reads go through the download, writes wait for it
+///     evicted      formerDescriptor         not here any more, but those who had it open keep reading the removed file
+final class OpenInode: Sendable {
+    let number: InodeNumber
+
+    /// How the kernel gets at the bytes. Chosen at the first open and kept until the last close, since the kernel refuses to mix
+    /// pass-through and cached opens of one inode.
+    enum Access: Sendable { case direct, cached, passthrough }
+
+    private struct State {
+        var descriptor: Descriptor?
+        var formerDescriptor: Descriptor?
+        var handleCount = 0
+        var writerCount = 0
+        var writesInFlight = 0
+        /// Whether the index knows that the bytes were changed since the last upload began.
+        var isMarked = false
+        /// Whether the index has yet to learn the size and times that the writes made.
+        var isUnrecorded = false
+        var lastWrite: Duration?
+    }
+
+    let access: Access
+    private let state: Mutex<State>
+
+    init(number: InodeNumber, descriptor: Descriptor?, access: Access) {
+        self.number = number
+        self.access = access
+        state = Mutex(State(descriptor: descriptor))
+    }
+
+    func opened(writable: Bool) {
+        state.withLock { state in
+            state.handleCount += 1
+            if writable { state.writerCount += 1 }
+        }
+    }
+
+    /// - Returns: Whether nobody has it open any more.
+    func closed(writable: Bool) -> Bool {
+        state.withLock { state in
+            state.handleCount -= 1
+            if writable { state.writerCount -= 1 }
+            return state.handleCount == 0
+        }
+    }
+
+    var hasWriters: Bool { state.withLock { $0.writerCount > 0 } }
+
+    /// Where writes go; `nil` while the bytes are not here.
+    var descriptor: Descriptor? { state.withLock { $0.descriptor } }
+
+    /// Where reads come from; `nil` while the bytes are not here.
+    var readable: Descriptor? { state.withLock { $0.descriptor ?? $0.formerDescriptor } }
+
+    /// The bytes came here.
+    func arrived(_ descriptor: Descriptor) {
+        state.withLock { state in
+            state.descriptor = descriptor
+            state.formerDescriptor = nil
+        }
+    }
+
+    /// The bytes were let go; the readers keep theirs.
+    func evicted() {
+        state.withLock { state in
+            state.formerDescriptor = state.descriptor ?? state.formerDescriptor
+            state.descriptor = nil
+            state.isMarked = false
+        }
+    }
+
+    /// Begins a change of the bytes. Each success is followed by one ``finishWrite(at:)``.
+    ///
+    /// - Parameter mark: Tells the index that the bytes are about to change; called when it does not know yet.
+    /// - Returns: Where to write, or `nil` while the bytes are not here.
+    func beginWrite(mark: () throws(FileError) -> Void) throws(FileError) -> Descriptor? {
+        let (descriptor, isMarked) = state.withLock { state -> (Descriptor?, Bool) in
+            if state.descriptor != nil { state.writesInFlight += 1 }
+            return (state.descriptor, state.isMarked)
+        }
+        guard let descriptor else { return nil }
+        if !isMarked {
+            do {
+                try mark()
+            } catch {
+                state.withLock { $0.writesInFlight -= 1 }
+                throw error
+            }
+            state.withLock { $0.isMarked = true }
+        }
+        return descriptor
+    }
+
+    func finishWrite(at uptime: Duration) {
+        state.withLock { state in
+            state.writesInFlight -= 1
+            state.isUnrecorded = true
+            state.lastWrite = uptime
+        }
+    }
+
+    /// The bytes may have changed without a write that came here.
+    func markUnrecorded() { state.withLock { $0.isUnrecorded = true } }
+
+    /// Whether the index must learn size and times; asking means that the caller tells it now.
+    func takeUnrecorded() -> Bool {
+        state.withLock { state in
+            defer { state.isUnrecorded = false }
+            return state.isUnrecorded
+        }
+    }
+
+    /// The backing file whose size and times are newer than the index's, if any.
+    var unrecordedDescriptor: Descriptor? {
+        state.withLock { state in
+            state.isUnrecorded || state.writesInFlight > 0 || (access == .passthrough && state.writerCount > 0)
+                ? state.descriptor : nil
+        }
+    }
+
+    /// Whether mapped pages may be written without the kernel telling us or its own attributes.
+    var isVolatile: Bool { access == .passthrough && hasWriters }
+
+    /// Prepares an upload of the bytes: from here on the next write marks the file as changed again.
+    ///
+    /// - Returns: `false` while a write is in flight, or a writer has the file open and wrote less than `quiet` ago.
+    func beginUpload(uptime: Duration, quiet: Duration) -> Bool {
+        state.withLock { state in
+            if state.writesInFlight > 0 { return false }
+            if state.writerCount > 0, let lastWrite = state.lastWrite, uptime - lastWrite < quiet { return false }
+            state.isMarked = false
+            return true
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Engine
+import Foundation
+import Glibc
+import Logging
+import Model
+import Remote
+import Synchronization
+
+/// A device of the tests: an engine over a store that it shares with others, in a directory of its own.
+final class TestDevice: Sendable {
+    let engine: Engine
+    let state: String
+    private let task: Mutex<Task<Void, Never>?>
+    static let caller = Caller(thread: getpid(), user: 0, group: 0)
+
+    private init(engine: Engine, state: String) {
+        self.engine = engine
+        self.state = state
+        task = Mutex(Task { await engine.run() })
+    }
+
+    /// Starts a device, on the state of an earlier one where it is given; makes the container where there is none.
+    static func start(
+        on store: any ObjectStore, name: String, state: String? = nil, options: EngineOptions = EngineOptions()
+    ) async throws -> TestDevice {
+        let state = state ?? FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())").path
+        var logger = Logger(label: "test.\(name)")
+        logger.logLevel = .critical
+        let engine = try Engine(
+            container: try await container(in: store),
+            place: Engine.Place(remote: "memory", state: state, mountpoint: "", deviceName: name),
+            options: options, environment: .test, logger: logger, owner: 0, group: 0)
+        return TestDevice(engine: engine, state: state)
+    }
+
+    private static func container(in store: any ObjectStore) async throws -> Container {
+        do throws(StoreError) {
+            try await Container.create(in: store, identity: identity)
+        } catch {
+            guard error.code == .preconditionFailed else { throw error }
+        }
+        return try await Container.open(in: store)
+    }
+
+    static let identity = ContainerIdentity(
+        id: ContainerIdentifier("iCloud.test")!, uuid: UUID(), created: Timestamp(rawValue: 0),
+        settings: .init(name: "Test", documentScopePublic: true, folderLevels: .any))
+
+    /// Ends as a crash would: nothing is recorded or closed.
+    func stop() async {
+        let running = task.withLock { task in
+            defer { task = nil }
+            return task
+        }
+        running?.cancel()
+        await running?.value
+    }
+
+    func close() async throws {
+        await stop()
+        try engine.shutDown()
+    }
+
+    // MARK: What programs do
+
+    func inode(_ path: String) throws -> InodeNumber {
+        var inode = InodeNumber.root
+        for part in path.split(separator: "/") { inode = try engine.lookup(ItemName(String(part)), in: inode).inode }
+        return inode
+    }
+
+    private func split(_ path: String) throws -> (InodeNumber, ItemName) {
+        let parts = path.split(separator: "/").map(String.init)
+        return (try inode(parts.dropLast().joined(separator: "/")), try ItemName(parts.last!))
+    }
+
+    func makeDirectory(_ path: String) throws {
+        let (parent, name) = try split(path)
+        _ = try engine.makeDirectory(name, in: parent, mode: 0o755, by: Self.caller)
+    }
+
+    func open(_ path: String, _ flags: Int32) async throws -> HandleID {
+        let (parent, name) = try split(path)
+        if flags & O_CREAT != 0, (try? engine.lookup(name, in: parent)) == nil {
+            return try engine.create(name, in: parent, mode: 0o644, flags: flags, by: Self.caller).1.handle
+        }
+        return try await value(
+            engine.open(OpenRequest(inode: try inode(path), flags: flags, caller: Self.caller))
+        ).handle
+    }
+
+    func write(_ text: String, to path: String) async throws {
+        let handle = try await open(path, O_RDWR | O_CREAT | O_TRUNC)
+        try await write(text, to: handle, at: 0)
+        try await close(handle)
+    }
+
+    func write(_ text: String, to handle: HandleID, at offset: Int64, by caller: Caller = TestDevice.caller)
+        async throws
+    {
+        let bytes = Array(text.utf8)
+        let answer = try bytes.withUnsafeBytes {
+            try engine.write(handle, offset: offset, bytes: $0, flags: 0, fromPageCache: false, by: caller)
+        }
+        _ = try await value(answer)
+    }
+
+    func close(_ handle: HandleID, by caller: Caller = TestDevice.caller) async throws {
+        try await value(engine.flush(handle, lockOwner: 0, by: caller))
+        engine.release(handle, flockOwner: nil, by: caller)
+    }
+
+    func read(_ path: String) async throws -> String {
+        let handle = try await open(path, O_RDONLY)
+        let result: Result<String, any Error>
+        do {
+            result = .success(try await read(handle))
+        } catch {
+            result = .failure(error)
+        }
+        engine.release(handle, flockOwner: nil, by: Self.caller)
+        return try result.get()
+    }
+
+    func read(_ handle: HandleID) async throws -> String {
+        let source = try await value(engine.read(handle, offset: 0, byteCount: 1 << 20, by: Self.caller))
+        var bytes = [UInt8](repeating: 0, count: source.byteCount)
+        let count = pread(source.fileNumber, &bytes, bytes.count, off_t(source.offset))
+        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+    }
+
+    func names(_ path: String = "") throws -> [String] {
+        try engine.names(of: try inode(path)).map(\.name.string)
+    }
+
+    func rename(_ path: String, to newPath: String) throws {
+        let (parent, name) = try split(path)
+        let (newParent, newName) = try split(newPath)
+        try engine.rename(name, in: parent, to: newName, in: newParent, mode: .replace, by: Self.caller)
+    }
+
+    func remove(_ path: String) throws {
+        let (parent, name) = try split(path)
+        try engine.removeFile(name, in: parent, by: Self.caller)
+    }
+
+    func attribute(_ name: String, of path: String) throws -> String {
+        String(
+            decoding: try engine.extendedAttribute("user.dewpoint.\(name)", of: try inode(path), by: Self.caller),
+            as: UTF8.self)
+    }
+
+    func setAttribute(_ name: String, _ text: String, of path: String) async throws {
+        try await value(
+            engine.setExtendedAttribute(
+                "user.dewpoint.\(name)", value: Array(text.utf8), mode: .any, of: try inode(path), by: Self.caller))
+    }
+
+    private func value<Value: Sendable>(_ answer: Answer<Value>) async throws -> Value {
+        switch answer {
+        case .ready(let value): value
+        case .pending(let wait): try await wait()
+        }
+    }
+}
+
+extension EngineEnvironment {
+    static var test: EngineEnvironment {
+        let start = ContinuousClock.now
+        return EngineEnvironment(
+            now: {
+                let seconds = Date().timeIntervalSince1970
+                return Timestamp(seconds: Int64(seconds), nanoseconds: Int64((seconds - seconds.rounded(.down)) * 1e9))
+            },
+            uptime: { ContinuousClock.now - start },
+            sleep: { duration throws(CancellationError) in
+                do { try await Task.sleep(for: duration) } catch { throw CancellationError() }
+            },
+            makeUUID: { UUID() })
+    }
+}
+
+/// Both devices up to date with each other.
+func settle(_ devices: TestDevice...) async throws {
+    for _ in 0..<2 { for device in devices { try await device.engine.sync(wait: true) } }
+}

@@ -1,0 +1,196 @@
+import Engine
+import Foundation
+import Glibc
+import Model
+import Remote
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct TwoDeviceTests {
+    private func pair() async throws -> (TestDevice, TestDevice, FaultyStore) {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        return (a, b, store)
+    }
+
+    @Test func `a file made on one device is a placeholder on the other until it is read`() async throws {
+        let (a, b, store) = try await pair()
+        try a.makeDirectory("Documents")
+        try await a.write("hello", to: "Documents/note.txt")
+        try await settle(a, b)
+        #expect(try b.names("Documents") == ["note.txt"])
+        #expect(try b.attribute("downloadingStatus", of: "Documents/note.txt") == "NotDownloaded")
+        #expect(try b.engine.attributes(of: b.inode("Documents/note.txt")).size == 5)
+        #expect(store.callCount(.get, prefix: "packs/") == 0)
+        #expect(try await b.read("Documents/note.txt") == "hello")
+        try await b.setAttribute("download", "wait", of: "Documents/note.txt")
+        #expect(try b.attribute("downloadingStatus", of: "Documents/note.txt") == "Current")
+        #expect(store.callCount(.get, prefix: "packs/") == 1)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `an edit travels back`() async throws {
+        let (a, b, _) = try await pair()
+        try await a.write("one", to: "x")
+        try await settle(a, b)
+        #expect(try await b.read("x") == "one")
+        try await b.write("two, longer", to: "x")
+        try await settle(b, a)
+        try await a.setAttribute("download", "wait", of: "x")
+        #expect(try await a.read("x") == "two, longer")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `rename and delete travel without a download`() async throws {
+        let (a, b, store) = try await pair()
+        try a.makeDirectory("d")
+        try await a.write("1", to: "d/one")
+        try await a.write("2", to: "d/two")
+        try await settle(a, b)
+        try b.rename("d", to: "e")
+        try b.remove("e/two")
+        try await settle(b, a)
+        #expect(try a.names() == ["e"])
+        #expect(try a.names("e") == ["one"])
+        #expect(store.callCount(.get, prefix: "packs/") == 0)
+        #expect(try await a.read("e/one") == "1")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `two edits of one file are both kept`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("base", to: "f.txt")
+        try await settle(a, b)
+        #expect(try await b.read("f.txt") == "base")
+        await b.stop()
+        try await a.write("from A", to: "f.txt")
+        try await a.engine.sync(wait: true)
+        try await b.write("from B", to: "f.txt")
+        let b2 = try await restart(b, on: store)
+        try await settle(b2, a)
+        for device in [a, b2] {
+            #expect(try device.names() == ["f 2.txt", "f.txt"])
+            #expect(try await device.read("f.txt") == "from A")
+            #expect(try await device.read("f 2.txt") == "from B")
+        }
+        try await a.close()
+        try await b2.close()
+    }
+
+    @Test func `two new directories of one name are one`() async throws {
+        let (a, b, store) = try await pair()
+        await b.stop()
+        try a.makeDirectory("Photos")
+        try await a.write("a", to: "Photos/a")
+        try await a.engine.sync(wait: true)
+        try b.makeDirectory("Photos")
+        try await b.write("b", to: "Photos/b")
+        let b2 = try await restart(b, on: store)
+        try await settle(b2, a)
+        #expect(try a.names("Photos") == ["a", "b"])
+        #expect(try b2.names("Photos") == ["a", "b"])
+        #expect(try a.names() == ["Photos"])
+        try await a.close()
+        try await b2.close()
+    }
+
+    @Test func `an edit beats a deletion`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("base", to: "f")
+        try await settle(a, b)
+        #expect(try await b.read("f") == "base")
+        await b.stop()
+        try a.remove("f")
+        try await a.engine.sync(wait: true)
+        try await b.write("edited", to: "f")
+        let b2 = try await restart(b, on: store)
+        try await settle(b2, a)
+        #expect(try await a.read("f") == "edited")
+        #expect(try await b2.read("f") == "edited")
+        try await a.close()
+        try await b2.close()
+    }
+
+    /// Starts a device again on its state.
+    private func restart(_ device: TestDevice, on store: any ObjectStore) async throws -> TestDevice {
+        try device.engine.shutDown()
+        return try await TestDevice.start(on: store, name: "B", state: device.state)
+    }
+
+    @Test func `an unchanged chunk is never sent again`() async throws {
+        let (a, b, store) = try await pair()
+        let block = String(repeating: "x", count: Content.chunkByteCount)
+        let handle = try await a.open("big", O_RDWR | O_CREAT)
+        for index in 0..<3 {
+            try await a.write(
+                block.replacingOccurrences(of: "x", with: "\(index)"), to: handle,
+                at: Int64(index * Content.chunkByteCount))
+        }
+        try await a.close(handle)
+        try await settle(a, b)
+        let before = store.callCount(.put, prefix: "packs/")
+        try a.rename("big", to: "bigger")
+        try await settle(a, b)
+        #expect(store.callCount(.put, prefix: "packs/") == before)
+        let again = try await a.open("bigger", O_RDWR)
+        try await a.write("!", to: again, at: Int64(Content.chunkByteCount))
+        try await a.close(again)
+        try await settle(a, b)
+        #expect(store.callCount(.put, prefix: "packs/") == before + 1)
+        #expect(try a.engine.itemStatus("bigger").isUploaded)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `an eviction is refused while there are changes and gives the bytes up afterwards`() async throws {
+        let (a, b, store) = try await pair()
+        let handle = try await a.open("f", O_RDWR | O_CREAT)
+        try await a.write("text", to: handle, at: 0)
+        await #expect(throws: FileError(.busy, "")) { try await a.setAttribute("evict", "1", of: "f") }
+        try await a.close(handle)
+        try await settle(a, b)
+        try await a.setAttribute("pinned", "1", of: "f")
+        await #expect(throws: FileError(.busy, "")) { try await a.setAttribute("evict", "1", of: "f") }
+        try await a.setAttribute("pinned", "0", of: "f")
+        try await a.setAttribute("evict", "1", of: "f")
+        #expect(try a.attribute("downloadingStatus", of: "f") == "NotDownloaded")
+        #expect(FileManager.default.fileExists(atPath: a.state + "/files/.f.icloud"))
+        #expect(try await a.read("f") == "text")
+        #expect(store.callCount(.get, prefix: "packs/") == 1)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a hundred readers cause one download`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("shared by all", to: "f")
+        try await settle(a, b)
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<100 { group.addTask { try await b.read("f") } }
+            for try await text in group { #expect(text == "shared by all") }
+        }
+        #expect(store.callCount(.get, prefix: "packs/") == 1)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a damaged pack costs its file only`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("good", to: "good")
+        try await settle(a, b)
+        try await a.write("bad", to: "bad")
+        try await settle(a, b)
+        let packs = try await store.list(prefix: "packs/", after: nil, limit: 10).map(\.key)
+        for pack in packs where try await store.get(pack, range: nil).collect(upTo: 100) == Array("bad".utf8) {
+            try await store.put(pack, .bytes(Array("BAD".utf8)))
+        }
+        await #expect(throws: FileError(.corrupt, "")) { try await b.read("bad") }
+        #expect(try await b.read("good") == "good")
+        #expect(try b.attribute("downloadingError", of: "bad").hasPrefix("NSCocoaErrorDomain 259"))
+        try await a.close()
+        try await b.close()
+    }
+}
