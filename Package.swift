@@ -38,6 +38,10 @@ let package = Package(
                 "Coordination", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "Mount",
+            dependencies: ["Engine", "Model", "CFuse", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings),
 
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),

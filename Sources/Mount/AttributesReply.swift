@@ -1,0 +1,85 @@
+import CFuse
+import Glibc
+import Model
+
+/// How long the kernel may keep what it was told, in seconds.
+///
+/// Long, since it is told of every change that it does not make itself (``KernelNotifier``).
+enum CacheLifetime {
+    /// For names, also for those that do not exist.
+    static let entry: Double = 3600
+    static func attributes(_ attributes: Attributes) -> Double { attributes.isVolatile ? 0 : 3600 }
+}
+
+extension ItemKind {
+    /// The file type bits of `st_mode`.
+    var typeBits: mode_t {
+        switch self {
+        case .file: S_IFREG
+        case .directory: S_IFDIR
+        case .symbolicLink: S_IFLNK
+        case .fifo: S_IFIFO
+        case .socket: S_IFSOCK
+        case .characterDevice: S_IFCHR
+        case .blockDevice: S_IFBLK
+        }
+    }
+
+    /// - Returns: `nil` for bits that are no type that mknod(2) makes.
+    init?(typeBits mode: mode_t) {
+        switch mode & S_IFMT {
+        // mknod(2): zero means a regular file.
+        case S_IFREG, 0: self = .file
+        case S_IFIFO: self = .fifo
+        case S_IFSOCK: self = .socket
+        case S_IFCHR: self = .characterDevice
+        case S_IFBLK: self = .blockDevice
+        default: return nil
+        }
+    }
+}
+
+extension timespec {
+    init(_ timestamp: Timestamp) {
+        self.init(tv_sec: Int(timestamp.seconds), tv_nsec: Int(timestamp.nanoseconds))
+    }
+}
+
+extension Timestamp {
+    init(_ time: timespec) { self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)) }
+}
+
+extension stat {
+    /// The unit of `st_blksize`: also the block size that the kernel gives the inode, so a page and no more.
+    private static let blockSize = 4096
+
+    init(_ attributes: Attributes) {
+        self.init()
+        st_ino = ino_t(attributes.inode.rawValue)
+        st_mode = attributes.kind.typeBits | mode_t(attributes.mode)
+        st_nlink = nlink_t(attributes.linkCount)
+        st_uid = attributes.owner
+        st_gid = attributes.group
+        st_rdev = dev_t(attributes.device)
+        st_size = off_t(attributes.size)
+        st_blocks = blkcnt_t(attributes.blocks)
+        st_blksize = blksize_t(Self.blockSize)
+        st_atim = timespec(attributes.accessed)
+        st_mtim = timespec(attributes.modified)
+        st_ctim = timespec(attributes.changed)
+    }
+}
+
+extension fuse_entry_param {
+    /// Inode numbers are never reused, so one generation is enough.
+    private static let onlyGeneration: UInt64 = 1
+
+    init(_ attributes: Attributes) {
+        self.init()
+        ino = attributes.inode.rawValue
+        generation = Self.onlyGeneration
+        attr = stat(attributes)
+        attr_timeout = CacheLifetime.attributes(attributes)
+        entry_timeout = CacheLifetime.entry
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import Model
+import Synchronization
+
+/// The backing files that the kernel reads by itself: one registration per inode, shared by its opens.
+///
+/// The kernel refuses a second backing file on an inode while one is open, so the number lives from the first
+/// pass-through open to the last RELEASE.
+final class BackingFiles: Sendable {
+    private struct Backing {
+        let number: Int32
+        var openCount: Int
+    }
+
+    private let backings = Mutex<[InodeNumber: Backing]>([:])
+
+    /// Gives the number of an inode's backing file, registering it with the first open.
+    ///
+    /// - Returns: `nil` when the kernel refuses. Each success is followed by one ``release(_:connection:)``.
+    func acquire(_ inode: InodeNumber, descriptor: Int32, connection: Int32) -> Int32? {
+        backings.withLock { backings in
+            if let backing = backings[inode] {
+                backings[inode]?.openCount += 1
+                return backing.number
+            }
+            guard let number = Self.register(descriptor, connection: connection) else { return nil }
+            backings[inode] = Backing(number: number, openCount: 1)
+            return number
+        }
+    }
+
+    func release(_ inode: InodeNumber, connection: Int32) {
+        backings.withLock { backings in
+            guard var backing = backings[inode] else { return }
+            backing.openCount -= 1
+            if backing.openCount > 0 {
+                backings[inode] = backing
+            } else {
+                backings[inode] = nil
+                Self.unregister(backing.number, connection: connection)
+            }
+        }
+    }
+
+    // MARK: The two ioctls of /dev/fuse (`linux/fuse.h`, protocol 7.40)
+
+    /// `FUSE_DEV_IOC_BACKING_OPEN`: `_IOW(229, 1, struct fuse_backing_map)`
+    private static let backingOpen: UInt = 0x4010_e501
+    /// `FUSE_DEV_IOC_BACKING_CLOSE`: `_IOW(229, 2, uint32_t)`
+    private static let backingClose: UInt = 0x4004_e502
+
+    /// - Returns: `nil` when the kernel refuses: without CAP_SYS_ADMIN, or for a backing disk that is itself stacked.
+    private static func register(_ descriptor: Int32, connection: Int32) -> Int32? {
+        // struct fuse_backing_map: the descriptor, flags, and 8 bytes of padding.
+        var map: (Int32, UInt32, UInt64) = (descriptor, 0, 0)
+        let number = withUnsafeMutableBytes(of: &map) { ioctl(connection, backingOpen, $0.baseAddress!) }
+        return number > 0 ? number : nil
+    }
+
+    private static func unregister(_ number: Int32, connection: Int32) {
+        var number = UInt32(bitPattern: number)
+        // Fails only when the connection has gone, and with it the registration.
+        _ = withUnsafeMutableBytes(of: &number) { ioctl(connection, backingClose, $0.baseAddress!) }
+    }
+}
+
+/// Whether this process has CAP_SYS_ADMIN, which the kernel wants for pass-through. Related: capabilities(7).
+enum AdministratorCapability {
+    private static let number = 21
+
+    static var isEffective: Bool {
+        guard let file = fopen("/proc/self/status", "re") else { return geteuid() == 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, Int32(line.count), file) != nil {
+            guard strncmp(line, "CapEff:", 7) == 0 else { continue }
+            return strtoull(Array(line[7...]), nil, 16) >> number & 1 == 1
+        }
+        return geteuid() == 0
+    }
+}

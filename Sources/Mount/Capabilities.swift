@@ -1,0 +1,32 @@
+import CFuse
+
+/// What is asked of the kernel when the mount begins.
+enum Capabilities {
+    /// The longest write, and so the longest read, in bytes; libfuse's buffers hold as much.
+    private static let writeLimit: UInt32 = 1 << 20
+    /// How many read-ahead and asynchronous direct requests may wait at a time (the kernel's default is 12).
+    private static let backgroundLimit: UInt32 = 64
+    /// From how many of them on the kernel calls the mount congested: three quarters, as it does itself.
+    private static let congestionThreshold: UInt32 = 48
+    /// Times are exact to the nanosecond.
+    private static let timeGranularity: UInt32 = 1
+
+    /// - `FUSE_CAP_EXPLICIT_INVAL_DATA` and not `AUTO_INVAL_DATA`: the kernel is told of changes, so it need not drop
+    ///   the page cache whenever an mtime moves, which our own writes do too.
+    /// - Not `WRITEBACK_CACHE`: each write(2) must meet the lock table.
+    /// - Not `SPLICE_READ`: requests are read into memory, where writes are used from.
+    /// - Not `EXPORT_SUPPORT`: old inode numbers cannot be opened by number.
+    /// - Not `HANDLE_KILLPRIV`: its second version replaces it (``WireCompletion``).
+    private static let wanted =
+        FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO | FUSE_CAP_ATOMIC_O_TRUNC
+        | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_POSIX_LOCKS
+        | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPLICIT_INVAL_DATA
+
+    static func negotiate(_ connection: inout fuse_conn_info) {
+        connection.want = UInt32(wanted) & connection.capable
+        connection.max_write = min(connection.max_write, writeLimit)
+        connection.max_background = backgroundLimit
+        connection.congestion_threshold = congestionThreshold
+        connection.time_gran = timeGranularity
+    }
+}

@@ -1,0 +1,28 @@
+import CFuse
+import Engine
+import Model
+
+/// The number that the kernel gives back with each request on an open file: the engine's handle, and how it was opened.
+struct FileHandle {
+    let handle: HandleID
+    /// Whether the inode's backing file is held for it.
+    let isPassthrough: Bool
+
+    init(_ handle: HandleID, isPassthrough: Bool) {
+        self.handle = handle
+        self.isPassthrough = isPassthrough
+    }
+
+    init(_ information: UnsafeMutablePointer<fuse_file_info>?) {
+        // libfuse gives the information with every operation on an open file.
+        let word = information!.pointee.fh
+        handle = HandleID(rawValue: word >> 1)
+        isPassthrough = word & 1 == 1
+    }
+
+    var word: UInt64 { handle.rawValue << 1 | (isPassthrough ? 1 : 0) }
+}
+
+extension HandleID {
+    init(_ information: UnsafeMutablePointer<fuse_file_info>?) { self = FileHandle(information).handle }
+}

@@ -1,0 +1,206 @@
+import CFuse
+import Dispatch
+package import Engine
+import Glibc
+package import Logging
+import Model
+import Synchronization
+
+/// One mount of a container: from `mount` until the kernel has let go of it.
+///
+///     new ── mount ──→ mounted ── run ──→ serving ── unmounted, by anybody ──→ ended
+///                         └───── stop ──────────────────────────────────────────┘
+///
+/// FUSE threads answer what is local, inline; what must wait is a ``ParkedRequest``; what the kernel must forget goes
+/// through ``KernelNotifier``. This module translates FUSE's words to the engine's and back and decides nothing.
+package final class FileSystemSession: Sendable {
+    /// FUSE threads, all kept when idle: starting and ending threads costs several times what requests cost.
+    private static let threadCount: UInt32 = 8
+
+    let engine: Engine
+    let parkedRequests = ParkedRequests()
+    private let options: MountOptions
+    let logger: Logger
+    private let wire: WireCompletion
+    let notifier: KernelNotifier
+    private let backingFiles = BackingFiles()
+    let ended = DispatchSemaphore(value: 0)
+
+    struct Connection {
+        let session: SessionPointer
+        let mountpoint: String
+        /// The name below `/sys/fs/fuse/connections`.
+        let number: String?
+    }
+
+    enum State {
+        case new
+        case mounted(Connection)
+        case serving(Connection)
+        case ended
+    }
+
+    struct Condition {
+        var state = State.new
+        var isStopping = false
+        /// Whether this process has unmounted, so that nothing is left to unmount at the end.
+        var isDetached = false
+        /// The thread in libfuse's loop.
+        var loop: pthread_t?
+    }
+
+    let condition = Mutex(Condition())
+
+    package init(engine: Engine, options: MountOptions = MountOptions(), logger: Logger) {
+        self.engine = engine
+        self.options = options
+        self.logger = logger
+        wire = WireCompletion(usesPassthrough: options.usesPassthrough && AdministratorCapability.isEffective)
+        notifier = KernelNotifier(logger: logger) { directory throws(FileError) in
+            try engine.names(of: directory).map(\.name)
+        }
+    }
+
+    // MARK: Mounting
+
+    /// Where it is mounted, without symbolic links; `nil` before and after.
+    package var mountpoint: String? { connection?.mountpoint }
+
+    private var connection: Connection? {
+        condition.withLock { condition in
+            switch condition.state {
+            case .mounted(let connection), .serving(let connection): connection
+            case .new, .ended: nil
+            }
+        }
+    }
+
+    /// Mounts. Requests wait in the kernel until ``run()``.
+    ///
+    /// Removes a mount whose daemon is dead first. Blocks, but not for long. Call it once.
+    package func mount(at path: String) throws(MountError) {
+        let mountpoint = try Mountpoint.prepare(path, options: options)
+        LibfuseLog.use(logger)
+        let (session, said) = LibfuseLog.collecting { openSession(at: mountpoint) }
+        guard let session else {
+            throw .refused(mountpoint, detail: said.isEmpty ? "no reason given" : said.joined(separator: "; "))
+        }
+        if !wire.install(in: session.pointer) {
+            logger.warning("pass-through and shared mappings are off: libfuse does not let replies be completed")
+        }
+        let connection = Connection(
+            session: session, mountpoint: mountpoint,
+            number: MountTable.current().mount(at: mountpoint)?.minorDevice)
+        condition.withLock { $0.state = .mounted(connection) }
+        notifier.start(session)
+        engine.attach(notifier)
+    }
+
+    private func openSession(at mountpoint: String) -> SessionPointer? {
+        var arguments = fuse_args()
+        defer { fuse_opt_free_args(&arguments) }
+        for word in ["dewpoint", "-o", options.argument] { fuse_opt_add_arg(&arguments, word) }
+        var table = Operations.makeTable()
+        // Held by libfuse as its user data, until the session is destroyed.
+        let context = Unmanaged.passRetained(self)
+        guard let session = fuse_session_new(&arguments, &table, MemoryLayout.size(ofValue: table), context.toOpaque())
+        else {
+            context.release()
+            return nil
+        }
+        guard fuse_session_mount(session, mountpoint) == 0 else {
+            fuse_session_destroy(session)
+            context.release()
+            return nil
+        }
+        return SessionPointer(pointer: session)
+    }
+
+    // MARK: Serving
+
+    /// Serves until the mount has gone, whoever unmounts it. Cancelling the task is ``stop()``.
+    ///
+    /// When it returns, no request waits any more, no thread of this module runs, and the engine may be shut down.
+    package func run() async {
+        let connection: Connection? = condition.withLock { condition in
+            guard case .mounted(let connection) = condition.state else { return nil }
+            condition.state = .serving(connection)
+            return connection
+        }
+        guard let connection else { return }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                DedicatedThread.start(named: "dewpoint-fuse") { [self] in
+                    serve(connection)
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            stop()
+        }
+    }
+
+    private func serve(_ connection: Connection) {
+        let configuration = fuse_loop_cfg_create()
+        fuse_loop_cfg_set_max_threads(configuration, Self.threadCount)
+        fuse_loop_cfg_set_idle_threads(configuration, Self.threadCount)
+        // One descriptor for all threads: pass-through registrations belong to it.
+        fuse_loop_cfg_set_clone_fd(configuration, 0)
+        var wakeSignal = sigset_t()
+        sigemptyset(&wakeSignal)
+        sigaddset(&wakeSignal, SIGURG)
+        pthread_sigmask(SIG_UNBLOCK, &wakeSignal, nil)
+        condition.withLock { $0.loop = pthread_self() }
+        let result = fuse_session_loop_mt(connection.session.pointer, configuration)
+        condition.withLock { $0.loop = nil }
+        fuse_loop_cfg_destroy(configuration)
+        if result < 0 {
+            logger.error("the mount ended", metadata: ["errno": "\(-result)"])
+            force(connection)
+        }
+        close(connection)
+    }
+
+    /// What libfuse calls first.
+    func began(_ information: inout fuse_conn_info) {
+        Capabilities.negotiate(&information)
+        let agreed = wire.agreed
+        if agreed.contains(.directMapping) { engine.enableDirectMapping() }
+        if agreed.contains(.passthrough) { engine.enablePassthrough() }
+        logger.info(
+            "mounted",
+            metadata: [
+                "protocol": "\(information.proto_major).\(information.proto_minor)",
+                "passthrough": "\(agreed.contains(.passthrough))",
+                "directMapping": "\(agreed.contains(.directMapping))",
+            ])
+    }
+}
+
+extension FileSystemSession {
+    // MARK: Used by the operations
+
+    /// The session behind libfuse's user data, which it holds as long as it calls.
+    static func of(_ userdata: UnsafeMutableRawPointer?) -> FileSystemSession {
+        Unmanaged.fromOpaque(userdata!).takeUnretainedValue()
+    }
+
+    static func wire(of userdata: UnsafeMutableRawPointer?) -> WireCompletion { of(userdata).wire }
+
+    /// Gives the number of an inode's backing file, or `nil` when the kernel refuses, which it then does for all.
+    func acquireBacking(_ inode: InodeNumber, descriptor: Int32) -> Int32? {
+        guard let connection else { return nil }
+        let file = fuse_session_fd(connection.session.pointer)
+        guard let number = backingFiles.acquire(inode, descriptor: descriptor, connection: file) else {
+            logger.notice("the kernel refuses pass-through", metadata: ["errno": "\(errno)"])
+            engine.passthroughFailed()
+            return nil
+        }
+        return number
+    }
+
+    func releaseBacking(_ inode: InodeNumber) {
+        guard let connection else { return }
+        backingFiles.release(inode, connection: fuse_session_fd(connection.session.pointer))
+    }
+}

@@ -1,0 +1,198 @@
+import CFuse
+import Dispatch
+import Engine
+import Glibc
+import Logging
+import Model
+import Synchronization
+
+/// Tells the kernel to forget what changed under it, from one thread that holds no request and no lock.
+///
+/// The kernel takes the lock of the inode or directory for each, and its holder may be waiting for one of our replies:
+/// sent from a request, a notification could wait for itself, beyond the reach of SIGKILL. Equal notifications that
+/// wait are one. When ``pendingLimit`` names wait, further ones are kept as "everything in that directory", so the
+/// queue stays small and nothing is lost.
+final class KernelNotifier: KernelCache {
+    /// How many names may wait, each with up to 255 bytes.
+    private static let pendingLimit = 100_000
+
+    fileprivate struct EntryKey: Hashable {
+        let parent: InodeNumber
+        let name: ItemName
+    }
+
+    fileprivate struct Pending {
+        /// The inode that was removed there, or `nil` for a change.
+        var entries: [EntryKey: InodeNumber?] = [:]
+        /// With whether the bytes changed too.
+        var inodes: [InodeNumber: Bool] = [:]
+        /// Directories of which every name is to be forgotten.
+        var directories: Set<InodeNumber> = []
+        /// Who waits until all this is sent.
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        var isEnding = false
+
+        var isEmpty: Bool { entries.isEmpty && inodes.isEmpty && directories.isEmpty && waiters.isEmpty }
+    }
+
+    private let pending = Mutex(Pending())
+    private let work = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private let names: @Sendable (InodeNumber) throws(FileError) -> [ItemName]
+    private let logger: Logger
+
+    /// - Parameter names: Lists a directory, for the case that too many of its names wait.
+    init(logger: Logger, names: @escaping @Sendable (InodeNumber) throws(FileError) -> [ItemName]) {
+        self.logger = logger
+        self.names = names
+    }
+
+    func entryChanged(_ name: ItemName, in parent: InodeNumber) {
+        enqueue { $0.add(name, in: parent, removed: nil, limit: Self.pendingLimit) }
+    }
+
+    func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {
+        enqueue { $0.add(name, in: parent, removed: inode, limit: Self.pendingLimit) }
+    }
+
+    func inodeChanged(_ inode: InodeNumber, bytes: Bool) {
+        enqueue { $0.inodes[inode] = bytes || $0.inodes[inode] ?? false }
+    }
+
+    func settle() async {
+        await withCheckedContinuation { continuation in
+            let isQueued = pending.withLock { pending -> (Bool, Bool) in
+                if pending.isEnding { return (false, false) }
+                let wasIdle = pending.isEmpty
+                pending.waiters.append(continuation)
+                return (true, wasIdle)
+            }
+            if !isQueued.0 { continuation.resume() }
+            if isQueued.1 { work.signal() }
+        }
+    }
+
+    private func enqueue(_ add: (inout Pending) -> Void) {
+        let wasIdle = pending.withLock { pending in
+            if pending.isEnding { return false }
+            let wasIdle = pending.isEmpty
+            add(&pending)
+            return wasIdle
+        }
+        if wasIdle { work.signal() }
+    }
+
+    // MARK: The thread
+
+    /// Begins to send. ``end()`` must come before the session goes.
+    func start(_ session: SessionPointer) {
+        DedicatedThread.start(named: "dewpoint-notify") { [self] in
+            while let batch = nextBatch() { send(batch, to: session) }
+            ended.signal()
+        }
+    }
+
+    /// Ends the thread and waits for it; may be called again. What still waits is dropped: the kernel's cache ends with
+    /// the mount.
+    func end() {
+        let waiters = pending.withLock { pending in
+            defer { pending = Pending(isEnding: true) }
+            return pending.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+        work.signal()
+        ended.wait()
+        ended.signal()
+    }
+
+    private var isEnding: Bool { pending.withLock { $0.isEnding } }
+
+    private func nextBatch() -> Pending? {
+        work.wait()
+        return pending.withLock { pending in
+            if pending.isEnding { return nil }
+            defer { pending = Pending() }
+            return pending
+        }
+    }
+
+    private func send(_ batch: Pending, to session: SessionPointer) {
+        defer { for waiter in batch.waiters { waiter.resume() } }
+        for (entry, removed) in batch.entries {
+            if isEnding { return }
+            if let removed {
+                session.notifyRemoved(entry.name, in: entry.parent, inode: removed)
+            } else {
+                session.notifyChanged(entry.name, in: entry.parent)
+            }
+        }
+        for (inode, bytes) in batch.inodes {
+            if isEnding { return }
+            session.notifyChanged(inode, bytes: bytes)
+        }
+        for directory in batch.directories {
+            do throws(FileError) {
+                for name in try names(directory) {
+                    if isEnding { return }
+                    session.notifyChanged(name, in: directory)
+                }
+            } catch {
+                // A directory that has gone has no names left to forget.
+                if error.code != .notFound {
+                    logger.warning(
+                        "the kernel may show old names", metadata: ["directory": "\(directory)", "error": "\(error)"])
+                }
+            }
+            session.notifyChanged(directory, bytes: false)
+        }
+    }
+}
+
+extension KernelNotifier.Pending {
+    fileprivate mutating func add(_ name: ItemName, in parent: InodeNumber, removed: InodeNumber?, limit: Int) {
+        let key = KernelNotifier.EntryKey(parent: parent, name: name)
+        if entries.count < limit || entries[key] != nil {
+            entries[key] = .some(removed)
+            return
+        }
+        directories.insert(parent)
+        // A removed name is in no listing any more; the kernel learns of it when it asks for the inode again.
+        if let removed { inodes[removed] = true }
+    }
+}
+
+/// The session as the notifier's thread uses it.
+///
+/// `@unchecked Sendable`: libfuse's notification calls may be made from any thread, and the thread ends before the
+/// session does.
+struct SessionPointer: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    // What the kernel answers is not an error of ours: ENOENT says that it does not know the name or inode, which is as
+    // well.
+
+    func notifyChanged(_ name: ItemName, in parent: InodeNumber) {
+        name.string.withUTF8Characters { fuse_lowlevel_notify_inval_entry(pointer, parent.rawValue, $0, $1) }
+    }
+
+    func notifyRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {
+        let result = name.string.withUTF8Characters {
+            fuse_lowlevel_notify_delete(pointer, parent.rawValue, inode.rawValue, $0, $1)
+        }
+        // A directory that the kernel still holds entries of is not dropped by name alone.
+        if result != 0, result != -ENOENT { notifyChanged(name, in: parent) }
+    }
+
+    func notifyChanged(_ inode: InodeNumber, bytes: Bool) {
+        // A negative offset means: attributes only.
+        fuse_lowlevel_notify_inval_inode(pointer, inode.rawValue, bytes ? 0 : -1, 0)
+    }
+}
+
+extension String {
+    @discardableResult
+    fileprivate func withUTF8Characters<Result>(_ body: (UnsafePointer<CChar>, Int) -> Result) -> Result {
+        let count = utf8.count
+        return withCString { body($0, count) }
+    }
+}

@@ -1,0 +1,34 @@
+import Glibc
+
+/// How a container is mounted.
+package struct MountOptions: Sendable {
+    /// Whether other users may enter (`allow_other`). Default: whether the caller is root.
+    package var allowsOtherUsers: Bool
+    /// Whether a directory that is not empty may be covered (`nonempty`). Default: no.
+    package var allowsNonEmpty: Bool
+    /// Whether the kernel refuses every change (`ro`). Default: no.
+    package var isReadOnly: Bool
+    /// Whether reads may go straight to the backing files, where the kernel and the privileges allow it. Default: yes.
+    package var usesPassthrough: Bool
+    /// Options handed to mount(8) as they are, such as `nosuid` or `noexec`. Default: none.
+    package var systemOptions: [String]
+
+    package init(
+        allowsOtherUsers: Bool = geteuid() == 0, allowsNonEmpty: Bool = false, isReadOnly: Bool = false,
+        usesPassthrough: Bool = true, systemOptions: [String] = []
+    ) {
+        self.allowsOtherUsers = allowsOtherUsers
+        self.allowsNonEmpty = allowsNonEmpty
+        self.isReadOnly = isReadOnly
+        self.usesPassthrough = usesPassthrough
+        self.systemOptions = systemOptions
+    }
+
+    /// The value of `-o`. The kernel always checks permissions itself, from the attributes it is given.
+    var argument: String {
+        var options = ["default_permissions", "fsname=dewpoint", "subtype=dewpoint"]
+        if allowsOtherUsers { options.append("allow_other") }
+        if isReadOnly { options.append("ro") }
+        return (options + systemOptions).joined(separator: ",")
+    }
+}

@@ -1,0 +1,107 @@
+import CFuse
+import Engine
+import Glibc
+import Model
+
+/// stat(2), chmod(2), chown(2), truncate(2), utimensat(2), statvfs(3).
+extension Operations {
+    static func addAttributes(to table: inout fuse_lowlevel_ops) {
+        table.getattr = { request, inode, _ in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.attributes(of: InodeNumber(inode))
+            } with: { reply, attributes in
+                reply.attributes(attributes)
+            }
+        }
+        table.setattr = { request, inode, status, fields, information in
+            Operations.setAttributes(Request(request), InodeNumber(inode), status!.pointee, Int(fields), information)
+        }
+        table.statfs = { request, _ in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.statistics()
+            } with: { reply, statistics in
+                var values = statvfs(statistics)
+                reply.statistics(&values)
+            }
+        }
+    }
+
+    /// The size first, since that is what can wait or fail; then everything else at once.
+    private static func setAttributes(
+        _ request: Request, _ inode: InodeNumber, _ status: stat, _ fields: Int,
+        _ information: UnsafeMutablePointer<fuse_file_info>?
+    ) {
+        let change = AttributeChange(status, fields: fields)
+        let engine = request.engine
+        let caller = request.caller
+        guard fields & Int(FUSE_SET_ATTR_SIZE) != 0 else {
+            request.answer { () throws(FileError) in
+                try engine.setAttributes(of: inode, change, by: caller)
+            } with: { reply, attributes in
+                reply.attributes(attributes)
+            }
+            return
+        }
+        let handle = information.map { HandleID($0) }
+        let finish: @Sendable (Attributes) throws(FileError) -> Attributes = { resized throws(FileError) in
+            change == AttributeChange() ? resized : try engine.setAttributes(of: inode, change, by: caller)
+        }
+        request.answer { () throws(FileError) -> Answer<Attributes> in
+            switch try engine.setSize(of: inode, to: Int64(status.st_size), handle: handle, by: caller) {
+            case .ready(let resized):
+                return .ready(try finish(resized))
+            case .pending(let wait):
+                return .pending { () async throws(FileError) in try finish(try await wait()) }
+            }
+        } with: { reply, attributes in
+            reply.attributes(attributes)
+        }
+    }
+}
+
+extension AttributeChange {
+    /// - Parameter fields: `FUSE_SET_ATTR_…`: which of the values count.
+    fileprivate init(_ status: stat, fields: Int) {
+        func has(_ field: Int32) -> Bool { fields & Int(field) != 0 }
+        self.init()
+        if has(FUSE_SET_ATTR_MODE) { mode = UInt16(status.st_mode & 0o7777) }
+        if has(FUSE_SET_ATTR_UID) { owner = status.st_uid }
+        if has(FUSE_SET_ATTR_GID) { group = status.st_gid }
+        if has(FUSE_SET_ATTR_ATIME_NOW) {
+            accessed = .now()
+        } else if has(FUSE_SET_ATTR_ATIME) {
+            accessed = Timestamp(status.st_atim)
+        }
+        if has(FUSE_SET_ATTR_MTIME_NOW) {
+            modified = .now()
+        } else if has(FUSE_SET_ATTR_MTIME) {
+            modified = Timestamp(status.st_mtim)
+        }
+    }
+}
+
+extension Timestamp {
+    /// The kernel leaves `UTIME_NOW` to the file system.
+    fileprivate static func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(time)
+    }
+}
+
+extension statvfs {
+    fileprivate init(_ statistics: FileSystemStatistics) {
+        self.init()
+        f_bsize = statistics.blockSize
+        f_frsize = statistics.fragmentSize
+        f_blocks = statistics.blocks
+        f_bfree = statistics.freeBlocks
+        f_bavail = statistics.availableBlocks
+        f_files = statistics.files
+        f_ffree = statistics.freeFiles
+        f_favail = statistics.freeFiles
+        f_namemax = UInt(ItemName.byteLimit)
+    }
+}

@@ -1,0 +1,59 @@
+import CFuse
+import Engine
+import Glibc
+import Model
+
+/// read(2), write(2), fallocate(2), lseek(2), copy_file_range(2).
+extension Operations {
+    static func addBytes(to table: inout fuse_lowlevel_ops) {
+        table.read = { request, _, byteCount, offset, information in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.read(
+                    HandleID(information), offset: Int64(offset), byteCount: byteCount, by: request.caller)
+            } with: { reply, source in
+                reply.bytes(source)
+            }
+        }
+        table.write = { request, _, bytes, byteCount, offset, information in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.write(
+                    HandleID(information), offset: Int64(offset),
+                    bytes: UnsafeRawBufferPointer(start: bytes, count: byteCount),
+                    flags: information!.pointee.flags, fromPageCache: information!.pointee.writepage != 0,
+                    by: request.caller)
+            } with: { reply, byteCount in
+                reply.written(byteCount)
+            }
+        }
+        table.fallocate = { request, _, mode, offset, byteCount, information in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.allocate(
+                    HandleID(information), mode: mode, offset: Int64(offset), byteCount: Int64(byteCount),
+                    by: request.caller)
+            } with: { reply, _ in
+                reply.done()
+            }
+        }
+        table.lseek = { request, _, offset, whence, information in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.seek(HandleID(information), offset: Int64(offset), whence: whence)
+            } with: { reply, offset in
+                reply.offset(offset)
+            }
+        }
+        table.copy_file_range = { request, _, offset, from, _, newOffset, to, byteCount, _ in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.copyRange(
+                    from: HandleID(from), offset: Int64(offset), to: HandleID(to), offset: Int64(newOffset),
+                    byteCount: Int(clamping: byteCount), by: request.caller)
+            } with: { reply, byteCount in
+                reply.written(byteCount)
+            }
+        }
+    }
+}

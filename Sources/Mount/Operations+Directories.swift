@@ -1,0 +1,62 @@
+import CFuse
+import Engine
+import Model
+
+/// opendir(3), readdir(3), closedir(3), fsync(2) of a directory.
+extension Operations {
+    static func addDirectories(to table: inout fuse_lowlevel_ops) {
+        table.opendir = { request, inode, information in
+            let handle = DirectoryHandle(inode: InodeNumber(inode))
+            let retained = Unmanaged.passRetained(handle)
+            var information = information!.pointee
+            information.fh = UInt64(UInt(bitPattern: retained.toOpaque()))
+            // Refused when the caller was interrupted: then no RELEASEDIR follows.
+            if !Reply(Request(request)).opened(&information) { retained.release() }
+        }
+        table.readdir = { request, _, byteCount, offset, information in
+            Operations.list(Request(request), byteCount, Int(offset), information, withAttributes: false)
+        }
+        table.readdirplus = { request, _, byteCount, offset, information in
+            Operations.list(Request(request), byteCount, Int(offset), information, withAttributes: true)
+        }
+        table.releasedir = { request, _, information in
+            Operations.directory(information).release()
+            Reply(Request(request)).done()
+        }
+        table.fsyncdir = { request, inode, _, _ in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.syncDirectory(InodeNumber(inode))
+            } with: { reply, _ in
+                reply.done()
+            }
+        }
+    }
+
+    /// The kernel gives back what OPENDIR answered, until RELEASEDIR.
+    private static func directory(_ information: UnsafeMutablePointer<fuse_file_info>?) -> Unmanaged<DirectoryHandle> {
+        Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(information!.pointee.fh))!)
+    }
+
+    private static func list(
+        _ request: Request, _ byteCount: Int, _ offset: Int, _ information: UnsafeMutablePointer<fuse_file_info>?,
+        withAttributes: Bool
+    ) {
+        let directory = directory(information).takeUnretainedValue()
+        withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { buffer in
+            var page = DirectoryPage(request, buffer, withAttributes: withAttributes)
+            do throws(FileError) {
+                if withAttributes {
+                    try directory.listWithAttributes(from: offset, into: &page, engine: request.engine)
+                } else {
+                    try directory.list(from: offset, into: &page, engine: request.engine)
+                }
+            } catch {
+                // Entries that are already there carry lookups that the kernel must hear of; the error comes with the
+                // next page.
+                if page.byteCount == 0 { return Reply(request).error(error) }
+            }
+            Reply(request).bytes(page.bytes)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import CFuse
+import Engine
+import Model
+
+/// open(2), close(2), fsync(2).
+extension Operations {
+    static func addFiles(to table: inout fuse_lowlevel_ops) {
+        table.open = { request, inode, information in
+            Operations.open(Request(request), InodeNumber(inode), information!.pointee)
+        }
+        table.create = { request, parent, name, mode, information in
+            Operations.create(Request(request), InodeNumber(parent), name, UInt16(mode & 0o7777), information!.pointee)
+        }
+        table.flush = { request, _, information in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.flush(
+                    HandleID(information), lockOwner: information!.pointee.lock_owner, by: request.caller)
+            } with: { reply, _ in
+                reply.done()
+            }
+        }
+        table.release = { request, inode, information in
+            let request = Request(request)
+            let file = FileHandle(information)
+            let owner = information!.pointee.flock_release != 0 ? information!.pointee.lock_owner : nil
+            request.engine.release(file.handle, flockOwner: owner, by: request.caller)
+            if file.isPassthrough { request.session.releaseBacking(InodeNumber(inode)) }
+            Reply(request).done()
+        }
+        table.fsync = { request, _, _, information in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.sync(HandleID(information), by: request.caller)
+            } with: { reply, _ in
+                reply.done()
+            }
+        }
+    }
+
+    private static func open(_ request: Request, _ inode: InodeNumber, _ information: fuse_file_info) {
+        let open = OpenRequest(inode: inode, flags: information.flags, caller: request.caller)
+        request.answer { () throws(FileError) in
+            try request.engine.open(open)
+        } with: { reply, opened in
+            let session = request.session
+            var information = information
+            let mode = OpenMode(opened, of: inode, in: session)
+            mode.apply(to: &information)
+            let isTaken = reply.opened(&information, mode.completion)
+            if !isTaken { abandon(opened, mode, inode, session, by: open.caller) }
+        }
+    }
+
+    private static func create(
+        _ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?, _ mode: UInt16,
+        _ information: fuse_file_info
+    ) {
+        let caller = request.caller
+        request.answer { () throws(FileError) in
+            try request.engine.create(ItemName(name), in: parent, mode: mode, flags: information.flags, by: caller)
+        } with: { reply, created in
+            let (attributes, opened) = created
+            let session = request.session
+            var information = information
+            let mode = OpenMode(opened, of: attributes.inode, in: session)
+            mode.apply(to: &information)
+            let isTaken = reply.created(attributes, &information, mode.completion)
+            if !isTaken { abandon(opened, mode, attributes.inode, session, by: caller) }
+        }
+    }
+
+    /// The caller was interrupted before it had the file, so the kernel will not close it.
+    private static func abandon(
+        _ opened: OpenedFile, _ mode: OpenMode, _ inode: InodeNumber, _ session: FileSystemSession, by caller: Caller
+    ) {
+        session.engine.release(opened.handle, flockOwner: nil, by: caller)
+        if mode.file.isPassthrough { session.releaseBacking(inode) }
+    }
+}
+
+/// How the engine's choice of access is told to the kernel.
+struct OpenMode {
+    let file: FileHandle
+    private let isDirect: Bool
+    private let keepsCache: Bool
+    /// What libfuse cannot say itself.
+    let completion: WireCompletion.OpenCompletion?
+
+    /// Registers the backing file where the engine wants pass-through; where the kernel refuses, the open goes the
+    /// plain way.
+    init(_ opened: OpenedFile, of inode: InodeNumber, in session: FileSystemSession) {
+        var backing: Int32?
+        switch opened.access {
+        case .cached:
+            isDirect = false
+            keepsCache = true
+        case .direct:
+            isDirect = true
+            keepsCache = false
+        case .passthrough(_, let alsoDirect):
+            isDirect = alsoDirect
+            backing = opened.access.backingFileNumber.flatMap { session.acquireBacking(inode, descriptor: $0) }
+            // The kernel refuses KEEP_CACHE together with pass-through; and what it cached before pass-through may be
+            // old.
+            keepsCache = false
+        }
+        file = FileHandle(opened.handle, isPassthrough: backing != nil)
+        var flags: UInt32 = isDirect ? WireCompletion.OpenCompletion.parallelDirectWrites : 0
+        if backing != nil { flags |= WireCompletion.OpenCompletion.passthrough }
+        completion = flags == 0 ? nil : WireCompletion.OpenCompletion(flags: flags, backing: backing ?? 0)
+    }
+
+    func apply(to information: inout fuse_file_info) {
+        information.fh = file.word
+        information.direct_io = isDirect ? 1 : 0
+        information.keep_cache = keepsCache ? 1 : 0
+    }
+}

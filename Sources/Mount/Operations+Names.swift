@@ -1,0 +1,149 @@
+import CFuse
+import Engine
+import Glibc
+import Model
+
+/// Names: looking up, making, removing, moving.
+extension Operations {
+    /// The bits of a mode that are permissions.
+    private static let permissionBits: mode_t = 0o7777
+
+    static func addNames(to table: inout fuse_lowlevel_ops) {
+        table.lookup = { request, parent, name in Operations.lookup(Request(request), InodeNumber(parent), name) }
+        table.forget = { request, inode, _ in
+            let request = Request(request)
+            request.engine.forget(InodeNumber(inode))
+            Reply(request).none()
+        }
+        table.forget_multi = { request, count, forgets in
+            let request = Request(request)
+            let engine = request.engine
+            for forgotten in UnsafeBufferPointer(start: forgets, count: count) {
+                engine.forget(InodeNumber(forgotten.ino))
+            }
+            Reply(request).none()
+        }
+        table.mknod = { request, parent, name, mode, device in
+            Operations.makeNode(Request(request), InodeNumber(parent), name, mode, device)
+        }
+        table.mkdir = { request, parent, name, mode in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.makeDirectory(
+                    ItemName(name), in: InodeNumber(parent), mode: UInt16(mode & Operations.permissionBits),
+                    by: request.caller)
+            } with: { reply, attributes in
+                reply.entry(attributes)
+            }
+        }
+        table.unlink = { request, parent, name in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.removeFile(ItemName(name), in: InodeNumber(parent), by: request.caller)
+            } with: { reply, _ in
+                reply.done()
+            }
+        }
+        table.rmdir = { request, parent, name in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.removeDirectory(ItemName(name), in: InodeNumber(parent), by: request.caller)
+            } with: { reply, _ in
+                reply.done()
+            }
+        }
+        table.rename = { request, parent, name, newParent, newName, flags in
+            Operations.rename(Request(request), (InodeNumber(parent), name), (InodeNumber(newParent), newName), flags)
+        }
+        addLinks(to: &table)
+    }
+
+    private static func addLinks(to table: inout fuse_lowlevel_ops) {
+        table.symlink = { request, target, parent, name in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.makeSymbolicLink(
+                    ItemName(name), in: InodeNumber(parent), target: Operations.text(target), by: request.caller)
+            } with: { reply, attributes in
+                reply.entry(attributes)
+            }
+        }
+        table.link = { request, inode, parent, name in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.link(
+                    InodeNumber(inode), as: ItemName(name), in: InodeNumber(parent), by: request.caller)
+            } with: { reply, attributes in
+                reply.entry(attributes)
+            }
+        }
+        table.readlink = { request, inode in
+            let request = Request(request)
+            request.answer { () throws(FileError) in
+                try request.engine.readLink(InodeNumber(inode))
+            } with: { reply, target in
+                reply.linkTarget(target)
+            }
+        }
+    }
+
+    private static func lookup(_ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?) {
+        do throws(FileError) {
+            let attributes = try request.engine.lookup(ItemName(name), in: parent)
+            Reply(request).entry(attributes)
+        } catch {
+            switch error.code {
+            // What is not a name here names nothing: only making it is refused as such.
+            case .notFound, .notUTF8: Reply(request).noEntry()
+            default: Reply(request).error(error)
+            }
+        }
+    }
+
+    private static func makeNode(
+        _ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?, _ mode: mode_t, _ device: dev_t
+    ) {
+        request.answer { () throws(FileError) in
+            guard let kind = ItemKind(typeBits: mode) else {
+                throw FileError(.invalid, "no file type that mknod makes")
+            }
+            return try request.engine.makeNode(
+                ItemName(name), in: parent, kind: kind, mode: UInt16(mode & permissionBits), device: UInt64(device),
+                by: request.caller)
+        } with: { reply, attributes in
+            reply.entry(attributes)
+        }
+    }
+
+    private static func rename(
+        _ request: Request, _ from: (parent: InodeNumber, name: UnsafePointer<CChar>?),
+        _ to: (parent: InodeNumber, name: UnsafePointer<CChar>?), _ flags: UInt32
+    ) {
+        request.answer { () throws(FileError) in
+            let mode: RenameMode =
+                switch flags {
+                case 0: .replace
+                case RenameFlag.noReplace: .noReplace
+                case RenameFlag.exchange: .exchange
+                default: throw FileError(.invalid, "rename flags \(flags)")
+                }
+            try request.engine.rename(
+                ItemName(from.name), in: from.parent, to: ItemName(to.name), in: to.parent, mode: mode,
+                by: request.caller)
+        } with: { reply, _ in
+            reply.done()
+        }
+    }
+
+    /// The flags of renameat2(2).
+    private enum RenameFlag {
+        static let noReplace: UInt32 = 1 << 0
+        static let exchange: UInt32 = 1 << 1
+    }
+
+    /// - Throws: ``FileError`` with `notUTF8`.
+    static func text(_ cString: UnsafePointer<CChar>?) throws(FileError) -> String {
+        guard let text = String(validatingCString: cString!) else { throw FileError(.notUTF8, "not UTF-8") }
+        return text
+    }
+}

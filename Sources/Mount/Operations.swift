@@ -1,0 +1,24 @@
+import CFuse
+import Engine
+import Model
+
+/// The functions that libfuse calls, on its own threads.
+///
+/// Each has one shape: translate, ask the engine, reply once. What is not in the table is answered ENOSYS by libfuse,
+/// and the kernel does not ask again: access (`default_permissions` checks), ioctl, poll, bmap.
+enum Operations {
+    static func makeTable() -> fuse_lowlevel_ops {
+        var table = fuse_lowlevel_ops()
+        table.`init` = { userdata, connection in
+            FileSystemSession.of(userdata).began(&connection!.pointee)
+        }
+        addNames(to: &table)
+        addAttributes(to: &table)
+        addDirectories(to: &table)
+        addFiles(to: &table)
+        addBytes(to: &table)
+        addLocks(to: &table)
+        addExtendedAttributes(to: &table)
+        return table
+    }
+}

@@ -1,0 +1,141 @@
+import CFuse
+import Engine
+import Glibc
+import Model
+
+/// The one reply to a request. Dropping it unused answers EIO, so that no caller waits for ever.
+///
+/// libfuse's own result is ignored where nothing depends on it: it says that the caller was interrupted or that the
+/// mount has gone, and then nobody waits for the reply any more.
+struct Reply: ~Copyable {
+    private let request: fuse_req_t
+
+    init(_ request: Request) { self.request = request.pointer }
+
+    deinit { fuse_reply_err(request, EIO) }
+
+    consuming func error(_ number: Int32) {
+        fuse_reply_err(request, number)
+        discard self
+    }
+
+    consuming func error(_ error: FileError) {
+        fuse_reply_err(request, error.errno)
+        discard self
+    }
+
+    consuming func done() {
+        fuse_reply_err(request, 0)
+        discard self
+    }
+
+    /// For requests that have no answer, such as FORGET.
+    consuming func none() {
+        fuse_reply_none(request)
+        discard self
+    }
+
+    consuming func entry(_ attributes: Attributes) {
+        var entry = fuse_entry_param(attributes)
+        fuse_reply_entry(request, &entry)
+        discard self
+    }
+
+    /// Says that there is no such entry, in a form that the kernel remembers.
+    consuming func noEntry() {
+        var entry = fuse_entry_param()
+        entry.entry_timeout = CacheLifetime.entry
+        fuse_reply_entry(request, &entry)
+        discard self
+    }
+
+    consuming func attributes(_ attributes: Attributes) {
+        var status = stat(attributes)
+        fuse_reply_attr(request, &status, CacheLifetime.attributes(attributes))
+        discard self
+    }
+
+    consuming func linkTarget(_ target: String) {
+        fuse_reply_readlink(request, target)
+        discard self
+    }
+
+    /// - Returns: Whether the kernel took it; otherwise it will never send the file's RELEASE.
+    consuming func opened(
+        _ information: inout fuse_file_info, _ completion: WireCompletion.OpenCompletion? = nil
+    ) -> Bool {
+        let request = request
+        let result = WireCompletion.completing(completion) { fuse_reply_open(request, &information) }
+        discard self
+        return result == 0
+    }
+
+    /// - Returns: Whether the kernel took it; otherwise it will never send the file's RELEASE.
+    consuming func created(
+        _ attributes: Attributes, _ information: inout fuse_file_info, _ completion: WireCompletion.OpenCompletion?
+    ) -> Bool {
+        let request = request
+        var entry = fuse_entry_param(attributes)
+        let result = WireCompletion.completing(completion) { fuse_reply_create(request, &entry, &information) }
+        discard self
+        return result == 0
+    }
+
+    consuming func bytes(_ bytes: UnsafeRawBufferPointer) {
+        fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        discard self
+    }
+
+    consuming func bytes(_ bytes: [UInt8]) {
+        let request = request
+        bytes.withUnsafeBytes {
+            _ = fuse_reply_buf(request, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+        }
+        discard self
+    }
+
+    /// Bytes of a local file; libfuse moves them in the kernel where that pays.
+    consuming func bytes(_ source: ByteSource) {
+        guard source.byteCount > 0 else {
+            fuse_reply_buf(request, nil, 0)
+            discard self
+            return
+        }
+        var vector = fuse_bufvec()
+        vector.count = 1
+        vector.buf.size = source.byteCount
+        vector.buf.flags = fuse_buf_flags(FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
+        vector.buf.fd = source.fileNumber
+        vector.buf.pos = off_t(source.offset)
+        withExtendedLifetime(source) {
+            _ = fuse_reply_data(request, &vector, FUSE_BUF_SPLICE_MOVE)
+        }
+        discard self
+    }
+
+    consuming func written(_ byteCount: Int) {
+        fuse_reply_write(request, byteCount)
+        discard self
+    }
+
+    /// The size of an extended attribute or of the list of their names.
+    consuming func attributeSize(_ byteCount: Int) {
+        fuse_reply_xattr(request, byteCount)
+        discard self
+    }
+
+    consuming func offset(_ offset: Int64) {
+        fuse_reply_lseek(request, off_t(offset))
+        discard self
+    }
+
+    consuming func lock(_ lock: inout flock) {
+        fuse_reply_lock(request, &lock)
+        discard self
+    }
+
+    consuming func statistics(_ statistics: inout statvfs) {
+        fuse_reply_statfs(request, &statistics)
+        discard self
+    }
+}

@@ -1,0 +1,191 @@
+import CFuse
+import Glibc
+import Synchronization
+
+/// Puts into two replies what libfuse 3.14 cannot say: its successor's flags of INIT, and pass-through in OPEN and
+/// CREATE.
+///
+/// It stands between libfuse and `/dev/fuse` (`fuse_session_custom_io`). What it asks for in INIT is what the kernel
+/// offered and nothing else, so that older kernels see no difference. The numbers are those of `linux/fuse.h`, protocol
+/// 7.40.
+final class WireCompletion: Sendable {
+    /// What the kernel offered beyond libfuse's knowledge, and therefore has.
+    struct Extensions: OptionSet, Sendable {
+        let rawValue: UInt64
+
+        /// `FUSE_HANDLE_KILLPRIV_V2`: without it, the kernel asks for `security.capability` before every write.
+        static let handleKillPrivileges = Extensions(rawValue: 1 << 28)
+        /// `FUSE_INIT_EXT`: the flags beyond 32 bits count.
+        static let moreFlags = Extensions(rawValue: 1 << 30)
+        /// `FUSE_DIRECT_IO_ALLOW_MMAP`
+        static let directMapping = Extensions(rawValue: 1 << 36)
+        /// `FUSE_PASSTHROUGH`
+        static let passthrough = Extensions(rawValue: 1 << 37)
+    }
+
+    /// The flags of `fuse_open_out`, with the backing file's number.
+    struct OpenCompletion {
+        var flags: UInt32
+        var backing: Int32
+
+        static let parallelDirectWrites: UInt32 = 1 << 6
+        static let passthrough: UInt32 = 1 << 7
+    }
+
+    /// Where the values lie, in bytes.
+    private enum Layout {
+        // fuse_in_header, then fuse_init_in
+        static let requestOperation = 4
+        static let requestUnique = 8
+        static let requestBody = 40
+        static let offeredFlags = requestBody + 12
+        static let offeredMoreFlags = requestBody + 16
+        static let initRequestByteCount = requestBody + 20
+        // fuse_out_header
+        static let replyUnique = 8
+        static let replyHeaderByteCount = 16
+        // fuse_init_out
+        static let flags = 12
+        static let moreFlags = 32
+        static let stackDepth = 36
+        static let initReplyByteCount = 64
+        // fuse_open_out, from its start
+        static let openFlags = 8
+        static let backing = 12
+        static let openReplyByteCount = 16
+    }
+
+    private static let initOperation: UInt32 = 26
+    /// How many file systems may lie below this one for pass-through: the backing one.
+    private static let stackDepth: UInt32 = 1
+
+    private struct Handshake {
+        var unique: UInt64
+        var offered: Extensions
+    }
+
+    private let wanted: Extensions
+    private let handshake = Mutex<Handshake?>(nil)
+    /// Set once INIT is answered: from then on requests and replies pass unread.
+    private let isSettled = Atomic<Bool>(false)
+
+    init(usesPassthrough: Bool) {
+        wanted =
+            usesPassthrough
+            ? [.handleKillPrivileges, .directMapping, .passthrough] : [.handleKillPrivileges, .directMapping]
+    }
+
+    /// What is agreed on; empty until the kernel's INIT has been read.
+    var agreed: Extensions {
+        handshake.withLock { handshake in
+            guard let handshake, handshake.offered.contains(.moreFlags) else { return [] }
+            return handshake.offered.intersection(wanted)
+        }
+    }
+
+    /// - Returns: Whether libfuse goes through this from now on; without it, everything works but these extensions.
+    func install(in session: OpaquePointer) -> Bool {
+        // libfuse falls back to copying when the splice functions are missing.
+        var table = fuse_custom_io(
+            writev: { file, vector, count, userdata in
+                FileSystemSession.wire(of: userdata).send(file, vector, count)
+            },
+            read: { file, buffer, byteCount, userdata in
+                FileSystemSession.wire(of: userdata).receive(file, buffer, byteCount)
+            },
+            splice_receive: { from, fromOffset, to, toOffset, byteCount, flags, _ in
+                GNUCalls.splice(from, fromOffset, to, toOffset, byteCount, flags)
+            },
+            splice_send: { from, fromOffset, to, toOffset, byteCount, flags, _ in
+                GNUCalls.splice(from, fromOffset, to, toOffset, byteCount, flags)
+            })
+        return fuse_session_custom_io(session, &table, fuse_session_fd(session)) == 0
+    }
+
+    // MARK: INIT
+
+    private func receive(_ file: Int32, _ buffer: UnsafeMutableRawPointer?, _ byteCount: Int) -> Int {
+        let result = read(file, buffer, byteCount)
+        if !isSettled.load(ordering: .relaxed), let buffer, result >= Layout.initRequestByteCount {
+            noteInit(UnsafeRawBufferPointer(start: buffer, count: result))
+        }
+        return result
+    }
+
+    private func noteInit(_ request: UnsafeRawBufferPointer) {
+        guard request.loadUnaligned(fromByteOffset: Layout.requestOperation, as: UInt32.self) == Self.initOperation
+        else {
+            return
+        }
+        let unique = request.loadUnaligned(fromByteOffset: Layout.requestUnique, as: UInt64.self)
+        let low = request.loadUnaligned(fromByteOffset: Layout.offeredFlags, as: UInt32.self)
+        let high = request.loadUnaligned(fromByteOffset: Layout.offeredMoreFlags, as: UInt32.self)
+        handshake.withLock { handshake in
+            handshake = Handshake(unique: unique, offered: Extensions(rawValue: UInt64(high) << 32 | UInt64(low)))
+        }
+    }
+
+    private func send(_ file: Int32, _ vector: UnsafeMutablePointer<iovec>?, _ count: Int32) -> Int {
+        let pieces = UnsafeMutableBufferPointer(start: vector, count: Int(count))
+        if !isSettled.load(ordering: .relaxed) { completeInit(pieces) }
+        Self.completeOpen(pieces)
+        return writev(file, vector, count)
+    }
+
+    private func completeInit(_ pieces: UnsafeMutableBufferPointer<iovec>) {
+        guard pieces.count == 2, pieces[0].iov_len == Layout.replyHeaderByteCount, let header = pieces[0].iov_base,
+            pieces[1].iov_len >= Layout.initReplyByteCount, let body = pieces[1].iov_base
+        else { return }
+        let unique = header.loadUnaligned(fromByteOffset: Layout.replyUnique, as: UInt64.self)
+        guard handshake.withLock({ $0?.unique == unique }) else { return }
+        isSettled.store(true, ordering: .relaxed)
+        let agreed = agreed
+        guard !agreed.isEmpty else { return }
+        let added = agreed.union(.moreFlags).rawValue
+        body.add(UInt32(truncatingIfNeeded: added), at: Layout.flags)
+        body.add(UInt32(truncatingIfNeeded: added >> 32), at: Layout.moreFlags)
+        if agreed.contains(.passthrough) {
+            body.storeBytes(of: Self.stackDepth, toByteOffset: Layout.stackDepth, as: UInt32.self)
+        }
+    }
+
+    // MARK: OPEN and CREATE
+
+    /// The completion of the reply that this thread is about to send. libfuse sends a reply on the thread that gives
+    /// it, so the thread says which reply is meant.
+    private static let pendingOpen: pthread_key_t = {
+        var key = pthread_key_t()
+        precondition(pthread_key_create(&key, nil) == 0, "no thread-specific value is left")
+        return key
+    }()
+
+    /// Completes the one OPEN or CREATE reply that `reply` sends.
+    static func completing<Result>(_ completion: OpenCompletion?, _ reply: () -> Result) -> Result {
+        guard var completion else { return reply() }
+        return withUnsafeMutablePointer(to: &completion) { pointer in
+            pthread_setspecific(pendingOpen, pointer)
+            defer { pthread_setspecific(pendingOpen, nil) }
+            return reply()
+        }
+    }
+
+    private static func completeOpen(_ pieces: UnsafeMutableBufferPointer<iovec>) {
+        guard let pointer = pthread_getspecific(pendingOpen) else { return }
+        // `fuse_open_out` is the last thing in the replies to both OPEN and CREATE. An error has no second piece.
+        guard pieces.count == 2, let base = pieces[1].iov_base, pieces[1].iov_len >= Layout.openReplyByteCount else {
+            return
+        }
+        let completion = pointer.load(as: OpenCompletion.self)
+        let body = base + (pieces[1].iov_len - Layout.openReplyByteCount)
+        body.add(completion.flags, at: Layout.openFlags)
+        body.storeBytes(of: completion.backing, toByteOffset: Layout.backing, as: Int32.self)
+    }
+}
+
+extension UnsafeMutableRawPointer {
+    /// Sets further bits in a word.
+    fileprivate func add(_ bits: UInt32, at offset: Int) {
+        storeBytes(
+            of: loadUnaligned(fromByteOffset: offset, as: UInt32.self) | bits, toByteOffset: offset, as: UInt32.self)
+    }
+}
