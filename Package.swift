@@ -13,10 +13,16 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "dewpoint",
+    products: [.executable(name: "dewpoint", targets: ["dewpoint"])],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
@@ -42,6 +48,30 @@ let package = Package(
             name: "Mount",
             dependencies: ["Engine", "Model", "CFuse", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
+        .target(name: "ControlAPI", dependencies: ["Model"], swiftSettings: settings),
+        .target(
+            name: "ControlClient",
+            dependencies: [
+                "ControlAPI", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Daemon",
+            dependencies: [
+                "Mount", "Engine", "Remote", "ControlAPI", "Model",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "dewpoint",
+            dependencies: [
+                "Daemon", "ControlClient", "ControlAPI", "Model",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
 
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
@@ -57,6 +87,10 @@ let package = Package(
             dependencies: [
                 "Engine", "Coordination", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: settings),
+        .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "DaemonTests", dependencies: ["Daemon", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
     ]
 )

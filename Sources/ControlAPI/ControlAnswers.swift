@@ -1,0 +1,51 @@
+package import Model
+
+/// The answer to what has nothing else to say: `{}`.
+package struct Done: Codable, Hashable, Sendable {
+    package init() {}
+}
+
+/// The answer of ``ControlRoute/check``.
+package struct CheckReport: Codable, Hashable, Sendable {
+    /// Every disagreement between index, backing directory and remote, as a sentence; empty when they agree.
+    package var problems: [String]
+
+    package init(problems: [String]) { self.problems = problems }
+}
+
+/// The body of every answer that is not 200: why the daemon refused.
+package struct ControlFault: Codable, Hashable, Sendable, Error {
+    package var code: FileError.Code
+    package var message: String
+    /// The number that a program on the mount would have got.
+    package var errno: Int32
+
+    package init(_ error: FileError) {
+        code = error.code
+        message = error.detail
+        errno = error.errno
+    }
+
+    package var fileError: FileError { FileError(code, message) }
+}
+
+extension ControlFault {
+    /// The HTTP status that comes closest.
+    package var httpStatus: Int {
+        switch code {
+        case .notFound, .noAttribute: 404
+        case .denied, .notPermitted, .readOnly: 403
+        case .exists, .notEmpty, .busy, .wouldBlock, .deadlock, .superseded, .attributeExists, .interrupted, .cancelled:
+            409
+        case .tooLarge, .attributeTooLarge: 413
+        case .badName, .nameTooLong, .notUTF8, .invalid, .notDirectory, .isDirectory, .tooManyLinks, .crossDevice,
+            .bufferTooSmall, .noSuchOffset, .badHandle:
+            400
+        case .diskFull, .overQuota: 507
+        case .offline, .unreachable: 503
+        case .timedOut: 504
+        case .unsupported: 501
+        case .corrupt, .inputOutput: 500
+        }
+    }
+}

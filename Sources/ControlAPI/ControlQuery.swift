@@ -1,0 +1,30 @@
+import Foundation
+
+/// The query of a GET request about one item: `path=` and the path, with everything but ASCII letters, digits and
+/// `-._~/` as `%HH`. A `+` stands for itself.
+package enum ControlQuery {
+    package static func text(path: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var text = Array("path=".utf8)
+        for byte in path.utf8 {
+            if unreserved.contains(byte) {
+                text.append(byte)
+            } else {
+                text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// - Parameter target: A request target, such as `/v1/items/status?path=a%20b`.
+    /// - Returns: `nil` when there is no `path=`, or it is not UTF-8.
+    package static func path(in target: some StringProtocol) -> String? {
+        guard let mark = target.firstIndex(of: "?") else { return nil }
+        let fields = target[target.index(after: mark)...].split(separator: "&")
+        guard let field = fields.first(where: { $0.hasPrefix("path=") }) else { return nil }
+        return String(field.dropFirst("path=".count)).removingPercentEncoding
+    }
+
+    private static let unreserved = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
+}

@@ -1,0 +1,45 @@
+/// What a daemon can be asked: every request of the control API, one case each.
+///
+/// HTTP and JSON on a Unix socket, so `curl --unix-socket` works too:
+///
+///     GET  /v1/status                            → ContainerStatus
+///     GET  /v1/items/status?path=…               → ItemStatus
+///     GET  /v1/items/download-progress?path=…    → DownloadProgress
+///     POST /v1/items/download        {path,wait} → Done       wait: answers when the bytes are here
+///     POST /v1/items/cancel-download {path}      → Done
+///     POST /v1/items/evict           {path}      → Done
+///     POST /v1/items/pin             {path,pinned} → Done
+///     POST /v1/sync                  {wait}      → Done       wait: answers when nothing is left to upload or apply
+///     GET  /v1/locks                             → [LockListing]
+///     POST /v1/check                             → CheckReport
+///     POST /v1/unmount               {lazily}    → Done       the daemon ends after the answer
+///
+/// A path is below the container's root and has no leading `/`; the empty path is the root. Whatever goes wrong is
+/// answered with a ``ControlFault``. A client that closes its connection cancels the wait, not the work.
+package enum ControlRoute: String, CaseIterable, Sendable {
+    case status = "/v1/status"
+    case itemStatus = "/v1/items/status"
+    case downloadProgress = "/v1/items/download-progress"
+    case download = "/v1/items/download"
+    case cancelDownload = "/v1/items/cancel-download"
+    case evict = "/v1/items/evict"
+    case pin = "/v1/items/pin"
+    case sync = "/v1/sync"
+    case locks = "/v1/locks"
+    case check = "/v1/check"
+    case unmount = "/v1/unmount"
+
+    package enum Method: String, Sendable { case get = "GET", post = "POST" }
+
+    package var path: String { rawValue }
+
+    package var method: Method {
+        switch self {
+        case .status, .itemStatus, .downloadProgress, .locks: .get
+        case .download, .cancelDownload, .evict, .pin, .sync, .check, .unmount: .post
+        }
+    }
+
+    /// The longest request body that a daemon reads: 64 KiB. A path is at most 4 KiB.
+    package static let bodyByteLimit = 64 << 10
+}

@@ -1,0 +1,65 @@
+import Foundation
+package import Model
+
+extension ControlSocket {
+    /// Chooses the place for a daemon's socket and makes its directory.
+    ///
+    /// - Throws: ``FileError`` when no place can be used, about the last one.
+    package static func prepare(mountpoint: String, environment: [String: String]) throws(FileError) -> ControlSocket {
+        var refusal = FileError(.invalid, "there is no place for the control socket; set XDG_RUNTIME_DIR")
+        for socket in places(mountpoint: mountpoint, environment: environment, user: geteuid()) {
+            do {
+                try socket.prepareDirectory()
+                return socket
+            } catch {
+                // A variable inherited through `su` names another user's directory: the next place is ours.
+                refusal = error
+            }
+        }
+        throw refusal
+    }
+
+    /// Makes the directory, or checks the one that is there: in `/tmp` somebody else may have been first.
+    func prepareDirectory() throws(FileError) {
+        if mkdir(directory, 0o700) != 0, errno != EEXIST {
+            throw FileError(systemCall: errno, "cannot make the directory \(directory) for the control socket")
+        }
+        guard isTrusted(user: geteuid()) else {
+            throw FileError(
+                .notPermitted,
+                "\(directory) must be a directory of yours with mode 0700; remove it or set XDG_RUNTIME_DIR")
+        }
+    }
+
+    /// Whether somebody listens at the socket.
+    package func answers() -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard path.utf8.count <= Self.pathByteLimit else { return false }
+        // struct sockaddr_un: two bytes of family, then the path and a zero.
+        var address = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + Array(path.utf8) + [0]
+        let byteCount = socklen_t(address.count)
+        return address.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { connect(descriptor, $0.baseAddress!, byteCount) == 0 }
+        }
+    }
+
+    /// Finds the socket of a mount, at the first place where its owner could have put it.
+    ///
+    /// - Returns: `nil` when there is none: the daemon is dead, or belongs to somebody else.
+    package static func find(mountpoint: String, environment: [String: String], owner: UInt32) -> ControlSocket? {
+        candidates(mountpoint: mountpoint, environment: environment, user: owner).first { socket in
+            socket.isTrusted(user: owner) && access(socket.path, F_OK) == 0
+        }
+    }
+
+    /// Whether only `user` can have put a socket there: whoever else could would be told what our users ask.
+    private func isTrusted(user: UInt32) -> Bool {
+        // Of the entry itself: a symbolic link is not followed. What cannot be looked at is not trusted.
+        guard let found = try? FileManager.default.attributesOfItem(atPath: directory) else { return false }
+        let mode = found[.posixPermissions] as? Int ?? 0o777
+        return found[.type] as? FileAttributeType == .typeDirectory && found[.ownerAccountID] as? Int == Int(user)
+            && mode & 0o077 == 0
+    }
+}

@@ -1,0 +1,45 @@
+/// Where a daemon's socket is: a client finds it from the mountpoint alone.
+///
+///     DIRECTORY/HASH.sock     HASH: 64 bits of FNV-1a over the canonical mountpoint, 16 hex digits
+///
+/// `DIRECTORY` is `$XDG_RUNTIME_DIR/dewpoint`; without that variable `/run/dewpoint` for root and `/tmp/dewpoint-UID` for
+/// everybody else. It belongs to its user and has mode 0700, the socket 0600: the kernel lets nobody but him and root
+/// connect.
+package struct ControlSocket: Hashable, Sendable {
+    package let directory: String
+    package let path: String
+
+    /// The longest path of a socket in bytes: `sun_path` less its terminating zero.
+    package static let pathByteLimit = 107
+
+    private init(directory: String, mountpoint: String) {
+        self.directory = directory
+        path = "\(directory)/\(Self.name(of: mountpoint))"
+    }
+
+    /// Where a daemon of `user` tries to open the socket for a mountpoint, best first.
+    package static func places(mountpoint: String, environment: [String: String], user: UInt32) -> [ControlSocket] {
+        var directories: [String] = []
+        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
+            directories.append("\(runtime)/dewpoint")
+        }
+        directories.append(user == 0 ? "/run/dewpoint" : "/tmp/dewpoint-\(user)")
+        return directories.map { ControlSocket(directory: $0, mountpoint: mountpoint) }
+            .filter { $0.path.utf8.count <= pathByteLimit }
+    }
+
+    /// Where a client looks for the socket of a mount that `user` made, likeliest first: the daemon may have been started
+    /// with another environment, such as that of another session.
+    package static func candidates(mountpoint: String, environment: [String: String], user: UInt32) -> [ControlSocket] {
+        let places = places(mountpoint: mountpoint, environment: environment, user: user)
+        let session = ControlSocket(directory: "/run/user/\(user)/dewpoint", mountpoint: mountpoint)
+        return places.contains(session) ? places : places + [session]
+    }
+
+    private static func name(of mountpoint: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in mountpoint.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + ".sock"
+    }
+}

@@ -1,0 +1,169 @@
+import AsyncHTTPClient
+package import ControlAPI
+import Foundation
+package import Model
+import NIOCore
+import NIOHTTP1
+
+/// One daemon's control API, as functions.
+///
+/// Functions that wait end early, with ``ControlError/cancelled``, when their task is cancelled; the daemon then stops
+/// waiting too. Call ``shutDown()`` at the end, or use ``with(_:_:)``, which does.
+package struct ControlClient: Sendable {
+    private let socket: String
+    private let http: HTTPClient
+
+    /// How long a daemon may take to accept a connection.
+    private static let connectLimit = TimeAmount.seconds(5)
+    /// How long a daemon may take to answer what needs neither the store nor a walk through a directory.
+    private static let quickLimit = TimeAmount.seconds(30)
+    /// The longest answer that is read: 64 MiB, some 100,000 locks.
+    private static let answerByteLimit = 64 << 20
+
+    package init(socketPath: String) {
+        socket = socketPath
+        var configuration = HTTPClient.Configuration()
+        configuration.timeout.connect = Self.connectLimit
+        // Whoever finds no daemon wants to know now.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    /// Closes the connections.
+    package func shutDown() async {
+        // Fails only when it was done before.
+        try? await http.shutdown()
+    }
+
+    /// Runs `body` with a client and closes its connections afterwards.
+    package static func with<Value>(
+        _ socketPath: String, _ body: (ControlClient) async throws -> Value
+    ) async throws -> Value {
+        let client = ControlClient(socketPath: socketPath)
+        do {
+            let value = try await body(client)
+            await client.shutDown()
+            return value
+        } catch {
+            await client.shutDown()
+            throw error
+        }
+    }
+}
+
+extension ControlClient {
+    package func containerStatus() async throws(ControlError) -> ContainerStatus {
+        try await get(.status)
+    }
+
+    package func itemStatus(_ path: String) async throws(ControlError) -> ItemStatus {
+        try await get(.itemStatus, path: path)
+    }
+
+    package func downloadProgress(_ path: String) async throws(ControlError) -> DownloadProgress {
+        try await get(.downloadProgress, path: path)
+    }
+
+    package func locks() async throws(ControlError) -> [LockListing] { try await get(.locks) }
+
+    package func download(_ path: String, wait: Bool) async throws(ControlError) {
+        let _: Done = try await post(.download, DownloadRequest(path: path, wait: wait))
+    }
+
+    package func cancelDownload(_ path: String) async throws(ControlError) {
+        let _: Done = try await post(.cancelDownload, PathRequest(path: path))
+    }
+
+    package func evict(_ path: String) async throws(ControlError) {
+        let _: Done = try await post(.evict, PathRequest(path: path))
+    }
+
+    package func setPinned(_ path: String, _ pinned: Bool) async throws(ControlError) {
+        let _: Done = try await post(.pin, PinRequest(path: path, pinned: pinned))
+    }
+
+    package func sync(wait: Bool) async throws(ControlError) {
+        let _: Done = try await post(.sync, SyncRequest(wait: wait))
+    }
+
+    package func check() async throws(ControlError) -> CheckReport { try await post(.check, Done()) }
+
+    package func unmount(lazily: Bool) async throws(ControlError) {
+        let _: Done = try await post(.unmount, UnmountRequest(lazily: lazily))
+    }
+}
+
+extension ControlClient {
+    private func get<Answer: Decodable>(_ route: ControlRoute, path: String? = nil) async throws(ControlError) -> Answer
+    {
+        let query = path.map { "?\(ControlQuery.text(path: $0))" } ?? ""
+        return try await send(route, query: query, body: nil, deadline: .now() + Self.quickLimit)
+    }
+
+    /// Without a time limit: these wait for the store or for other programs, and end with the caller's task.
+    private func post<Answer: Decodable>(
+        _ route: ControlRoute, _ body: some Encodable
+    ) async throws(ControlError) -> Answer {
+        let data: Data
+        do {
+            data = try ControlJSON.encode(body)
+        } catch {
+            throw .notUnderstood("\(error)")
+        }
+        return try await send(route, query: "", body: data, deadline: .distantFuture)
+    }
+
+    private func send<Answer: Decodable>(
+        _ route: ControlRoute, query: String, body: Data?, deadline: NIODeadline
+    ) async throws(ControlError) -> Answer {
+        guard let url = URL(httpURLWithSocketPath: socket, uri: route.path + query) else {
+            throw .daemonUnreachable("\(socket) is not the path of a socket")
+        }
+        var request = HTTPClientRequest(url: url.absoluteString)
+        request.method = .init(rawValue: route.method.rawValue)
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body))
+        }
+        let (status, data) = try await exchange(request, deadline: deadline)
+        do {
+            guard status == 200 else {
+                throw ControlError.refused(try ControlJSON.decode(ControlFault.self, from: data).fileError)
+            }
+            return try ControlJSON.decode(Answer.self, from: data)
+        } catch let error as ControlError {
+            throw error
+        } catch {
+            throw .notUnderstood("HTTP status \(status): \(error)")
+        }
+    }
+
+    private func exchange(
+        _ request: HTTPClientRequest, deadline: NIODeadline
+    ) async throws(ControlError) -> (status: UInt, data: Data) {
+        do {
+            let response = try await http.execute(request, deadline: deadline)
+            let bytes = try await response.body.collect(upTo: Self.answerByteLimit)
+            return (response.status.code, Data(bytes.readableBytesView))
+        } catch is CancellationError {
+            throw .cancelled
+        } catch is NIOTooManyBytesError {
+            throw .notUnderstood("longer than \(Self.answerByteLimit >> 20) MiB")
+        } catch {
+            guard !Task.isCancelled else { throw .cancelled }
+            throw .daemonUnreachable(Self.reason(error))
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError where error == .deadlineExceeded:
+            "no answer within \(quickLimit.nanoseconds / 1_000_000_000) s"
+        case let error as HTTPClientError where error == .connectTimeout:
+            "no connection within \(connectLimit.nanoseconds / 1_000_000_000) s"
+        case let error as HTTPClientError where error == .remoteConnectionClosed: "it ended before it had answered"
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        default: "\(error)"
+        }
+    }
+}

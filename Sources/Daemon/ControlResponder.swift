@@ -1,0 +1,143 @@
+import ControlAPI
+import Engine
+import Foundation
+import Hummingbird
+import Logging
+import Model
+import ServiceLifecycle
+
+/// Answers the requests of the control API by asking the engine.
+struct ControlResponder: HTTPResponder {
+    typealias Context = ControlContext
+
+    let engine: Engine
+    /// Unmounts, lazily or not, or says why it cannot be done now.
+    let unmount: @Sendable (Bool) async throws(FileError) -> Void
+    let logger: Logger
+
+    func respond(to request: Request, context: ControlContext) async throws -> Response {
+        guard try await context.peer().mayAsk else {
+            return fault(FileError(.notPermitted, "only the daemon's user and root may ask"))
+        }
+        let target = request.head.path ?? ""
+        guard let route = ControlRoute(rawValue: String(target.prefix { $0 != "?" })) else {
+            return fault(FileError(.notFound, "there is no \(target) here; see /v1/status"), status: 404)
+        }
+        guard route.method.rawValue == request.method.rawValue else {
+            return fault(FileError(.unsupported, "\(route.path) wants \(route.method.rawValue)"), status: 405)
+        }
+        do {
+            switch route.method {
+            case .get: return try await answer(route, target: target)
+            case .post: return try await perform(route, request: request)
+            }
+        } catch let error as FileError {
+            return fault(error)
+        } catch is CancellationError {
+            return fault(FileError(.cancelled, "the wait ended: the client is gone, or the daemon ends"))
+        } catch {
+            logger.error("a control request failed", metadata: ["route": "\(route.path)", "error": "\(error)"])
+            return fault(FileError(.inputOutput, "\(route.path) failed; the daemon's log says more"))
+        }
+    }
+
+    // MARK: Routes
+
+    private func answer(_ route: ControlRoute, target: String) async throws -> Response {
+        switch route {
+        case .status: return try json(try engine.containerStatus())
+        case .itemStatus: return try json(try engine.itemStatus(try path(in: target)))
+        case .downloadProgress: return try json(try engine.downloadProgress(try path(in: target)))
+        case .locks: return try json(engine.locks())
+        case .download, .cancelDownload, .evict, .pin, .sync, .check, .unmount:
+            throw FileError(.unsupported, "\(route.path) wants POST")
+        }
+    }
+
+    /// Does what may take long. It ends when the client goes away, and when the daemon ends: all but unmounting, which is
+    /// what ends the daemon.
+    private func perform(_ route: ControlRoute, request: Request) async throws -> Response {
+        let isUnmounting = route == .unmount
+        var response = try await request.body.consumeWithCancellationOnInboundClose { body in
+            let bytes = try await Self.collect(body)
+            if isUnmounting { return try await carryOut(route, bytes) }
+            return try await cancelWhenGracefulShutdown { try await carryOut(route, bytes) }
+        }
+        // Watching for the client's end used up the rest of the connection.
+        response.headers[.connection] = "close"
+        return response
+    }
+
+    private func carryOut(_ route: ControlRoute, _ body: Data) async throws -> Response {
+        switch route {
+        case .download:
+            let order = try Self.decode(DownloadRequest.self, body)
+            try await engine.download(Self.relative(order.path), wait: order.wait)
+        case .cancelDownload: try engine.cancelDownload(Self.relative(try Self.decode(PathRequest.self, body).path))
+        case .evict: try await engine.evict(Self.relative(try Self.decode(PathRequest.self, body).path))
+        case .pin:
+            let order = try Self.decode(PinRequest.self, body)
+            try engine.setPinned(Self.relative(order.path), order.pinned)
+        case .sync: try await engine.sync(wait: try Self.decode(SyncRequest.self, body).wait)
+        case .check: return try json(CheckReport(problems: try await engine.check()))
+        case .unmount: try await unmount(try Self.decode(UnmountRequest.self, body).lazily)
+        case .status, .itemStatus, .downloadProgress, .locks: throw FileError(.unsupported, "\(route.path) wants GET")
+        }
+        return try json(Done())
+    }
+
+    // MARK: Requests
+
+    private func path(in target: String) throws(FileError) -> String {
+        guard let path = ControlQuery.path(in: target) else {
+            throw FileError(
+                .invalid, "the query must be path=…, below the container's root, as %HH where it is not plain")
+        }
+        return Self.relative(path)
+    }
+
+    /// Forgives slashes at both ends: the engine wants none.
+    private static func relative(_ path: String) -> String {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
+    }
+
+    private static func collect(_ body: RequestBody) async throws -> Data {
+        var data = Data()
+        for try await buffer in body {
+            data.append(contentsOf: buffer.readableBytesView)
+            guard data.count <= ControlRoute.bodyByteLimit else {
+                throw FileError(.tooLarge, "a request body has at most \(ControlRoute.bodyByteLimit >> 10) KiB")
+            }
+        }
+        return data
+    }
+
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ data: Data) throws(FileError) -> Value {
+        do {
+            return try ControlJSON.decode(type, from: data)
+        } catch {
+            throw FileError(.invalid, "the body must be a JSON object of \(type): \(error)")
+        }
+    }
+
+    // MARK: Answers
+
+    private func json(_ value: some Encodable, status: Int = 200) throws -> Response {
+        let data = try ControlJSON.encode(value)
+        return Response(
+            status: .init(code: status), headers: [.contentType: "application/json"],
+            body: .init(byteBuffer: ByteBuffer(bytes: data)))
+    }
+
+    private func fault(_ error: FileError, status: Int? = nil) -> Response {
+        let fault = ControlFault(error)
+        do {
+            var response = try json(fault, status: status ?? fault.httpStatus)
+            response.headers[.connection] = "close"  // the rest of the request may not have been read
+            return response
+        } catch {
+            logger.error("an answer could not be written", metadata: ["error": "\(error)"])
+            return Response(status: .internalServerError)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import ControlAPI
+import Engine
+import Foundation
+import Hummingbird
+import Logging
+import Model
+import ServiceLifecycle
+
+/// The control API's end in the daemon: HTTP on a Unix socket.
+///
+/// The socket has mode 0600 in a directory of mode 0700, so that nobody but its owner and root can connect; whoever is
+/// connected all the same, through a descriptor that was handed over, is asked for his credentials (``ControlContext``).
+struct ControlServer: Service {
+    let socket: ControlSocket
+    let responder: ControlResponder
+    let logger: Logger
+    /// Called when clients can connect.
+    let whenListening: @Sendable () -> Void
+
+    func run() async throws {
+        // Asked here, since binding would push a living daemon's socket aside.
+        guard !socket.answers() else {
+            throw DaemonError(.busy, "another daemon serves this mountpoint, at \(socket.path); unmount it first")
+        }
+        let path = socket.path
+        let application = Application(
+            responder: responder,
+            configuration: ApplicationConfiguration(address: .unixDomainSocket(path: path)),
+            onServerRunning: { [whenListening, logger] _ in
+                if chmod(path, 0o600) != 0 {
+                    logger.error("the control socket keeps its mode", metadata: ["path": "\(path)"])
+                }
+                whenListening()
+            },
+            logger: logger)
+        do {
+            try await application.run()
+        } catch {
+            unlink(path)
+            throw error
+        }
+        unlink(path)
+    }
+}

@@ -1,0 +1,212 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Starts a daemon in the background and waits until its mount answers.
+///
+/// The daemon is this program, started anew: a process with threads cannot go on after a bare `fork(2)`. It leads a session
+/// of its own, so that a terminal's end does not reach it, and writes to the state's log.
+package struct DaemonLauncher: Sendable {
+    /// How the start went, where it failed.
+    package struct Failure: Error, Equatable, Sendable {
+        package let sentence: String
+        /// What the daemon ended with; `nil` when it did not say.
+        package let exitStatus: Int32?
+    }
+
+    /// How long the mount may take to answer: 60 s, of which a repair after a power loss takes most.
+    package static let answerLimit = Duration.seconds(60)
+    /// How long a daemon that has said why it fails may take to end.
+    private static let endLimit = Duration.seconds(5)
+    /// The descriptor of the pipe in the daemon.
+    package static let readyDescriptor: Int32 = 3
+
+    /// `POSIX_SPAWN_SETSID`, which `<spawn.h>` shows to GNU programs only.
+    private static let newSession: Int16 = 0x80
+
+    private let arguments: [String]
+    private let mountpoint: String
+    private let state: StatePlace
+
+    /// - Parameter arguments: Of this program: to serve in the foreground and say so at ``readyDescriptor``. All paths are
+    ///   absolute.
+    package init(arguments: [String], mountpoint: String, state: StatePlace) {
+        self.arguments = arguments
+        self.mountpoint = mountpoint
+        self.state = state
+    }
+
+    /// Blocks until the mount answers.
+    package func launch() throws {
+        try state.make()
+        let log = try state.openLog()
+        defer { close(log) }
+        let logStart = Int64(lseek(log, 0, SEEK_END))
+        let ends = try Self.makePipe()
+        let child: Child
+        do {
+            defer { close(ends.write) }
+            child = Child(process: try spawn(log: log, ready: ends.write), logStart: logStart)
+        } catch {
+            close(ends.read)
+            throw error
+        }
+        let deadline = ContinuousClock.now + Self.answerLimit
+        do {
+            try awaitReady(ends.read, child, deadline: deadline)
+            try awaitAnswer(child, deadline: deadline)
+        } catch let error as Timeout {
+            kill(child.process, SIGTERM)
+            throw Failure(
+                sentence:
+                    "the mount does not answer: \(error.what) took more than \(Self.answerLimit); see \(state.log)",
+                exitStatus: nil)
+        }
+    }
+
+    /// A daemon that was started.
+    private struct Child {
+        let process: pid_t
+        /// Where its part of the log begins.
+        let logStart: Int64
+    }
+
+    /// Waits for the daemon's line.
+    private func awaitReady(_ descriptor: Int32, _ child: Child, deadline: ContinuousClock.Instant) throws {
+        let said = try Self.bounded("the start", until: deadline) {
+            let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            // A pipe gives no errors but those of its end, and the end without a line says enough.
+            return String(decoding: (try? file.readToEnd()) ?? Data(), as: UTF8.self)
+        }
+        guard let line = said.split(separator: "\n").first else { throw death(of: child) }
+        guard line != "ready" else { return }
+        throw Failure(sentence: String(line.trimmingPrefix("error ")), exitStatus: Self.exitStatus(of: child.process))
+    }
+
+    /// Asks the mount once. From here, since the daemon must never wait for its own mount. With opendir(3), since the kernel
+    /// may answer a stat(2) itself.
+    private func awaitAnswer(_ child: Child, deadline: ContinuousClock.Instant) throws {
+        let path = mountpoint
+        let answers = try Self.bounded("the first answer", until: deadline) {
+            guard let directory = opendir(path) else { return false }
+            closedir(directory)
+            return true
+        }
+        guard answers else { throw death(of: child) }
+    }
+
+    private func death(of child: Child) -> Failure {
+        let status = Self.exitStatus(of: child.process)
+        let tail = state.logTail(since: child.logStart)
+        let rest = tail.isEmpty ? "; it left nothing in \(state.log)" : "; the end of \(state.log):\n\(tail)"
+        return Failure(
+            sentence: "the daemon ended before its mount answered\(rest)", exitStatus: status == 0 ? nil : status)
+    }
+}
+
+extension DaemonLauncher {
+    private struct Timeout: Error {
+        let what: String
+    }
+
+    /// Runs what cannot be cut short in a thread of its own and stops waiting for it at the deadline.
+    private static func bounded<Value: Sendable>(
+        _ what: String, until deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Value
+    ) throws -> Value {
+        let outcome = Outcome<Value>()
+        Thread.detachNewThread { outcome.set(body()) }
+        guard let value = outcome.wait(atMost: deadline - ContinuousClock.now) else { throw Timeout(what: what) }
+        return value
+    }
+
+    /// A value that a thread waits for.
+    private final class Outcome<Value: Sendable>: Sendable {
+        private let value = Mutex<Value?>(nil)
+        private let isSet = DispatchSemaphore(value: 0)
+
+        func set(_ value: Value) {
+            self.value.withLock { $0 = value }
+            isSet.signal()
+        }
+
+        func wait(atMost limit: Duration) -> Value? {
+            let milliseconds = Int(max(0, limit / .milliseconds(1)).rounded(.up))
+            guard isSet.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return nil }
+            return value.withLock { $0 }
+        }
+    }
+
+    /// - Returns: `nil` when the process was killed, or does not end.
+    private static func exitStatus(of child: pid_t) -> Int32? {
+        let deadline = ContinuousClock.now + endLimit
+        var status: Int32 = 0
+        while ContinuousClock.now < deadline {
+            let ended = waitpid(child, &status, WNOHANG)
+            // The low seven bits name a signal, the next eight the exit status; see wait(2).
+            if ended == child { return status & 0x7f == 0 ? (status >> 8) & 0xff : nil }
+            guard ended == 0 || errno == EINTR else { return nil }
+            usleep(10_000)
+        }
+        return nil
+    }
+
+    private static func systemFailure(_ call: String, _ number: Int32 = errno) -> Failure {
+        Failure(
+            sentence: "the daemon cannot be started: \(call): \(String(cString: strerror(number)))", exitStatus: nil)
+    }
+
+    private static func makePipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw systemFailure("pipe") }
+        return (ends[0], ends[1])
+    }
+
+    /// Keeps what this process has open, or inherited, out of the daemon: a caller that waits for the end of a pipe would
+    /// wait for the daemon's.
+    private static func closeAllOnExec() throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            // The listing's own descriptor is among them and is closed by now: that it fails does not matter.
+            if let descriptor = Int32(name), descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        }
+    }
+
+    private func spawn(log: Int32, ready: Int32) throws -> pid_t {
+        try Self.closeAllOnExec()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, log, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, log, STDERR_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, ready, Self.readyDescriptor)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(
+            &attributes, Self.newSession | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+
+        let words = ["dewpoint"] + arguments
+        var argv = words.map { strdup($0) } + [nil]
+        var environment = ProcessInfo.processInfo.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in argv + environment { free(text) } }
+        var child: pid_t = 0
+        let number = posix_spawn(&child, Self.program(), &actions, &attributes, &argv, &environment)
+        guard number == 0 else { throw Self.systemFailure("posix_spawn", number) }
+        return child
+    }
+
+    /// This program. By its name rather than as `/proc/self/exe`, so that `ps` shows it, unless it was replaced meanwhile.
+    private static func program() -> String {
+        var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &target, target.count)
+        guard count > 0 else { return "/proc/self/exe" }
+        let path = String(decoding: target[..<count], as: UTF8.self)
+        return access(path, X_OK) == 0 ? path : "/proc/self/exe"
+    }
+}

@@ -1,0 +1,179 @@
+import Engine
+import Glibc
+package import Logging
+import Mount
+import Remote
+
+/// What `dewpoint mount -o` sets. Options are separated by commas; of two with one name the later holds.
+///
+/// | option | meaning | default | range |
+/// |---|---|---|---|
+/// | `session_quiet=DURATION` | how long a write session that someone waits for may be silent | `500ms` | 10 ms to 60 s |
+/// | `session_limit=DURATION` | how long such a session may last in all | `30s` | 1 s to 1 h |
+/// | `network_timeout=DURATION` | how long to go on trying while the store does not answer | `20s` | 1 s to 1 h |
+/// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
+/// | `link_down=RATE` | link conditioner: what all downloads share, in KiB/s | no limit | 1 to 1,000,000,000 |
+/// | `link_up=RATE` | link conditioner: what all uploads share, in KiB/s | no limit | 1 to 1,000,000,000 |
+/// | `passthrough=auto\|off` | downloaded files read without FUSE, where kernel and privileges allow | `auto` | |
+/// | `log_level=LEVEL` | what is logged: `trace` to `critical`; `debug` and below name files | `info` | |
+/// | `allow_other`, `noallow_other` | whether other users may enter | `allow_other` for root | |
+/// | `nonempty` | mount over a directory that is not empty | off | |
+/// | `ro`, `rw` | whether the mount refuses changes | `rw` | |
+/// | `nosuid`, `nodev`, `noexec`, `noatime`, … | as mount(8) has them | | |
+///
+/// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`.
+package struct DaemonOptions: Hashable, Sendable {
+    package var sessionQuiet = Duration.milliseconds(500)
+    package var sessionLimit = Duration.seconds(30)
+    package var networkTimeout = Duration.seconds(20)
+    package var link = Link()
+    package var usesPassthrough = true
+    package var logLevel = Logger.Level.info
+    /// `nil` for the default, which depends on who mounts.
+    package var allowsOtherUsers: Bool?
+    package var allowsNonEmpty = false
+    package var isReadOnly = false
+    package var systemOptions: [String] = []
+
+    /// The link conditioner; `nil` and zero leave the link as it is.
+    package struct Link: Hashable, Sendable {
+        package var delay = Duration.zero
+        package var downKiBPerSecond: Int64?
+        package var upKiBPerSecond: Int64?
+    }
+
+    /// What an option cannot be, as a sentence.
+    package struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    package init() {}
+
+    /// - Parameter text: As it stands behind `-o`, such as `session_quiet=1s,link_down=512`.
+    package init(_ text: String) throws(Problem) {
+        for option in text.split(separator: ",") {
+            let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            try set(parts[0], to: parts.count == 2 ? parts[1] : nil)
+        }
+    }
+
+    private mutating func set(_ name: String, to value: String?) throws(Problem) {
+        if let value { try setValue(name, value) } else { try setFlag(name) }
+    }
+
+    private mutating func setValue(_ name: String, _ value: String) throws(Problem) {
+        switch name {
+        case "session_quiet": sessionQuiet = try Self.duration(name, value, .milliseconds(10)...(.seconds(60)))
+        case "session_limit": sessionLimit = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
+        case "network_timeout": networkTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
+        case "link_delay": link.delay = try Self.duration(name, value, .zero...(.seconds(60)))
+        case "link_down": link.downKiBPerSecond = try Self.rate(name, value)
+        case "link_up": link.upKiBPerSecond = try Self.rate(name, value)
+        case "passthrough":
+            guard let choice = ["auto": true, "off": false][value] else {
+                throw Problem(description: "passthrough is auto or off, not \(value)")
+            }
+            usesPassthrough = choice
+        case "log_level":
+            guard let level = Logger.Level(rawValue: value) else {
+                let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(description: "log_level is one of \(levels), not \(value)")
+            }
+            logLevel = level
+        default: throw Self.unknown(name)
+        }
+    }
+
+    private mutating func setFlag(_ name: String) throws(Problem) {
+        switch name {
+        case "allow_other": allowsOtherUsers = true
+        case "noallow_other": allowsOtherUsers = false
+        case "nonempty": allowsNonEmpty = true
+        case "ro": isReadOnly = true
+        case "rw": isReadOnly = false
+        case _ where Self.systemNames.contains(name): systemOptions.append(name)
+        case _ where Self.valueNames.contains(name):
+            throw Problem(description: "\(name) needs a value, as in \(name)=…")
+        default: throw Self.unknown(name)
+        }
+    }
+}
+
+extension DaemonOptions {
+    private static let valueNames = [
+        "session_quiet", "session_limit", "network_timeout", "link_delay", "link_down", "link_up", "passthrough",
+        "log_level",
+    ]
+    private static let flagNames = ["allow_other", "noallow_other", "nonempty", "ro", "rw"]
+    private static let systemNames = [
+        "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime", "diratime", "nodiratime", "sync",
+        "async",
+        "dirsync",
+    ]
+
+    private static func unknown(_ name: String) -> Problem {
+        let names = (valueNames.map { "\($0)=…" } + flagNames + systemNames).joined(separator: ", ")
+        return Problem(description: "there is no mount option \(name); there are \(names)")
+    }
+
+    private static func duration(
+        _ name: String, _ value: String, _ range: ClosedRange<Duration>
+    ) throws(Problem) -> Duration {
+        let digits = value.prefix { $0.isASCII && $0.isNumber }
+        let units: [Substring: Int64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000]
+        guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)], count <= Int64.max / unit
+        else {
+            throw Problem(description: "\(name) is a whole number with ms, s, m or h, as in 500ms, not \(value)")
+        }
+        let duration = Duration.milliseconds(count * unit)
+        guard range.contains(duration) else {
+            throw Problem(
+                description: "\(name) is \(text(range.lowerBound)) to \(text(range.upperBound)), not \(value)")
+        }
+        return duration
+    }
+
+    /// As the option would be written.
+    private static func text(_ duration: Duration) -> String {
+        let count = Int64(duration / .milliseconds(1))
+        return count % 1000 == 0 ? "\(count / 1000)s" : "\(count)ms"
+    }
+
+    private static func rate(_ name: String, _ value: String) throws(Problem) -> Int64 {
+        let limit: Int64 = 1_000_000_000
+        guard let rate = Int64(value), 1...limit ~= rate else {
+            throw Problem(description: "\(name) is a number of KiB per second, 1 to \(limit), not \(value)")
+        }
+        return rate
+    }
+}
+
+extension DaemonOptions {
+    var engineOptions: EngineOptions {
+        var options = EngineOptions()
+        options.sessionQuiet = sessionQuiet
+        options.sessionLimit = sessionLimit
+        options.networkTimeout = networkTimeout
+        return options
+    }
+
+    var mountOptions: MountOptions {
+        var options = MountOptions()
+        options.allowsOtherUsers = allowsOtherUsers ?? options.allowsOtherUsers
+        options.allowsNonEmpty = allowsNonEmpty
+        options.isReadOnly = isReadOnly
+        options.usesPassthrough = usesPassthrough
+        options.systemOptions = systemOptions
+        return options
+    }
+}
+
+extension DaemonOptions.Link {
+    /// `nil` when the link stays as it is.
+    var condition: LinkCondition? {
+        guard self != Self() else { return nil }
+        return LinkCondition(
+            delay: delay, downBytesPerSecond: downKiBPerSecond.map { $0 * 1024 },
+            upBytesPerSecond: upKiBPerSecond.map { $0 * 1024 })
+    }
+}

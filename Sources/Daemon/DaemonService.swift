@@ -1,0 +1,167 @@
+import ControlAPI
+import Engine
+import Foundation
+package import Logging
+import Model
+import Mount
+import Remote
+import ServiceLifecycle
+import UnixSignals
+
+/// A daemon: one container at one mountpoint, until it is unmounted or told to end.
+///
+///     ServiceGroup   EngineService    uploads, downloads, follows the log
+///        started ↓   MountService     serves the kernel
+///        ended   ↑   ControlServer    serves the command line
+///
+/// SIGTERM and SIGINT end it orderly, and so does unmounting by whatever means. SIGHUP is ignored: a daemon outlives the
+/// terminal it came from.
+package struct DaemonService: Sendable {
+    private let remote: RemoteContainer
+    private let mountpoint: String
+    private let state: StatePlace
+    private let deviceName: String
+    private let options: DaemonOptions
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - mountpoint: Absolute and without symbolic links, so that every client makes the same socket's name of it.
+    ///   - deviceName: The human name under which other devices see this one's changes.
+    package init(
+        remote: RemoteContainer, mountpoint: String, state: StatePlace, deviceName: String, options: DaemonOptions,
+        logger: Logger
+    ) {
+        self.remote = remote
+        self.mountpoint = mountpoint
+        self.state = state
+        self.deviceName = deviceName
+        self.options = options
+        self.logger = logger
+    }
+
+    /// Mounts and serves. Returns when the mount is gone and everything is closed.
+    ///
+    /// - Parameter whenReady: Called once, when the mount and the control API answer.
+    package func run(whenReady: @escaping @Sendable () -> Void) async throws {
+        Self.prepareProcess()
+        try state.make()
+        try await remote.verify()
+        let engine = try startEngine()
+        do {
+            // Noted only now: before, the state may have been another container's.
+            try state.record(remote: remote.url)
+            try await serve(engine, whenReady: whenReady)
+        } catch {
+            close(engine)
+            throw error
+        }
+        close(engine)
+        logger.info("ended", metadata: ["mountpoint": "\(mountpoint)"])
+    }
+
+    private func serve(_ engine: Engine, whenReady: @escaping @Sendable () -> Void) async throws {
+        let socket: ControlSocket
+        do throws(FileError) {
+            socket = try ControlSocket.prepare(mountpoint: mountpoint, environment: ProcessInfo.processInfo.environment)
+        } catch {
+            throw DaemonError(.denied, error.detail)
+        }
+        let session = FileSystemSession(engine: engine, options: options.mountOptions, logger: labelled("mount"))
+        do throws(MountError) {
+            try session.mount(at: mountpoint)
+        } catch {
+            throw DaemonError(error)
+        }
+        let logger = logger
+        let mountpoint = mountpoint
+        let server = ControlServer(
+            socket: socket,
+            responder: ControlResponder(
+                engine: engine,
+                unmount: { lazily async throws(FileError) in
+                    // The session knows how to take files away from under their users.
+                    if lazily { session.stop() } else { try await Unmounting.unmount(mountpoint, lazily: false) }
+                }, logger: labelled("control")),
+            logger: labelled("control"),
+            whenListening: {
+                logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])
+                whenReady()
+            })
+        try await group(engine, session, server).run()
+    }
+
+    /// How long the services may take to end one after the other before all are cancelled.
+    private static let shutdownLimit = Duration.seconds(60)
+
+    private func group(_ engine: Engine, _ session: FileSystemSession, _ server: ControlServer) -> ServiceGroup {
+        let services: [any Service] = [EngineService(engine: engine), MountService(session: session), server]
+        var configuration = ServiceGroupConfiguration(
+            services: services.map {
+                ServiceGroupConfiguration.ServiceConfiguration(
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup)
+            },
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: labelled("services"))
+        configuration.maximumGracefulShutdownDuration = Self.shutdownLimit
+        return ServiceGroup(configuration: configuration)
+    }
+
+    private func startEngine() throws(DaemonError) -> Engine {
+        do throws(FileError) {
+            return try Engine(
+                container: remote.container,
+                place: Engine.Place(
+                    remote: remote.url, state: state.path, mountpoint: mountpoint, deviceName: deviceName),
+                options: options.engineOptions, environment: .system, logger: labelled("engine"), owner: geteuid(),
+                group: getegid())
+        } catch {
+            throw DaemonError(error, state: state.path)
+        }
+    }
+
+    private func close(_ engine: Engine) {
+        do throws(FileError) {
+            try engine.shutDown()
+        } catch {
+            logger.error("the state was not closed orderly; the next mount repairs it", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func labelled(_ label: String) -> Logger { Self.logger(label, level: logger.logLevel) }
+
+    /// A logger that writes to standard error.
+    package static func logger(_ label: String, level: Logger.Level) -> Logger {
+        var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = level
+        return logger
+    }
+
+    private static func prepareProcess() {
+        umask(0o077)
+        // A daemon keeps no directory busy.
+        chdir("/")
+        signal(SIGHUP, SIG_IGN)
+        // A log whose reader is gone must not end the daemon.
+        signal(SIGPIPE, SIG_IGN)
+    }
+}
+
+/// The engine's background work as a service.
+private struct EngineService: Service {
+    let engine: Engine
+
+    func run() async throws { await cancelWhenGracefulShutdown { await engine.run() } }
+}
+
+/// The mount as a service: ends when it is unmounted, by us or by anybody.
+private struct MountService: Service {
+    let session: FileSystemSession
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await session.run()
+        } onGracefulShutdown: {
+            session.stop()
+        }
+    }
+}

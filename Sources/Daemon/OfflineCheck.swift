@@ -1,0 +1,33 @@
+import Engine
+import Foundation
+import Logging
+import Model
+
+/// Checks a state whose daemon does not run.
+package enum OfflineCheck {
+    /// - Returns: Every disagreement of index, backing directory and container, as a sentence; empty when they agree.
+    package static func run(_ state: StatePlace) async throws -> [String] {
+        let remote = try await RemoteContainer.open(url: try state.remote())
+        do throws(FileError) {
+            let engine = try Engine(
+                container: remote.container,
+                place: Engine.Place(remote: remote.url, state: state.path, mountpoint: "", deviceName: ""),
+                options: EngineOptions(), environment: .system,
+                logger: DaemonService.logger("check", level: .warning), owner: geteuid(), group: getegid())
+            let problems: [String]
+            do throws(FileError) {
+                problems = try await engine.check()
+            } catch {
+                try engine.shutDown()
+                throw error
+            }
+            try engine.shutDown()
+            return problems
+        } catch {
+            if error.code == .busy {
+                throw DaemonError(.busy, "a daemon uses the state \(state.path); run: dewpoint check MOUNTPOINT")
+            }
+            throw DaemonError(error, state: state.path)
+        }
+    }
+}

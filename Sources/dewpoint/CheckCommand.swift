@@ -1,0 +1,40 @@
+import ArgumentParser
+import ControlAPI
+import ControlClient
+import Daemon
+import Foundation
+
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Tells whether index, backing directory and container agree.",
+        discussion: "Every disagreement is a line; the exit status is 65 when there is one.")
+
+    @Argument(help: "The mountpoint.", completion: .directory)
+    var mountpoint: String?
+
+    @Option(
+        help: ArgumentHelp("The state of a container that is not mounted.", valueName: "dir"), completion: .directory)
+    var state: String?
+
+    func validate() throws {
+        guard (mountpoint == nil) != (state == nil) else {
+            throw ValidationError("give a mountpoint, or --state DIR of a container that is not mounted")
+        }
+    }
+
+    func run() async throws {
+        let problems: [String]
+        if let state {
+            problems = try await OfflineCheck.run(StatePlace(path: try MountedPath.absolute(state)))
+        } else {
+            problems = try await MountedPath.mountpoint(mountpoint ?? "").withClient { try await $0.check().problems }
+        }
+        guard !problems.isEmpty else {
+            print("index, backing directory and container agree")
+            return
+        }
+        print(problems.joined(separator: "\n"))
+        throw CommandFailure(
+            .disagreement, "\(problems.count) \(problems.count == 1 ? "disagreement" : "disagreements")")
+    }
+}

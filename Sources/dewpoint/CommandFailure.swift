@@ -1,0 +1,59 @@
+import ControlClient
+import Daemon
+import Foundation
+import Model
+
+/// Why a command failed, as it is reported: one sentence and an exit status.
+struct CommandFailure: Error {
+    let status: ExitStatus
+    let sentence: String
+
+    init(_ status: ExitStatus, _ sentence: String) {
+        self.status = status
+        self.sentence = sentence
+    }
+
+    /// - Returns: `nil` for what the argument parser throws, which it reports itself.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as CommandFailure: self = error
+        case let error as DaemonError: self.init(ExitStatus(error.kind), error.description)
+        case let error as DaemonLauncher.Failure:
+            self.init(error.exitStatus.flatMap(ExitStatus.init) ?? .failed, error.sentence)
+        case let error as FileError: self.init(ExitStatus(error.code), error.detail)
+        case ControlError.refused(let error) where error.code == .notFound:
+            self.init(.notFound, "there is no such item")
+        case ControlError.refused(let error): self.init(ExitStatus(error.code), error.detail)
+        case let error as ControlError:
+            if case .daemonUnreachable = error {
+                self.init(.unavailable, "\(error); is it running? see: dewpoint status")
+            } else {
+                self.init(.failed, error.description)
+            }
+        default: return nil
+        }
+    }
+
+    func report() {
+        FileHandle.standardError.write(Data("dewpoint: \(sentence)\n".utf8))
+    }
+}
+
+extension CommandFailure {
+    /// Does something for each path: a failure of one does not keep the others from it.
+    ///
+    /// - Throws: The last failure; those before it are reported.
+    static func forEach(_ paths: [String], _ body: (MountedPath) async throws -> Void) async throws {
+        var last: CommandFailure?
+        for path in paths {
+            do {
+                try await body(try MountedPath(path))
+            } catch {
+                guard let failure = CommandFailure(error) else { throw error }
+                last?.report()
+                last = CommandFailure(failure.status, "\(path): \(failure.sentence)")
+            }
+        }
+        if let last { throw last }
+    }
+}

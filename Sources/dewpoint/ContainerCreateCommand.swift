@@ -1,0 +1,61 @@
+import ArgumentParser
+import Daemon
+import Foundation
+import Model
+
+struct ContainerCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create", abstract: "Makes an empty container in a store.")
+
+    @Argument(help: "Where: file:///path/to/directory, which is made if need be.")
+    var url: String
+
+    @Option(help: "The identifier: iCloud., then letters, digits, - and dots, as in iCloud.com.example.Notes.")
+    var id: String
+
+    @Option(help: "The name that people see. (default: the identifier's last part)")
+    var name: String?
+
+    @Option(help: "How deep directories may nest below Documents: \(FolderLevels.choices).")
+    var folderLevels = FolderLevels.any
+
+    @Option(help: ArgumentHelp("Whether Documents is shown to the user.", valueName: "true|false"))
+    var documentScopePublic = false
+
+    /// The longest name of a container in bytes.
+    private static let nameByteLimit = 255
+
+    func run() async throws {
+        guard let identifier = ContainerIdentifier(id) else {
+            throw CommandFailure(
+                .usage,
+                "\(id) is not an identifier: write iCloud., then letters, digits, - and dots, as in iCloud.com.example.Notes"
+            )
+        }
+        let name = name ?? String(id.split(separator: ".").last ?? "")
+        guard 1...Self.nameByteLimit ~= name.utf8.count else {
+            throw CommandFailure(.usage, "the name must have 1 to \(Self.nameByteLimit) bytes")
+        }
+        let now = Date().timeIntervalSince1970
+        let identity = ContainerIdentity(
+            id: identifier, uuid: UUID(), created: Timestamp(seconds: Int64(now), nanoseconds: 0),
+            settings: .init(name: name, documentScopePublic: documentScopePublic, folderLevels: folderLevels.levels))
+        try await RemoteContainer.create(url: url, identity: identity)
+        print("\(id) is at \(url); mount it with: dewpoint mount \(url) MOUNTPOINT")
+    }
+}
+
+/// `--folder-levels`.
+enum FolderLevels: String, ExpressibleByArgument, CaseIterable {
+    case any, one, none
+
+    static let choices = "any, one or none"
+
+    var levels: ContainerIdentity.FolderLevels {
+        switch self {
+        case .any: .any
+        case .one: .one
+        case .none: .none
+        }
+    }
+}

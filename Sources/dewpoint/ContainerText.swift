@@ -1,0 +1,33 @@
+import Model
+
+/// A container's status for people.
+///
+///     Notes (iCloud.com.example.Notes)
+///       mountpoint  /mnt/notes
+///       remote      file:///srv/cloud/Notes
+///       …
+enum ContainerText {
+    static func text(_ status: ContainerStatus) -> String {
+        var lines = [
+            ("mountpoint", status.mountpoint), ("remote", status.remote), ("state", status.state),
+            ("device", "\(status.deviceName) (\(status.device))"), ("daemon", "process \(status.processID)"),
+            ("items", "\(status.itemCount)"),
+            ("downloaded", "\(count(status.downloadedFileCount, "file")), \(ByteCount(status.downloadedByteCount))"),
+            ("sync", sync(status)), ("reads", status.readMode),
+        ]
+        if let problem = status.problem { lines.append(("problem", problem)) }
+        let width = lines.map(\.0.count).max() ?? 0
+        let body = lines.map { name, value in "  \(name.padding(to: width))  \(value)" }
+        return (["\(status.name) (\(status.container))"] + body).joined(separator: "\n")
+    }
+
+    private static func sync(_ status: ContainerStatus) -> String {
+        var parts = ["at commit \(status.applied)"]
+        parts.append(
+            status.pendingUploadCount == 0 ? "all uploaded" : "\(count(status.pendingUploadCount, "change")) to upload")
+        if status.activeDownloadCount > 0 { parts.append("\(count(status.activeDownloadCount, "download")) running") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+}

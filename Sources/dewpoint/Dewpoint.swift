@@ -1,0 +1,46 @@
+import ArgumentParser
+import Foundation
+
+@main
+struct Dewpoint: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dewpoint",
+        abstract: "Mounts a cloud container at a path: every item is there, its bytes come when they are read.",
+        discussion: """
+            dewpoint container create file:///srv/cloud/Notes --id iCloud.com.example.Notes
+            dewpoint mount file:///srv/cloud/Notes /mnt/notes
+
+            Exit status: 0 done, 1 failed, 64 wrong usage, 65 check found disagreements, 66 no such container or path, \
+            69 the daemon or the store does not answer, 73 cannot create, 75 busy, 77 no permission.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            ContainerCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, DownloadCommand.self,
+            EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, LocksCommand.self,
+            CheckCommand.self,
+        ])
+
+    /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            let failure = CommandFailure(error) ?? usageFailure(error)
+            failure.report()
+            Foundation.exit(failure.status.rawValue)
+        }
+    }
+
+    /// Ends the program when the argument parser threw to print help or the version.
+    private static func usageFailure(_ error: any Error) -> CommandFailure {
+        guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+        var text = message(for: error)
+        if text.hasSuffix(".") { text.removeLast() }
+        return CommandFailure(.usage, "\(text); see: dewpoint help")
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import ControlClient
+import Foundation
+import Model
+
+struct DownloadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download", abstract: "Brings items' bytes here, of directories with all they contain.")
+
+    @Argument(help: "Items in mounted containers.", completion: .file())
+    var paths: [String]
+
+    @Flag(help: "Return when the bytes are here, and show progress meanwhile.")
+    var wait = false
+
+    @Flag(help: "Stop a download that is under way; what has come is kept for the next one.")
+    var cancel = false
+
+    func validate() throws {
+        if paths.isEmpty { throw ValidationError("give at least one path") }
+        if cancel && wait { throw ValidationError("--cancel and --wait exclude each other") }
+    }
+
+    func run() async throws {
+        if cancel {
+            try await CommandFailure.forEach(paths) { place in
+                try await place.withClient { try await $0.cancelDownload(place.path) }
+            }
+            return
+        }
+        // All are asked for before the first is waited for.
+        try await CommandFailure.forEach(paths) { place in
+            try await place.withClient { try await $0.download(place.path, wait: false) }
+        }
+        guard wait else { return }
+        try await CommandFailure.forEach(paths) { place in
+            try await place.withClient { try await follow(place, $0) }
+        }
+    }
+
+    private func follow(_ place: MountedPath, _ client: ControlClient) async throws {
+        let path = place.path
+        var display = ProgressDisplay(name: place.given, isTerminal: isatty(STDOUT_FILENO) == 1)
+        let interval = display.interval
+        try await withThrowingTaskGroup(of: DownloadProgress?.self) { group in
+            group.addTask {
+                try await client.download(path, wait: true)
+                return nil
+            }
+            group.addTask { try await Self.progress(of: path, client, after: .zero) }
+            while let progress = try await group.next() {
+                guard let progress else {
+                    group.cancelAll()
+                    break
+                }
+                display.show(progress)
+                group.addTask { try await Self.progress(of: path, client, after: interval) }
+            }
+        }
+        display.finish(try await client.downloadProgress(path))
+    }
+
+    private static func progress(
+        of path: String, _ client: ControlClient, after delay: Duration
+    ) async throws -> DownloadProgress {
+        try await Task.sleep(for: delay)
+        return try await client.downloadProgress(path)
+    }
+}

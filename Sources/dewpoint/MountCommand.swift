@@ -1,0 +1,109 @@
+import ArgumentParser
+import ControlAPI
+import Daemon
+import Foundation
+import Model
+
+struct MountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mount", abstract: "Mounts a container and returns when the mount answers.",
+        discussion: """
+            OPTIONS, separated by commas: session_quiet=500ms, session_limit=30s, network_timeout=20s, link_delay=0ms, \
+            link_down=KIB_PER_S, link_up=KIB_PER_S, passthrough=auto|off, log_level=info, allow_other or noallow_other, \
+            nonempty, ro, nosuid, nodev, noexec, noatime.
+            """)
+
+    @Argument(help: "The container, as given to: dewpoint container create.")
+    var url: String
+
+    @Argument(help: "An empty directory.", completion: .directory)
+    var mountpoint: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Where index and local bytes are kept; holds work that is not uploaded yet. (default: $XDG_STATE_HOME/dewpoint/ID)",
+            valueName: "dir"), completion: .directory)
+    var state: String?
+
+    @Option(help: "The name of this device, for other devices to see. (default: the host's name)")
+    var deviceName: String?
+
+    @Flag(help: "Stay in the foreground and log to standard error.")
+    var foreground = false
+
+    @Option(name: .customShort("o"), help: ArgumentHelp("Mount options; see above.", valueName: "options"))
+    var options: [String] = []
+
+    /// Where a daemon in the background says that it is ready: a descriptor.
+    @Option(help: .hidden)
+    var readyFd: Int32?
+
+    /// The longest device name in bytes; see the container format.
+    private static let deviceNameByteLimit = 255
+
+    func run() async throws {
+        let options = try daemonOptions()
+        guard 1...Self.deviceNameByteLimit ~= chosenDeviceName.utf8.count else {
+            throw CommandFailure(.usage, "the device name must have 1 to \(Self.deviceNameByteLimit) bytes")
+        }
+        let place = try MountedPath.absolute(mountpoint)
+        if foreground {
+            try await serve(at: place, options)
+        } else {
+            try await launch(at: place)
+        }
+    }
+
+    private func serve(at place: String, _ options: DaemonOptions) async throws {
+        let readiness = Readiness(descriptor: readyFd)
+        do {
+            let remote = try await RemoteContainer.open(url: url, link: options.link)
+            let service = DaemonService(
+                remote: remote, mountpoint: place, state: try statePlace(remote.identity.id),
+                deviceName: chosenDeviceName, options: options,
+                logger: DaemonService.logger("daemon", level: options.logLevel))
+            try await service.run { readiness.ready() }
+        } catch {
+            let failure = CommandFailure(error) ?? CommandFailure(.failed, "the daemon failed: \(error)")
+            readiness.failed(failure.sentence)
+            throw failure
+        }
+    }
+
+    private func launch(at place: String) async throws {
+        let state: StatePlace
+        if self.state == nil {
+            state = try statePlace(try await RemoteContainer.open(url: url).identity.id)
+        } else {
+            state = try statePlace(nil)
+        }
+        var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName]
+        for option in options { arguments += ["-o", option] }
+        // After `--` nothing is taken for an option, whatever it begins with.
+        arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
+        try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
+    }
+
+    private func statePlace(_ container: ContainerIdentifier?) throws -> StatePlace {
+        if let state { return StatePlace(path: try MountedPath.absolute(state)) }
+        guard let container else { throw CommandFailure(.usage, "give --state DIR") }
+        return StatePlace(container: container, environment: ProcessInfo.processInfo.environment)
+    }
+
+    private func daemonOptions() throws -> DaemonOptions {
+        do throws(DaemonOptions.Problem) {
+            return try DaemonOptions(options.joined(separator: ","))
+        } catch {
+            throw CommandFailure(.usage, error.description)
+        }
+    }
+
+    private var chosenDeviceName: String { deviceName ?? Self.hostName() }
+
+    /// As `hostname(1)` prints it; Foundation's would ask the network.
+    private static func hostName() -> String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "unnamed" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,62 @@
+import ControlAPI
+import ControlClient
+import Foundation
+
+/// A path that a user gave, and the mounted container that it lies in. Found without touching the mount, which may hang.
+struct MountedPath {
+    /// As it was given.
+    let given: String
+    let mount: MountTable.Entry
+    /// Below the container's root; empty for the root.
+    let path: String
+
+    init(_ given: String) throws {
+        let mounts = try MountTable.current()
+        let absolute = try Self.absolute(given, mounts: mounts)
+        guard let found = mounts.container(of: absolute) else {
+            let places = mounts.containers.map(\.mountpoint).joined(separator: ", ")
+            let hint = places.isEmpty ? "none is mounted here" : "mounted are \(places)"
+            throw CommandFailure(.notFound, "\(absolute) is not in a mounted container; \(hint)")
+        }
+        self.given = given
+        mount = found.mount
+        path = found.path
+    }
+
+    /// A path that must be the mountpoint itself.
+    static func mountpoint(_ given: String) throws -> MountedPath {
+        let place = try MountedPath(given)
+        guard place.path.isEmpty else {
+            throw CommandFailure(.usage, "\(given) is not a mountpoint; it lies in \(place.mount.mountpoint)")
+        }
+        return place
+    }
+
+    /// The path of a mountpoint-to-be, as the kernel will list it.
+    static func absolute(_ given: String) throws -> String { try absolute(given, mounts: try MountTable.current()) }
+
+    private static func absolute(_ given: String, mounts: MountTable) throws -> String {
+        guard !given.isEmpty else { throw CommandFailure(.usage, "a path cannot be empty") }
+        guard let path = PathResolver(mounts: mounts).resolve(given, from: PathResolver.currentDirectory()) else {
+            throw CommandFailure(.usage, "the symbolic links of \(given) lead in a circle")
+        }
+        return path
+    }
+
+    /// Runs `body` with a client of the mount's daemon.
+    func withClient<Value>(_ body: (ControlClient) async throws -> Value) async throws -> Value {
+        try await Self.withClient(of: mount, body)
+    }
+
+    static func withClient<Value>(
+        of mount: MountTable.Entry, _ body: (ControlClient) async throws -> Value
+    ) async throws -> Value {
+        let socket = ControlSocket.find(
+            mountpoint: mount.mountpoint, environment: ProcessInfo.processInfo.environment,
+            owner: mount.owner ?? geteuid())
+        guard let socket else {
+            throw ControlError.daemonUnreachable("there is no control socket for \(mount.mountpoint)")
+        }
+        return try await ControlClient.with(socket.path, body)
+    }
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+import ControlClient
+
+struct PinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin", abstract: "Keeps items downloaded, of directories all they contain.")
+
+    @Argument(help: "Items in mounted containers.", completion: .file())
+    var paths: [String]
+
+    func validate() throws {
+        if paths.isEmpty { throw ValidationError("give at least one path") }
+    }
+
+    func run() async throws {
+        try await CommandFailure.forEach(paths) { place in
+            try await place.withClient { try await $0.setPinned(place.path, true) }
+        }
+    }
+}

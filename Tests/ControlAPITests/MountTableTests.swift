@@ -1,0 +1,49 @@
+import ControlAPI
+import Testing
+
+@Suite struct MountTableTests {
+    private let table = MountTable(
+        text: """
+            22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+            40 22 0:39 / /mnt/notes rw,nosuid shared:7 - fuse.dewpoint dewpoint rw,user_id=1000,group_id=1000,allow_other
+            41 40 0:50 / /mnt/notes/other rw - tmpfs none rw
+            42 22 0:41 / /mnt/two\\040words\\134x rw - fuse.dewpoint dewpoint rw,user_id=0,group_id=0
+            43 22 0:39 /Documents /srv/docs rw - fuse.dewpoint dewpoint rw,user_id=1000,group_id=1000
+            not a line of the table
+            """)
+
+    @Test func `a path below a mountpoint lies in its container`() throws {
+        let found = try #require(table.container(of: "/mnt/notes/Documents/a b.txt"))
+        #expect(found.mount.mountpoint == "/mnt/notes")
+        #expect(found.mount.owner == 1000)
+        #expect(found.path == "Documents/a b.txt")
+    }
+
+    @Test func `the mountpoint itself is the root`() throws {
+        #expect(try #require(table.container(of: "/mnt/notes")).path == "")
+    }
+
+    @Test(arguments: ["/mnt", "/", "/mnt/notesX/a", "/mnt/notes/other/a"])
+    func `a path on another filesystem lies in no container`(path: String) {
+        #expect(table.container(of: path) == nil)
+    }
+
+    @Test func `escaped bytes of a mountpoint are decoded`() throws {
+        #expect(try #require(table.container(of: "/mnt/two words\\x/a")).mount.mountpoint == "/mnt/two words\\x")
+    }
+
+    @Test func `a bind mount of a directory leads to the container's own mountpoint`() throws {
+        let found = try #require(table.container(of: "/srv/docs/a"))
+        #expect(found.mount.mountpoint == "/mnt/notes")
+        #expect(found.path == "Documents/a")
+    }
+
+    @Test func `each container is listed once`() {
+        #expect(table.containers.map(\.mountpoint) == ["/mnt/notes", "/mnt/two words\\x"])
+    }
+
+    @Test func `names that are composed differently are different mountpoints`() {
+        let table = MountTable(text: "40 22 0:39 / /mnt/e\u{301} rw - fuse.dewpoint dewpoint rw")
+        #expect(table.container(of: "/mnt/\u{e9}/a") == nil)
+    }
+}

@@ -1,0 +1,59 @@
+import Logging
+import Testing
+
+@testable import Daemon
+
+@Suite struct DaemonOptionsTests {
+    @Test func `no options are the defaults`() throws {
+        #expect(try DaemonOptions("") == DaemonOptions())
+    }
+
+    @Test func `every option sets its value`() throws {
+        let options = try DaemonOptions(
+            "session_quiet=1s,session_limit=2m,network_timeout=1h,link_delay=30ms,link_down=512,link_up=64,passthrough=off,"
+                + "log_level=debug,noallow_other,nonempty,ro,nosuid,noexec")
+        var expected = DaemonOptions()
+        expected.sessionQuiet = .seconds(1)
+        expected.sessionLimit = .seconds(120)
+        expected.networkTimeout = .seconds(3600)
+        expected.link.delay = .milliseconds(30)
+        expected.link.downKiBPerSecond = 512
+        expected.link.upKiBPerSecond = 64
+        expected.usesPassthrough = false
+        expected.logLevel = .debug
+        expected.allowsOtherUsers = false
+        expected.allowsNonEmpty = true
+        expected.isReadOnly = true
+        expected.systemOptions = ["nosuid", "noexec"]
+        #expect(options == expected)
+    }
+
+    @Test func `the later of two holds`() throws {
+        #expect(try DaemonOptions("ro,rw,link_up=1,link_up=2").link.upKiBPerSecond == 2)
+        #expect(try DaemonOptions("ro,rw").isReadOnly == false)
+    }
+
+    @Test(arguments: [
+        ("session_quiet=9ms", "session_quiet is 10ms to 60s, not 9ms"),
+        ("session_quiet=61s", "session_quiet is 10ms to 60s, not 61s"),
+        ("session_quiet=5", "session_quiet is a whole number with ms, s, m or h, as in 500ms, not 5"),
+        ("session_limit=-1s", "session_limit is a whole number with ms, s, m or h, as in 500ms, not -1s"),
+        (
+            "session_limit=9223372036854775807h",
+            "session_limit is a whole number with ms, s, m or h, as in 500ms, not 9223372036854775807h"
+        ),
+        ("link_down=0", "link_down is a number of KiB per second, 1 to 1000000000, not 0"),
+        ("passthrough=on", "passthrough is auto or off, not on"),
+        ("session_quiet", "session_quiet needs a value, as in session_quiet=…"),
+    ])
+    func `a value out of range is refused with the range`(text: String, sentence: String) {
+        #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(text) }
+    }
+
+    @Test(arguments: ["bogus", "bogus=1", "allow_other=1", "Session_quiet=1s"])
+    func `an unknown option is refused and the known ones are named`(text: String) throws {
+        let problem = try #require(throws: DaemonOptions.Problem.self) { try DaemonOptions(text) }
+        #expect(problem.description.contains("session_quiet=…"))
+        #expect(problem.description.contains("allow_other"))
+    }
+}
