@@ -23,11 +23,13 @@ extension Engine {
             return attributes
         }
         var attributes = attributes
+        attributes.isVolatile = open.isVolatile
+        // The disk's own ctime moves when we move the file: only a change of the bytes is one of the item.
+        guard status.size != attributes.size || status.modified != attributes.modified else { return attributes }
         attributes.size = status.size
         attributes.blocks = max(status.blocks, status.size > 0 ? 1 : 0)
         attributes.modified = status.modified
         attributes.changed = max(status.changed, attributes.changed)
-        attributes.isVolatile = open.isVolatile
         return attributes
     }
 

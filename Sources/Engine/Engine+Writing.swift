@@ -313,6 +313,11 @@ extension Engine {
         by caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let from = try openFiles.handle(source)
+        if offset == 0, targetOffset == 0, from.inode.readable == nil,
+            let byteCount = try share(from.inode, with: try openFiles.handle(target).inode, atMost: byteCount)
+        {
+            return .ready(byteCount)
+        }
         guard let descriptor = from.inode.readable else {
             let wanted = min(byteCount, Self.copyUnit)
             switch try read(source, offset: offset, byteCount: wanted, by: caller) {
@@ -329,6 +334,18 @@ extension Engine {
             }
         }
         return try copy(descriptor, offset, target, targetOffset, byteCount, caller)
+    }
+
+    /// - Returns: How many bytes the copy has, or `nil` when they must be copied one by one.
+    private func share(_ source: OpenInode, with copy: OpenInode, atMost limit: Int) throws(FileError) -> Int? {
+        let size = try replica.attributes(of: source.number).size
+        guard size > 0, size <= Int64(limit), !copy.isBeingWritten, !arbiter.isBeingWritten(copy.number),
+            try replica.share(source.number, with: copy.number)
+        else { return nil }
+        copy.becamePlaceholder()
+        activity.noteLocalChange()
+        kernel.inodeChanged(copy.number, bytes: true)
+        return Int(size)
     }
 
     private func copy(

@@ -68,6 +68,18 @@ final class OpenInode: Sendable {
         }
     }
 
+    /// The bytes are another file's that are not here: nobody has read or written any of this one.
+    func becamePlaceholder() {
+        state.withLock { state in
+            state.descriptor = nil
+            state.formerDescriptor = nil
+            state.isMarked = false
+            state.isUnrecorded = false
+        }
+    }
+
+    var isBeingWritten: Bool { state.withLock { $0.writesInFlight > 0 } }
+
     /// The bytes were let go; the readers keep theirs.
     func evicted() {
         state.withLock { state in

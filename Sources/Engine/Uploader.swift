@@ -121,7 +121,7 @@ final class Uploader: Sendable {
         var skipped = 0
         for item in pending {
             guard byteCount < Self.bytesPerCommit else { break }
-            guard let candidate = try await read(item, into: &upload) else {
+            guard let candidate = try await readOrSkip(item, into: &upload) else {
                 skipped += 1
                 continue
             }
@@ -131,6 +131,20 @@ final class Uploader: Sendable {
         guard !candidates.isEmpty else { return .deferred }
         try await upload.finish()
         return try await commit(candidates, upload) ? .committed : (skipped > 0 ? .deferred : .committed)
+    }
+
+    /// What cannot be read here holds up nothing else: it stays in the outbox and is tried again.
+    private func readOrSkip(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
+        do {
+            return try await read(item, into: &upload)
+        } catch let error as FileError {
+            // Gone since the batch was listed: the outbox knows better by now.
+            let isGone = error.code == .notFound
+            logger.log(
+                level: isGone ? .debug : .error, "an item was not uploaded",
+                metadata: ["item": "\(item.item)", "error": "\(error)"])
+            return nil
+        }
     }
 
     /// Reads one item; `nil` when it must wait because it is being written.
@@ -195,7 +209,8 @@ final class Uploader: Sendable {
         var finished: [Candidate] = []
         for var candidate in candidates {
             if let inode = candidate.inode, candidate.content == nil {
-                guard try replica.inode(inode).generation == candidate.generation else { continue }
+                // Changed, or gone, since it was read.
+                guard (try? replica.inode(inode).generation) == candidate.generation else { continue }
                 if let content = try upload.content(of: inode) {
                     candidate.content = content
                     candidate.record?.size = content.byteCount

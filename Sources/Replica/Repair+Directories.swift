@@ -121,7 +121,7 @@ extension Repair {
     /// The name itself where index and disk have it free, else one with a number.
     /// - Parameter present: Where the thing stands now: that name is as good as free on the disk.
     mutating func freeName(_ text: String, in parent: InodeNumber, present: RepairTree.Place) throws -> ItemName {
-        let name = try ItemName(text)
+        let name = try ItemName(Self.isEscape(text) ? "Recovered" : text)
         let node = try self.node(of: parent)
         for number in 1..<(2 + FreeName.attemptLimit) {
             let candidate = number == 1 ? name : try FreeName.candidate(name, number: number)

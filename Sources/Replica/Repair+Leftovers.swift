@@ -22,6 +22,8 @@ extension Repair {
     /// Whether the bytes are none, or those that the container has for the placeholder of the same name.
     private func isAccountedFor(_ place: RepairTree.Place, _ status: BackingStatus) throws -> Bool {
         let (parent, text) = home(of: place)
+        // An empty file that was just being made, under a name that only the index could tell.
+        if status.size == 0, Self.isEscape(text) { return true }
         guard place.node == RepairTree.aside || tree.isInFiles(place), let name = try? ItemName(text),
             let entry = try rows.entryRow(name, in: parent)
         else { return false }
@@ -29,6 +31,12 @@ extension Repair {
         guard row.kind == .file, !row.isHere else { return false }
         return status.size == 0
             || (status.size == row.attributes.size && status.modified == row.attributes.modified)
+    }
+
+    /// Whether a name stands for another one, which the index has; see ``PlaceholderName``.
+    static func isEscape(_ name: String) -> Bool {
+        name.utf8.starts(with: ".dewpoint-".utf8)
+            && name.utf8.count == ".dewpoint-".utf8.count + 32 + ".here".utf8.count
     }
 
     private mutating func adoptFile(_ inode: UInt64, _ places: [RepairTree.Place]) throws {

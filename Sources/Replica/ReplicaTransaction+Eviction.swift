@@ -54,11 +54,11 @@ extension ReplicaTransaction {
         let size = try Content(packed: content).byteCount
         try rows.execute(
             """
-            UPDATE inodes SET here = 0, size = ?, blocks = ?, modified = ?, changed = ?, content = ?, incoming = NULL,
+            UPDATE inodes SET here = 0, size = ?, blocks = ?, modified = ?, content = ?, incoming = NULL,
             settled = 0 WHERE id = ?
             """,
             [
-                size, InodeRow.placeholderBlocks(size: size), modified.rawValue, now.rawValue, content, row.number.row,
+                size, InodeRow.placeholderBlocks(size: size), modified.rawValue, content, row.number.row,
             ])
         try rows.setBacking(row.number, nil)
         try refreshPlaceholders(of: row.number)

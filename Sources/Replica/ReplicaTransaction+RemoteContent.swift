@@ -40,6 +40,7 @@ extension ReplicaTransaction {
                 try rows.execute("UPDATE inodes SET incoming = ? WHERE id = ?", [packed, row.number.row])
             } else {
                 try becomePlaceholder(row, content: packed, modified: record.modified)
+                try rows.setChanged(row.number, now)
             }
             return row.number
         }

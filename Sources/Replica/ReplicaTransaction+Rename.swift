@@ -169,6 +169,8 @@ extension ReplicaTransaction {
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item?.uuid, entry.parent.row, entry.name.string])
             if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
+            // A placeholder names its item.
+            if !row.isHere { changes.refreshPlaceholder(entry.name, in: entry.parent) }
             if row.kind == .directory { try carryContents(of: row.number, travels: itemTravels) }
         }
     }

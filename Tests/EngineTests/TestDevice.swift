@@ -129,6 +129,12 @@ final class TestDevice: Sendable {
         return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
     }
 
+    func copy(from source: HandleID, to target: HandleID) async throws -> Int {
+        try await value(
+            engine.copyRange(
+                from: source, offset: 0, to: target, offset: 0, byteCount: 1 << 30, by: Self.caller))
+    }
+
     func names(_ path: String = "") throws -> [String] {
         try engine.names(of: try inode(path)).map(\.name.string)
     }

@@ -177,6 +177,27 @@ import Testing
         try await b.close()
     }
 
+    @Test func `copying what is not here shares its chunks`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("shared", to: "one")
+        try await settle(a, b)
+        let puts = store.callCount(.put, prefix: "packs/")
+        let source = try await b.open("one", O_RDONLY)
+        let copy = try await b.open("two", O_RDWR | O_CREAT)
+        #expect(try await b.copy(from: source, to: copy) == 6)
+        try await b.close(source)
+        try await b.close(copy)
+        #expect(try b.attribute("downloadingStatus", of: "two") == "NotDownloaded")
+        try await settle(b, a)
+        #expect(store.callCount(.get, prefix: "packs/") == 0)
+        #expect(store.callCount(.put, prefix: "packs/") == puts)
+        try await a.setAttribute("evict", "1", of: "one")
+        #expect(try await a.read("two") == "shared")
+        #expect(try await b.read("two") == "shared")
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `a damaged pack costs its file only`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("good", to: "good")
