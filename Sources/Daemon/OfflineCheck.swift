@@ -16,7 +16,8 @@ package enum OfflineCheck {
                 logger: DaemonService.logger("check", level: .warning), owner: geteuid(), group: getegid())
             let problems: [String]
             do throws(FileError) {
-                problems = try await engine.check()
+                // Opening repaired what an end without an unmount had left; that counts as found.
+                problems = engine.repairs.map { "repaired: \($0)" } + (try await engine.check())
             } catch {
                 try engine.shutDown()
                 throw error

@@ -13,7 +13,8 @@ package struct StatePlace: Sendable {
 
     /// `$XDG_STATE_HOME/dewpoint/ID`, or `~/.local/state/dewpoint/ID` without that variable.
     package init(container: ContainerIdentifier, environment: [String: String]) {
-        var base = "\(NSHomeDirectory())/.local/state"
+        // The environment before the password database, as every shell does.
+        var base = "\(environment["HOME"] ?? NSHomeDirectory())/.local/state"
         if let home = environment["XDG_STATE_HOME"], home.hasPrefix("/") { base = home }
         path = "\(base)/dewpoint/\(container)"
     }

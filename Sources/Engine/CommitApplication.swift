@@ -225,7 +225,9 @@ struct CommitApplication {
             break
         case .keepBoth:
             let copy = try transaction.freeName(for: entry.name, in: entry.parent)
+            let queued = entry.isQueued && decision.staysQueued
             _ = try transaction.detachAsCopy(entry, as: copy)
+            if queued { try transaction.enqueue(record.id) }
             effects.queued = true
             effects.log.append("\(entry.name) was edited here and elsewhere: the edit made here is now \(copy)")
             effects.kernel.append(.entryChanged(copy, entry.parent))

@@ -135,6 +135,8 @@ final class Downloads: Sendable {
         remember(outcome, of: download)
         _ = state.withLock { $0.active.removeValue(forKey: inode) }
         download.settle(outcome)
+        // Another device's newer bytes came in between: those are wanted now.
+        if case .failed(let error) = outcome, error.code == .superseded { request(inode) }
     }
 
     /// Puts the whole file where the placeholder was.
@@ -158,6 +160,8 @@ final class Downloads: Sendable {
             switch outcome {
             case .finished:
                 try replica.setError(nil, of: download.inode)
+            case .failed(let error) where error.code == .superseded:
+                logger.debug("a download begins anew", metadata: ["inode": "\(download.inode)"])
             case .failed(let error):
                 let path = try replica.path(of: download.inode)
                 logger.error("download failed", metadata: ["path": "\(path)", "error": "\(error)"])

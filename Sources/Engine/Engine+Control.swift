@@ -9,8 +9,20 @@ extension Engine {
     // MARK: Status
 
     package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
-        try itemStatus(of: try replica.resolve(path))
+        try itemStatus(of: try resolve(path))
     }
+
+    private func resolve(_ path: String) throws(FileError) -> InodeNumber {
+        do throws(FileError) {
+            return try replica.resolve(path)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            throw FileError(.notFound, "there is no such item")
+        }
+    }
+
+    /// What the start had to put right, in sentences.
+    package var repairs: [String] { replica.repairReport.lines }
 
     func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
         let inode = try replica.inode(number)
@@ -112,17 +124,17 @@ extension Engine {
     }
 
     package func download(_ path: String, wait: Bool) async throws(FileError) {
-        let inode = try replica.resolve(path)
+        let inode = try resolve(path)
         if wait { try await download(inode) } else { try request(inode) }
     }
 
     package func cancelDownload(_ path: String) throws(FileError) {
-        try cancelDownload(try replica.resolve(path))
+        try cancelDownload(try resolve(path))
     }
 
     package func downloadProgress(_ path: String) throws(FileError) -> DownloadProgress {
         var progress = DownloadProgress(bytesDone: 0, bytesTotal: 0, filesDone: 0, filesTotal: 0)
-        try forEachFile(below: try replica.resolve(path)) { file throws(FileError) in
+        try forEachFile(below: try resolve(path)) { file throws(FileError) in
             let inode = try replica.inode(file)
             progress.filesTotal += 1
             progress.bytesTotal += inode.attributes.size
@@ -140,11 +152,11 @@ extension Engine {
 
     package func evict(_ path: String) async throws(FileError) {
         var eviction = Eviction(engine: self)
-        try await eviction.evict(try replica.resolve(path))
+        try await eviction.evict(try resolve(path))
     }
 
     package func setPinned(_ path: String, _ isPinned: Bool) throws(FileError) {
-        try setPinned(try replica.resolve(path), isPinned)
+        try setPinned(try resolve(path), isPinned)
     }
 
     /// Pinned things come and stay; a directory's contents follow it.

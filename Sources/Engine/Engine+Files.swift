@@ -39,10 +39,12 @@ extension Engine {
     ) throws(FileError) -> (Attributes, OpenedFile) {
         let (attributes, descriptor) = try replica.createFile(
             name, in: parent, mode: mode, owner: caller.user, group: caller.group)
-        activity.noteLocalChange()
         let handle = openFiles.add(attributes.inode, flags: flags) {
             OpenInode(number: attributes.inode, descriptor: descriptor, access: accessForBytesHere)
         }
+        // Sent once it is closed or quiet, so that others do not see it empty first.
+        handle.inode.noteActivity(at: environment.uptime())
+        activity.noteLocalChange()
         return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
     }
 

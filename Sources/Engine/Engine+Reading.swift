@@ -130,10 +130,20 @@ extension Engine {
     /// Waits until the whole file is here.
     func bringHere(_ number: InodeNumber) async throws(FileError) {
         if try isContentUnknown(number) { try await learnContent(of: number) }
-        guard let download = try startDownload(of: number) else { return }
-        try await download.wait(for: 0..<download.byteCount)
-        try await download.waitUntilSettled()
+        var attempts = 0
+        while let download = try startDownload(of: number) {
+            do throws(FileError) {
+                return try await download.waitUntilSettled()
+            } catch {
+                // Newer bytes came in between: they are what is wanted now.
+                attempts += 1
+                guard error.code == .superseded, attempts < Self.supersededAttempts else { throw error }
+            }
+        }
     }
+
+    /// How often a download may be overtaken by newer bytes before it is given up.
+    private static let supersededAttempts = 10
 
     /// Related: lseek(2) with `SEEK_HOLE` and `SystemCalls.seekData`.
     package func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(FileError) -> Int64 {

@@ -98,7 +98,10 @@ final class Follower: Sendable {
             count += 1
             try Task.checkCancellation()
         }
-        if count > 0 { activity.noteProgress() }
+        if count > 0 {
+            try replica.makeDurable()
+            activity.noteProgress()
+        }
         return count
     }
 

@@ -119,6 +119,9 @@ final class OpenInode: Sendable {
         }
     }
 
+    /// Someone has begun to make the file: it is not quiet yet, although nothing is written.
+    func noteActivity(at uptime: Duration) { state.withLock { $0.lastWrite = uptime } }
+
     /// The bytes may have changed without a write that came here.
     func markUnrecorded() { state.withLock { $0.isUnrecorded = true } }
 

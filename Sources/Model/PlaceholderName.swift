@@ -16,7 +16,8 @@ package enum PlaceholderName {
 
     /// Whether a name has the form of a placeholder's: `.X.icloud`, with `X` not empty.
     package static func looksLikePlaceholder(_ name: String) -> Bool {
-        name.utf8.first == UInt8(ascii: ".") && name.hasSuffix(suffix) && name.utf8.count > 1 + suffix.utf8.count
+        name.utf8.first == UInt8(ascii: ".") && name.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+            && name.utf8.count > 1 + suffix.utf8.count
     }
 
     /// The name of a downloaded file, and of everything that is not a file.
@@ -31,7 +32,7 @@ package enum PlaceholderName {
     }
 
     private static func needsEscape(_ name: ItemName) -> Bool {
-        looksLikePlaceholder(name.string) || name.string.hasPrefix(escapePrefix)
+        looksLikePlaceholder(name.string) || name.string.utf8.starts(with: escapePrefix.utf8)
     }
 
     /// 128 bits of FNV-1a over the name, as 32 hex digits: enough to keep the names of one directory apart.

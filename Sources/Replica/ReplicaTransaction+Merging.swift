@@ -44,6 +44,7 @@ extension ReplicaTransaction {
                 WHERE parent = ? AND name = ?
                 """, [item.uuid, source.parent.row, source.name.string])
             try rows.enqueue(item)
+            changes.refreshPlaceholder(source.name, in: source.parent)
         }
     }
 
@@ -55,8 +56,12 @@ extension ReplicaTransaction {
             guard !row.isHere else { return }
             try discardTransfer(of: row.number)
             try rows.execute(
-                "UPDATE inodes SET content = NULL, size = ?, modified = ?, changed = ? WHERE id = ?",
-                [record.size, record.modified.rawValue, now.rawValue, row.number.row])
+                "UPDATE inodes SET content = NULL, size = ?, blocks = ?, modified = ?, changed = ? WHERE id = ?",
+                [
+                    record.size, InodeRow.placeholderBlocks(size: record.size), record.modified.rawValue, now.rawValue,
+                    row.number.row,
+                ])
+            try refreshPlaceholders(of: row.number)
         }
     }
 }
