@@ -92,5 +92,7 @@ let package = Package(
         .testTarget(
             name: "DaemonTests", dependencies: ["Daemon", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
+        .testTarget(
+            name: "MountTests", dependencies: ["Model"], resources: [.copy("Drivers")], swiftSettings: settings),
     ]
 )

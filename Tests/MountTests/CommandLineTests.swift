@@ -1,0 +1,121 @@
+import Foundation
+import Model
+import Testing
+
+extension RealMount {
+    @Suite("Command line") struct CommandLine {
+        /// Runs a command that must fail, and gives what it said.
+        private func refused(_ container: MountedContainer, _ arguments: String...) async throws -> String {
+            let result = try await Command.run([container.binary] + arguments, environment: container.environment)
+            #expect(result.status != 0, "\(arguments)")
+            #expect(result.status < 124, "\(arguments) did not end by itself: \(result.status)")
+            let text = result.output + result.errors
+            #expect(text.contains(" ") && !text.contains("Fatal error"), "\(arguments): \(text)")
+            return text
+        }
+
+        @Test func `mount says what to do when it cannot`() async throws {
+            try await MountedContainer.with { container in
+                let (a, directory) = (container.a, container.directory)
+                try await Command.script(
+                    #"mkdir "$1"/{empty,full,point,no-container}; touch "$1/full/file""#, directory)
+                _ = try await refused(
+                    container, "mount", "file://\(directory)/no-container", directory + "/point", "--state",
+                    directory + "/s1")
+                _ = try await refused(
+                    container, "mount", "file://\(directory)/nowhere", directory + "/point", "--state",
+                    directory + "/s2")
+                _ = try await refused(
+                    container, "mount", container.url, directory + "/full", "--state", directory + "/s3")
+                _ = try await refused(
+                    container, "mount", container.url, directory + "/none", "--state", directory + "/s4")
+                _ = try await refused(container, "mount", container.url, a.point, "--state", directory + "/s5")
+                let second = try await refused(
+                    container, "mount", container.url, directory + "/point", "--state", a.state)
+                #expect(second.contains("state"), "\(second)")
+                _ = try await refused(
+                    container, "mount", container.url, directory + "/point", "--state", directory + "/s6", "-o",
+                    "nonsense=1")
+                _ = try await refused(
+                    container, "mount", "ftp://x/y", directory + "/point", "--state", directory + "/s7")
+                #expect(Leftovers.mountpoints(below: directory) == [a.point])
+                try await a.check()
+            }
+        }
+
+        @Test func `a container is created once, and its identifier must be one`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                _ = try await refused(
+                    container, "container", "create", container.url, "--id", MountedContainer.identifier)
+                try await Command.check(["mkdir", container.directory + "/second"])
+                _ = try await refused(
+                    container, "container", "create", "file://\(container.directory)/second", "--id", "not an id")
+                #expect(try listing(container.directory + "/second").isEmpty)
+            }
+        }
+
+        @Test func `mount returns when the mount answers and holds no pipe open`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let a = container.a
+                let printed = try await Command.script(
+                    #"mkdir "$3"; "$1" mount "$2" "$3" --state "$4" 2>&1 | cat; touch "$3/f"; ls "$3""#,
+                    container.binary,
+                    container.url, a.point, a.state, limit: .seconds(20), environment: container.environment)
+                #expect(printed.hasSuffix("f\n"))
+            }
+        }
+
+        @Test func `status, download, evict and pin work on paths`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                _ = try await a.placeholder("folder/f", byteCount: 100_000)
+                #expect(try await container.dewpoint(["status", a.path("folder/f")]).contains("NotDownloaded"))
+                try await container.dewpoint(["download", a.path("folder"), "--wait"])
+                #expect(try await a.downloadingStatus("folder/f") == .current)
+                try await container.dewpoint(["pin", a.path("folder")])
+                _ = try await refused(container, "evict", a.path("folder/f"))
+                try await container.dewpoint(["unpin", a.path("folder")])
+                try await container.dewpoint(["evict", a.path("folder/f")])
+                #expect(try await a.downloadingStatus("folder/f") == .notDownloaded)
+                let json = try await container.dewpoint(["status", a.path("folder/f"), a.path("folder"), "--json"])
+                #expect(json.contains("\"NotDownloaded\""))
+                let whole = try await container.dewpoint(["status", "--json"])
+                #expect(whole.contains(MountedContainer.identifier))
+                _ = try await refused(container, "status", a.path("none"))
+                _ = try await refused(container, "evict", "/etc/hostname")
+                // Relative paths, as a shell gives them.
+                try await Command.check(
+                    [container.binary, "download", "f", "--wait"], in: a.path("folder"),
+                    environment: container.environment)
+            }
+        }
+
+        @Test func `check finds a difference by itself, mounted or not`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("f", byteCount: 5000)
+                try await a.sync()
+                try await a.check()
+                try await a.unmount()
+                try await container.dewpoint(["check", "--state", a.state])
+                try await Command.check(["rm", a.backing + "/f"])
+                let said = try await refused(container, "check", "--state", a.state)
+                #expect(said.contains("f"), "\(said)")
+            }
+        }
+
+        @Test func `a mount on which nothing happens lets the machine rest`() async throws {
+            try await MountedContainer.with { container in
+                try await container.a.write("f", byteCount: 1000)
+                try await container.a.sync()
+                let pid = try #require(Leftovers.daemons(mentioning: container.a.state).first)
+                let seconds = 3
+                let ticks = try await Command.script(
+                    #"t() { awk '{print $14 + $15}' "/proc/$1/stat"; }; b=$(t "$1"); sleep "$2"; echo $(( $(t "$1") - b ))"#,
+                    "\(pid)", "\(seconds)")
+                // In hundredths of a second.
+                #expect(try #require(Int(ticks.trimmingCharacters(in: .newlines))) < 10 * seconds)
+            }
+        }
+    }
+}

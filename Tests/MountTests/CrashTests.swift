@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+extension RealMount {
+    @Suite("Crashes") struct Crashes {
+        /// How often the daemon is killed under load, unless `DEWPOINT_LONG` asks for more.
+        private static let kills = Requirement.long ? 200 : 5
+
+        @Test(.timeLimit(.minutes(60)))
+        func `killing the daemon under load loses nothing`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let limit = Duration.seconds(60 + Self.kills * 12)
+                let printed = try await Driver.run(
+                    "crashes.py", "--binary", container.binary, "--rounds", "\(Self.kills)", "--seed",
+                    "\(UInt32.random(in: 0...UInt32.max))", "--work", container.directory + "/crashes", limit: limit,
+                    environment: container.environment)
+                print(printed, terminator: "")
+            }
+        }
+
+        @Test func `a dead daemon's mount is cleaned by the next mount`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(#"echo text > "$1/f"; sync "$1/f""#, a.point)
+                try a.crash()
+                try await eventually(within: .seconds(5), "the daemon is gone") {
+                    try await a.call("open", "new", "O_CREAT,O_WRONLY") == "ENOTCONN"
+                }
+                try await a.mount()
+                #expect(try await Command.check(["cat", a.path("f")]) == "text\n")
+                try await a.check()
+            }
+        }
+
+        @Test func `a terminated daemon unmounts`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(#"echo text > "$1/f""#, a.point)
+                let daemons = Leftovers.daemons(mentioning: a.state)
+                try #require(daemons.count == 1)
+                kill(daemons[0], SIGTERM)
+                try await eventually(within: .seconds(10), "nothing is mounted any more") {
+                    Leftovers.mountpoints(below: container.directory).isEmpty
+                }
+                try await eventually(within: .seconds(10), "the daemon is gone") {
+                    Leftovers.daemons(mentioning: a.state).isEmpty
+                }
+                try await a.mount()
+                #expect(try await Command.check(["cat", a.path("f")]) == "text\n")
+            }
+        }
+
+        @Test func `a program that still has a file open does not keep the daemon from unmounting`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(
+                    #"cd "$1"; sleep 20 > open & "$2" unmount "$1" || true; kill $!"#, a.point, container.binary,
+                    limit: .seconds(30), environment: container.environment)
+            }
+        }
+    }
+}

@@ -1,0 +1,392 @@
+"""Kills the daemon at random moments of a mixed load and checks after each time that nothing was lost.
+
+    python3 crashes.py --binary DEWPOINT [--rounds N] [--seed N] [--work DIRECTORY]
+
+A model beside the mount knows for every file which contents it may have. What fsync acknowledged must be there; what was
+under way when the daemon died may have happened or not, wholly. At the end everything must be in the container: a second
+device, started empty, sees the same bytes.
+"""
+
+import argparse
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+COMMAND_SECONDS = 60
+WORKER_SECONDS = 45
+FILES_PER_WORKER = 24
+LARGEST_BYTES = 3 << 20
+LONGEST_LOAD_SECONDS = 2.0
+
+
+def content(size, seed):
+    """Bytes that cannot be mistaken for another file's, nor for an older state of the same file."""
+    return random.Random(seed).randbytes(size)
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+class Device:
+    """A mount of the container, with a state directory of its own."""
+
+    def __init__(self, binary, url, work, name):
+        self.binary, self.url, self.name = binary, url, name
+        self.state = os.path.join(work, f"state-{name}")
+        self.point = os.path.join(work, f"mount-{name}")
+        self.log = open(os.path.join(work, f"log-{name}"), "ab")
+        self.killed = threading.Event()
+        os.makedirs(self.point, exist_ok=True)
+
+    def run(self, *arguments, check=True):
+        result = subprocess.run(
+            ["timeout", "--kill-after=5", str(COMMAND_SECONDS), self.binary, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=COMMAND_SECONDS + 30,
+        )
+        text = result.stdout.decode("utf-8", "replace").strip()
+        self.log.write(f"$ {' '.join(arguments)}\n{text}\n".encode())
+        self.log.flush()
+        if check and result.returncode != 0:
+            raise AssertionError(f"dewpoint {' '.join(arguments)}: exit status {result.returncode}: {text}")
+        return result.returncode, text
+
+    def mount(self):
+        self.killed.clear()
+        self.run("mount", self.url, self.point, "--state", self.state, "--device-name", self.name)
+
+    def unmount(self):
+        self.run("unmount", self.point)
+
+    def daemon(self):
+        """The process id of the daemon that serves this mount."""
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                arguments = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
+                binary = os.path.basename(os.readlink(f"/proc/{entry}/exe"))
+            except OSError:
+                continue
+            if binary == "dewpoint" and self.state.encode() in arguments:
+                return int(entry)
+        raise AssertionError(f"no daemon serves {self.point}")
+
+    def kill(self):
+        pid = self.daemon()
+        self.killed.set()
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+            if open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "Z":
+                break
+            time.sleep(0.01)
+
+    def abandon(self):
+        """Leaves no mount and no daemon behind, whatever state they are in."""
+        try:
+            os.kill(self.daemon(), signal.SIGKILL)
+        except (AssertionError, OSError):
+            pass
+        subprocess.run(["umount", "--lazy", self.point], stderr=subprocess.DEVNULL, timeout=30)
+
+
+class Program(threading.Thread):
+    """A part of the load. It ends with the daemon; an error before that is a failure."""
+
+    def __init__(self, device):
+        super().__init__(daemon=True)
+        self.device, self.failure, self.operations = device, None, 0
+
+    def run(self):
+        try:
+            while True:
+                self.operations += 1
+                self.step()
+        except (OSError, shutil.Error) as error:
+            time.sleep(0.1)
+            if not self.device.killed.is_set():
+                self.failure = error
+        except BaseException as error:
+            self.failure = error
+
+
+class Worker(Program):
+    """A program with a folder and a model of its own."""
+
+    def __init__(self, device, name, seed):
+        super().__init__(device)
+        self.folder, self.name_, self.random = os.path.join(device.point, name), name, random.Random(seed)
+        # For each name the contents it may have: digests, or None where it may be missing.
+        self.model = {}
+        # Digests of which one of two names must have it, for a rename that was under way.
+        self.either = []
+        self.serial = 0
+
+    def again(self):
+        """A thread for the next round, with the same model."""
+        worker = Worker(self.device, self.name_, self.random.random())
+        worker.model, worker.serial = self.model, self.serial
+        return worker
+
+    def step(self):
+        self.random.choices(
+            [self.save, self.write, self.rename, self.remove, self.evict, self.read, self.download],
+            [5, 5, 3, 1, 5, 6, 2],
+        )[0]()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def known(self):
+        names = [name for name, may in self.model.items() if may != {None}]
+        return self.random.choice(names) if names else None
+
+    def pick(self):
+        return f"file-{self.random.randrange(FILES_PER_WORKER):02}"
+
+    def new_content(self):
+        self.serial += 1
+        size = self.random.choice([0, 1, 500, 5000, 70_000, 300_000, self.random.randrange(LARGEST_BYTES)])
+        return content(size, f"{self.name_}-{self.serial}")
+
+    def settle(self, name, *digests):
+        self.model[name] = set(digests)
+
+    def sync_folder(self):
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def put(self, path, data, flags):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view[:131072]) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def save(self):
+        """As editors save: a temporary file, fsync, rename over the old one."""
+        name, data = self.pick(), self.new_content()
+        self.model[name] = self.model.get(name, {None}) | {digest(data)}
+        self.put(self.path("saving~"), data, os.O_TRUNC)
+        os.rename(self.path("saving~"), self.path(name))
+        self.sync_folder()
+        self.settle(name, digest(data))
+
+    def write(self):
+        """A new file, written in place: until fsync answers, what it holds is open."""
+        name, data = self.pick(), self.new_content()
+        if self.model.get(name, {None}) != {None}:
+            return
+        self.model[name] = {"anything"}
+        self.put(self.path(name), data, os.O_EXCL)
+        self.sync_folder()
+        self.settle(name, digest(data))
+
+    def rename(self):
+        old, new = self.known(), self.pick()
+        if old is None or old == new or len(self.model[old]) != 1:
+            return
+        (moving,) = self.model[old]
+        before = self.model.get(new, {None})
+        self.model[old], self.model[new] = {moving, None}, before | {moving}
+        self.either.append((moving, old, new))
+        os.rename(self.path(old), self.path(new))
+        self.sync_folder()
+        self.either.pop()
+        self.settle(old, None)
+        self.settle(new, moving)
+
+    def remove(self):
+        name = self.known()
+        if name is None:
+            return
+        self.model[name] = self.model[name] | {None}
+        os.unlink(self.path(name))
+        self.sync_folder()
+        self.settle(name, None)
+
+    def evict(self):
+        if (name := self.known()) is None:
+            return
+        try:
+            os.setxattr(self.path(name), "user.dewpoint.evict", b"1")
+        except OSError as error:
+            if error.errno != 16:  # EBUSY: not uploaded yet
+                raise
+
+    def download(self):
+        if (name := self.known()) is not None:
+            os.setxattr(self.path(name), "user.dewpoint.download", b"1")
+
+    def read(self):
+        if (name := self.known()) is not None:
+            self.check(name)
+
+    def check(self, name):
+        """What stands under a name must be one of what the model allows; afterwards the model knows which."""
+        allowed = self.model[name]
+        try:
+            with open(self.path(name), "rb") as file:
+                found = digest(file.read())
+        except FileNotFoundError:
+            found = None
+        if found not in allowed and "anything" not in allowed:
+            raise AssertionError(f"{self.path(name)}: {found}, but it must be one of {allowed}")
+        self.settle(name, found)
+        return found
+
+    def check_all(self):
+        found = {name: self.check(name) for name in list(self.model)}
+        for moving, old, new in self.either:
+            if moving not in (found[old], found[new]):
+                raise AssertionError(f"{self.folder}: {moving} is lost between {old} and {new}")
+        self.either = []
+        listed = set(os.listdir(self.folder)) - {"saving~"}
+        present = {name for name, digest in found.items() if digest is not None}
+        if listed != present:
+            raise AssertionError(f"{self.folder}: listed {sorted(listed)}, but there must be {sorted(present)}")
+
+
+class Copier(Program):
+    """Copies and renames whole folders without fsync: only their names must hold, never half a rename."""
+
+    def __init__(self, device, source):
+        super().__init__(device)
+        self.root, self.source = os.path.join(device.point, "copies"), source
+
+    def again(self):
+        return Copier(self.device, self.source)
+
+    def step(self):
+        one, two = os.path.join(self.root, "copy"), os.path.join(self.root, "copied")
+        shutil.rmtree(one, ignore_errors=True)
+        shutil.copytree(self.source, one, symlinks=True)
+        shutil.rmtree(two, ignore_errors=True)
+        os.rename(one, two)
+
+    def check_all(self):
+        """Reading everything must work; there is no promise about which of it is there."""
+        read_tree(self.root)
+
+
+def read_tree(root):
+    tree = {}
+    for folder, folders, files in os.walk(root, onerror=raise_it):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            relative = os.path.relpath(path, root)
+            if os.path.islink(path):
+                tree[relative] = "-> " + os.readlink(path)
+            elif os.path.isdir(path):
+                tree[relative] = "/"
+            else:
+                with open(path, "rb") as file:
+                    tree[relative] = digest(file.read())
+    return tree
+
+
+def raise_it(error):
+    raise error
+
+
+def small_tree(work):
+    source = os.path.join(work, "source")
+    os.makedirs(os.path.join(source, "inner"))
+    for number in range(40):
+        with open(os.path.join(source, "inner" if number % 2 else "", f"n{number}"), "wb") as file:
+            file.write(content(number * 300, number))
+    os.symlink("inner/n1", os.path.join(source, "link"))
+    return source
+
+
+def round_of(device, workers, rng):
+    for worker in workers:
+        worker.start()
+    time.sleep(rng.uniform(0.05, LONGEST_LOAD_SECONDS))
+    device.kill()
+    for worker in workers:
+        worker.join(WORKER_SECONDS)
+        if worker.is_alive():
+            raise AssertionError("a program hangs although the daemon is dead")
+        if worker.failure is not None:
+            raise worker.failure
+    started = time.monotonic()
+    device.mount()
+    took = time.monotonic() - started
+    device.run("check", device.point)
+    for worker in workers:
+        worker.check_all()
+    return took, sum(worker.operations for worker in workers)
+
+
+def run(options, work):
+    remote = os.path.join(work, "remote")
+    os.makedirs(remote)
+    url = "file://" + remote
+    rng = random.Random(options.seed)
+    device, second = (Device(options.binary, url, work, name) for name in ("A", "B"))
+    try:
+        device.run("container", "create", url, "--id", "iCloud.org.dewpoint.Crashes")
+        device.mount()
+        workers = []
+        for number in range(3):
+            os.mkdir(os.path.join(device.point, f"worker-{number}"))
+            workers.append(Worker(device, f"worker-{number}", rng.random()))
+        os.mkdir(os.path.join(device.point, "copies"))
+        workers.append(Copier(device, small_tree(work)))
+        for number in range(options.rounds):
+            took, operations = round_of(device, workers, rng)
+            print(f"kill {number + 1}: after {operations} operations; mounted again in {took:.2f} s", flush=True)
+            workers = [worker.again() for worker in workers]
+        device.run("sync", device.point, "--wait")
+        second.mount()
+        second.run("sync", second.point, "--wait")
+        ours, theirs = read_tree(device.point), read_tree(second.point)
+        wrong = [name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)]
+        assert not wrong, f"the second device differs in {sorted(wrong)[:10]}"
+        second.run("check", second.point)
+        second.unmount()
+        device.unmount()
+        print(f"{options.rounds} kills survived; {len(ours)} items are the same on a second device")
+    finally:
+        device.abandon()
+        second.abandon()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--work", help="a directory to work in, which is kept; default: a temporary one")
+    options = parser.parse_args()
+    work = options.work or tempfile.mkdtemp(prefix="dewpoint-crashes-")
+    os.makedirs(work, exist_ok=True)
+    print(f"seed {options.seed}, {options.rounds} rounds, in {work}", flush=True)
+    try:
+        run(options, work)
+    except AssertionError as error:
+        print(f"FAILED: {error}\nThe state, the container and the logs are kept in {work}", file=sys.stderr)
+        sys.exit(1)
+    if not options.work:
+        shutil.rmtree(work)
+
+
+main()

@@ -1,0 +1,89 @@
+"""Appends a commit with a record that no honest device writes: python3 hostile.py CASE CONTAINER"""
+
+import gzip
+import json
+import os
+import sys
+import time
+import uuid
+
+
+def record(**changes):
+    base = {
+        "base": 0,
+        "content": {"runs": []},
+        "device": DEVICE,
+        "id": str(uuid.uuid4()),
+        "kind": "file",
+        "mode": 0o644,
+        "modified": time.time_ns(),
+        "name": "hostile",
+        "parent": "00000000-0000-0000-0000-000000000000",
+        "size": 0,
+        "xattrs": {},
+    }
+    return base | changes
+
+
+def cycle():
+    one, two = str(uuid.uuid4()), str(uuid.uuid4())
+    folder = {"kind": "directory", "content": None, "mode": 0o755}
+    return [
+        record(id=one, parent=two, name="hostile-one", **folder),
+        record(id=two, parent=one, name="hostile-two", **folder),
+    ]
+
+
+def chunk(size):
+    return {"hash": "0" * 64, "byteCount": size}
+
+
+def stored(offset, *sizes):
+    return {"runs": [{"pack": str(uuid.uuid4()), "offset": offset, "chunks": [chunk(size) for size in sizes]}]}
+
+
+DEVICE = str(uuid.uuid4())
+CASES = {
+    "leads out": lambda: [record(name="../hostile")],
+    "is a path": lambda: [record(name="folder/hostile")],
+    "is absolute": lambda: [record(name="/tmp/hostile")],
+    "is empty": lambda: [record(name="")],
+    "is the parent": lambda: [record(name="..")],
+    "is the directory itself": lambda: [record(name=".")],
+    "has a NUL": lambda: [record(name="host\0ile")],
+    "is too long": lambda: [record(name="h" * 256)],
+    "cycle": cycle,
+    "parent that is a file": lambda: [record(id=DEVICE, name="hostile"), record(parent=DEVICE, name="inner")],
+    "parent that is missing": lambda: [record(parent=str(uuid.uuid4()))],
+    "itself as parent": lambda: [record(id=DEVICE, parent=DEVICE)],
+    "negative size": lambda: [record(size=-1)],
+    "sizes that do not add up": lambda: [record(size=1000, content=stored(0, 10))],
+    "negative chunk": lambda: [record(size=-5, content=stored(0, -5))],
+    "negative offset": lambda: [record(size=10, content=stored(-1, 10))],
+    "huge hole": lambda: [record(size=10, content={"runs": [{"zeros": 1 << 62}, {"zeros": 1 << 62}]})],
+    "no kind": lambda: [record(kind="comet")],
+    "root": lambda: [record(id="00000000-0000-0000-0000-000000000000", kind="file")],
+}
+
+
+def main():
+    case, container = sys.argv[1], sys.argv[2]
+    log = os.path.join(container, "log")
+    last = max(int(name) for name in os.listdir(log))
+    commit = {
+        "format": 1,
+        "sequence": last + 1,
+        "device": DEVICE,
+        "deviceName": "hostile",
+        "time": time.time_ns(),
+        "nonce": str(uuid.uuid4()),
+        "records": CASES[case](),
+        "tombstones": [],
+    }
+    path = os.path.join(container, "hostile")
+    with open(path, "wb") as file:
+        file.write(gzip.compress(json.dumps(commit).encode()))
+    os.rename(path, os.path.join(log, f"{last + 1:020}"))
+
+
+main()

@@ -1,0 +1,65 @@
+import Testing
+
+extension RealMount {
+    @Suite("Files, as on a local file system") struct Files {
+        /// The cases of `Drivers/files.py`.
+        static let cases = [
+            "unlinked_open_file_lives_on", "open_handle_survives_rename", "open_directory_survives_rename",
+            "nameless_temporary_file", "many_open_files", "open_flags", "hard_links", "symbolic_links",
+            "rename_within_the_rules", "rename_without_replacing", "rename_exchanges", "removing_names",
+            "inode_numbers_stay", "deep_directories", "listing_while_removing", "names_that_differ_only_in_bytes",
+            "times_with_nanoseconds", "modes", "owners", "user_attributes", "statistics_of_the_disk",
+            "blocks_are_never_none", "empty_and_tiny_files", "truncating", "writing_beyond_the_end",
+            "sparse_file_of_5_gib", "allocating_and_punching", "copying_a_range", "sending_a_file", "mapped_memory",
+            "mapping_changes_the_time", "vectors", "syncing", "growing_is_seen_by_a_reader", "record_locks",
+            "record_lock_waits_and_is_handed_on", "waiting_for_a_lock_can_be_interrupted", "whole_file_locks",
+            "locks_of_an_open_file_description", "fifos", "sockets", "notifications", "threads_of_one_process",
+        ]
+
+        /// Each case in a mount of its own; afterwards everything reaches the container and all copies agree.
+        @Test(arguments: cases)
+        func `the mount does what ext4 does`(name: String) async throws {
+            try await MountedContainer.with { container in
+                try await Driver.run("files.py", name, container.a.point)
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+
+        /// What depends on how reads get at the bytes, once more without the kernel's passthrough.
+        @Test(arguments: [
+            "open_handle_survives_rename", "truncating", "sparse_file_of_5_gib", "mapped_memory",
+            "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range",
+        ])
+        func `the mount does what ext4 does, without passthrough`(name: String) async throws {
+            try await MountedContainer.with(options: "passthrough=off") { container in
+                try await Driver.run("files.py", name, container.a.point)
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+
+        @Test func `what is special stays on this machine, and everything else travels`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(
+                    #"""
+                    cd "$1"
+                    mkfifo fifo; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+                    touch .DS_Store '~$letter.docx' .notes.txt.swp note.nosync.txt
+                    echo text > file; ln -s file link; mkdir folder; ln file folder/hard
+                    """#, a.point)
+                try await a.sync()
+                try await b.sync()
+                #expect(try listing(b.point) == ["file", "folder", "link"])
+                #expect(try await a.call("getxattr", "fifo", "dewpoint.isUbiquitousItem") == "OK 0")
+                #expect(try await Command.check(["cat", b.path("folder/hard")]) == "text\n")
+                // Coming back, everything that stays here is still here.
+                try await a.unmount()
+                try await a.mount()
+                #expect(try listing(a.point).count == 9)
+                try await a.check()
+            }
+        }
+    }
+}

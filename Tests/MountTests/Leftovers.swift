@@ -1,0 +1,61 @@
+import Foundation
+
+/// What a test may leave on the machine, and how it goes away: directories, mounts, daemons.
+enum Leftovers {
+    /// Without links, as the kernel lists mountpoints.
+    private static let root =
+        URL(fileURLWithPath: NSTemporaryDirectory()).resolvingSymlinksInPath().path + "/dewpoint-mounts"
+
+    /// A new directory that says which process it belongs to.
+    static func newDirectory() throws -> String {
+        let path = "\(root)/\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
+        try FileManager.default.createDirectory(atPath: path + "/run", withIntermediateDirectories: true)
+        return path
+    }
+
+    /// Removes what test processes that are no more have left; done once.
+    static var sweep: Void {
+        get async { await sweeping.value }
+    }
+
+    private static let sweeping = Task {
+        // No directory of ours yet: nothing to sweep.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] {
+            guard let pid = name.split(separator: "-").first.flatMap({ pid_t($0) }), kill(pid, 0) != 0 else { continue }
+            await remove(root + "/" + name)
+        }
+    }
+
+    /// The mountpoints below a directory, innermost first, as the kernel lists them: a dead mount answers no other way.
+    static func mountpoints(below directory: String) -> [String] {
+        let table = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+        return table.split(separator: "\n").map { String($0.split(separator: " ")[4]) }
+            .filter { $0.hasPrefix(directory + "/") }.reversed()
+    }
+
+    /// Unmounts what is mounted below a directory, ends the daemons that work in it and removes it.
+    static func remove(_ directory: String) async {
+        for point in mountpoints(below: directory) {
+            // Forcing aborts the FUSE connection: every program that hangs in it gets an error.
+            _ = try? await Command.run(["umount", "--force", "--lazy", point])
+        }
+        for pid in daemons(mentioning: directory) { kill(pid, SIGKILL) }
+        // What is still there is swept by the next run.
+        _ = try? await Command.run(["rm", "-rf", "--one-file-system", directory], limit: .seconds(120))
+    }
+
+    /// The daemons with an argument that lies in, or is, `path`.
+    static func daemons(mentioning path: String) -> [pid_t] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.filter { pid in
+            guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline"),
+                let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe"),
+                program.hasSuffix("/dewpoint")
+            else { return false }
+            return line.split(separator: 0).contains {
+                let argument = String(decoding: $0, as: UTF8.self)
+                return argument == path || argument.hasPrefix(path + "/")
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+/// What a test needs of this machine; a test whose needs are not met is skipped and says why.
+enum Requirement {
+    static let fuse = FileManager.default.fileExists(atPath: "/dev/fuse")
+
+    static let root = geteuid() == 0
+
+    /// Whether other users may open `/dev/fuse`, so that they can mount through `fusermount3`.
+    static var fuseForEveryone: Bool {
+        var status = stat()
+        return stat("/dev/fuse", &status) == 0 && status.st_mode & 0o006 == 0o006
+    }
+
+    /// Whether the loops are as long as a release needs them.
+    static let long = ProcessInfo.processInfo.environment["DEWPOINT_LONG"] == "1"
+
+    static func isInstalled(_ program: String) -> Bool {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let directories = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
+        return directories.contains { FileManager.default.isExecutableFile(atPath: $0 + "/" + program) }
+    }
+
+    /// The program under test: next to the test bundle, or what `DEWPOINT_BINARY` says.
+    static func binary() throws -> String {
+        let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let path = ProcessInfo.processInfo.environment["DEWPOINT_BINARY"] ?? built.path + "/dewpoint"
+        guard FileManager.default.isExecutableFile(atPath: path) else { throw NoBinary(path: path) }
+        return path
+    }
+
+    struct NoBinary: Error, CustomStringConvertible {
+        let path: String
+        var description: String { "there is no program \(path): build it first, or name it in DEWPOINT_BINARY" }
+    }
+
+    /// Debian's own Python, which the drivers are written for, or the first in `PATH`.
+    static let python =
+        FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") ? "/usr/bin/python3" : "python3"
+
+    /// The repository these tests were built from.
+    static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+}
+
+extension Trait where Self == ConditionTrait {
+    static func needs(_ program: String) -> Self {
+        .enabled(if: Requirement.isInstalled(program), "\(program) is not installed")
+    }
+
+    static var needsRoot: Self { .enabled(if: Requirement.root, "only root can do this") }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+extension RealMount {
+    @Suite("Writers of one file") struct Writers {
+        /// The cases of `Drivers/writers.py`.
+        static let cases = [
+            "two_appenders_and_one_that_dies", "two_writers_of_the_same_range", "a_silent_writer_gives_way",
+            "a_long_silent_writer_costs_nothing", "a_session_ends_at_close", "a_session_ends_at_fsync",
+            "a_session_ends_at_unlock", "a_session_ends_with_its_process", "a_busy_writer_is_not_cut_in_two",
+            "not_blocking_says_so", "truncating_takes_its_turn", "crossed_writers_do_not_lock_each_other_out",
+            "first_come_first_served", "renaming_and_removing_never_wait", "readers_never_wait", "interrupting_a_wait",
+        ]
+
+        @Test(arguments: cases)
+        func `writers take turns`(name: String) async throws {
+            try await MountedContainer.with { container in
+                try await Driver.run("writers.py", name, container.a.point, limit: .seconds(90))
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+
+        @Test(arguments: ["delete", "wal"])
+        func `four processes write into one SQLite database`(mode: String) async throws {
+            try await MountedContainer.with { container in
+                let printed = try await Driver.run("databases.py", mode, container.a.point, limit: .seconds(60))
+                print("SQLite, journal mode \(mode): \(printed)", terminator: "")
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+
+        @Test func `who holds and who waits can be listed`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                let listed = try await Command.script(
+                    #"""
+                    python3 -c 'import os, sys, time
+                    file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT); os.write(file, b"line"); time.sleep(3)' "$1/log" &
+                    flock "$1/locked" sleep 3 & sleep 0.1; flock "$1/locked" true & sleep 0.5
+                    "$2" locks "$1"; "$2" locks "$1" --json
+                    wait
+                    """#, a.point, container.binary, environment: container.environment)
+                #expect(listed.contains("log"))
+                #expect(listed.contains("write session"))
+                #expect(listed.contains("locked"))
+                #expect(listed.contains("flock"))
+                #expect(listed.contains("\"waiters\""))
+            }
+        }
+    }
+}
