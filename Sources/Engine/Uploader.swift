@@ -16,6 +16,9 @@ final class Uploader: Sendable {
     static let bytesPerCommit: Int64 = 256 << 20
     /// How long a file that someone has open for writing must have been quiet.
     static let quiet = Duration.seconds(2)
+    /// A commit waits until nothing has changed for one step, and at most all of them.
+    static let lingerStep = Duration.milliseconds(20)
+    static let lingerSteps = 25
     /// The pauses between attempts while the store does not answer.
     static let retryStart = Duration.milliseconds(200)
     static let retryLimit = Duration.seconds(15)
@@ -68,6 +71,7 @@ final class Uploader: Sendable {
         while !Task.isCancelled {
             let seen = activity.localChanges
             do {
+                try await linger()
                 let progress = try await uploadBatch()
                 pause = Self.retryStart
                 setProblem(nil)
@@ -83,6 +87,17 @@ final class Uploader: Sendable {
                 await activity.waitForLocalChange(since: .max, atMost: pause)
                 pause = min(pause * 2, Self.retryLimit)
             }
+        }
+    }
+
+    /// Lets changes that come in quick succession travel in one commit: waits until there was none for a moment.
+    private func linger() async throws(CancellationError) {
+        var seen = activity.localChanges
+        for _ in 0..<Self.lingerSteps {
+            try await environment.sleep(Self.lingerStep)
+            let now = activity.localChanges
+            if now == seen { return }
+            seen = now
         }
     }
 
