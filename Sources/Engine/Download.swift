@@ -15,6 +15,8 @@ import Synchronization
 final class Download: Sendable {
     /// How many ranged GETs one file may have out at a time.
     static let width = 3
+    /// How many pieces one GET brings: few enough for a slow link to turn to what a reader waits for.
+    static let piecesPerBatch = 2
     /// How many pieces may come in before the index is told which are here, so that a restart resumes there.
     static let piecesPerProgress = 4
     /// The first pause before a failed GET is tried again; it doubles up to ``retryLimit``.
@@ -53,6 +55,8 @@ final class Download: Sendable {
     /// What an earlier run said is in the staging file: looked at again before it counts.
     private let found: ChunkSet
     private let state: Mutex<State>
+    private let demands: AsyncStream<Void>
+    private let demand: AsyncStream<Void>.Continuation
 
     init(inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet) {
         self.inode = inode
@@ -65,6 +69,7 @@ final class Download: Sendable {
         // Holes are already there: the staging file is sparse.
         for piece in pieces where piece.stored == nil { have.insert(piece.index) }
         state = Mutex(State(have: have))
+        (demands, demand) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// 0 to 100.
@@ -128,6 +133,7 @@ final class Download: Sendable {
                     state.waiters[id] = Waiter(pieces: wanted, continuation: continuation)
                     return nil
                 }
+                demand.yield()
                 if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
@@ -175,11 +181,16 @@ final class Download: Sendable {
     func fetchAll(from source: Source) async -> Outcome? {
         recoverFound()
         return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
+            group.addTask { await self.workOnDemand(source) }
             for _ in 0..<Self.width {
                 group.addTask { await self.work(source) }
             }
             var failure: FileError?
+            var finished = 0
             for await result in group {
+                finished += 1
+                // When there is nothing left to fill, nothing is left to be asked for.
+                if finished == Self.width { demand.finish() }
                 if let result, failure == nil {
                     failure = result
                     group.cancelAll()
@@ -207,9 +218,17 @@ final class Download: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: failure) }
     }
 
+    /// The worker that fetches nothing but what someone waits for, so that readers never queue behind the fill.
+    private func workOnDemand(_ source: Source) async -> FileError? {
+        for await _ in demands {
+            if let failure = await work(source, onlyDemanded: true) { return failure }
+        }
+        return nil
+    }
+
     /// One of ``width`` workers: takes batches until none is left.
-    private func work(_ source: Source) async -> FileError? {
-        while !Task.isCancelled, let batch = nextBatch() {
+    private func work(_ source: Source, onlyDemanded: Bool = false) async -> FileError? {
+        while !Task.isCancelled, let batch = nextBatch(onlyDemanded: onlyDemanded) {
             defer { state.withLock { state in state.inFlight.subtract(batch) } }
             do throws(FileError) {
                 try await fetch(batch, from: source)
@@ -295,13 +314,14 @@ final class Download: Sendable {
     }
 
     /// The next pieces to fetch with one GET: what someone waits for first, then on from there.
-    private func nextBatch() -> Range<Int>? {
+    private func nextBatch(onlyDemanded: Bool) -> Range<Int>? {
         state.withLock { state in
             guard !state.isCancelled else { return nil }
             func isMissing(_ index: Int) -> Bool {
                 !state.have.contains(index) && !state.inFlight.contains(index) && state.damaged[index] == nil
             }
             let wanted = state.waiters.values.compactMap { $0.pieces?.first(where: isMissing) }.min()
+            if onlyDemanded && wanted == nil { return nil }
             let start =
                 wanted ?? (state.cursor..<pieces.count).first(where: isMissing)
                 ?? (0..<min(state.cursor, pieces.count)).first(where: isMissing)
@@ -309,7 +329,7 @@ final class Download: Sendable {
             var end = start + 1
             while end < pieces.count, isMissing(end),
                 pieces[end].follows(pieces[end - 1]),
-                (end - start + 1) * Content.chunkByteCount <= ChunkReader.batchByteLimit
+                end - start < Self.piecesPerBatch
             {
                 end += 1
             }

@@ -279,6 +279,11 @@ final class Uploader: Sendable {
         try replica.write { transaction throws(FileError) in
             for candidate in batch {
                 let item = candidate.pending.item
+                if let record = candidate.record, try transaction.entry(of: item) == nil {
+                    // Removed here while it was on its way: the container has it, so now it must be deleted there.
+                    try transaction.enqueueDeletion(item, base: commit.sequence, baseParent: record.parent)
+                    continue
+                }
                 if let record = candidate.record, let entry = try transaction.entry(of: item) {
                     try transaction.setBase(entry, record: record, number: commit.sequence)
                     if let inode = candidate.inode, let content = candidate.content, inode == entry.inode {

@@ -177,6 +177,31 @@ import Testing
         try await b.close()
     }
 
+    @Test func `a file removed while its commit is on its way is gone everywhere`() async throws {
+        let (a, b, store) = try await pair()
+        store.plan(.delay(.milliseconds(500)), on: .create, prefix: "log/")
+        try await a.write("short life", to: "f")
+        while store.callCount(.create, prefix: "log/") == 0 { await Task.yield() }
+        try a.remove("f")
+        try await settle(a, b)
+        #expect(try a.names() == [])
+        #expect(try b.names() == [])
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a commit that landed although its answer was lost counts once`() async throws {
+        let (a, b, store) = try await pair()
+        store.plan(.failAfter(.unavailable), on: .create, prefix: "log/")
+        try await a.write("text", to: "f")
+        try await settle(a, b)
+        #expect(store.callCount(.create, prefix: "log/") == 1)
+        #expect(try b.names() == ["f"])
+        #expect(try await b.read("f") == "text")
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `copying what is not here shares its chunks`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("shared", to: "one")
