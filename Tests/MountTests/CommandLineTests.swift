@@ -79,7 +79,7 @@ extension RealMount {
                 #expect(try await a.downloadingStatus("folder/f") == .notDownloaded)
                 let json = try await container.dewpoint(["status", a.path("folder/f"), a.path("folder"), "--json"])
                 #expect(json.contains("\"NotDownloaded\""))
-                let whole = try await container.dewpoint(["status", "--json"])
+                let whole = try await container.statusOfAll()
                 #expect(whole.contains(MountedContainer.identifier))
                 _ = try await refused(container, "status", a.path("none"))
                 _ = try await refused(container, "evict", "/etc/hostname")

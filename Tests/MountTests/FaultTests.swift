@@ -180,7 +180,7 @@ extension RealMount {
                     """, container.remote,
                 ])
                 try await eventually(within: .seconds(20), "the status says what is wrong") {
-                    try await container.dewpoint(["status", "--json"]).contains("99")
+                    try await container.statusOfAll().contains("99")
                 }
                 #expect(try await a.sha256("f").isEmpty == false)
                 try await a.write("local", byteCount: 10)

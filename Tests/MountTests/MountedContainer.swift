@@ -50,6 +50,11 @@ struct MountedContainer: Sendable {
         try await Command.check([binary] + arguments, limit: limit, environment: environment)
     }
 
+    /// What `dewpoint status` says of all mounts of this machine; a mount that is none of ours may not answer.
+    func statusOfAll() async throws -> String {
+        try await Command.run([binary, "status", "--json"], environment: environment).output
+    }
+
     /// Keeps the control sockets of one test apart from all others.
     var environment: [String: String] {
         ["XDG_RUNTIME_DIR": directory + "/run", "XDG_STATE_HOME": directory + "/state-home"]

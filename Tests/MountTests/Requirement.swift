@@ -7,12 +7,6 @@ enum Requirement {
 
     static let root = geteuid() == 0
 
-    /// Whether other users may open `/dev/fuse`, so that they can mount through `fusermount3`.
-    static var fuseForEveryone: Bool {
-        var status = stat()
-        return stat("/dev/fuse", &status) == 0 && status.st_mode & 0o006 == 0o006
-    }
-
     /// Whether the loops are as long as a release needs them.
     static let long = ProcessInfo.processInfo.environment["DEWPOINT_LONG"] == "1"
 
