@@ -93,6 +93,6 @@ let package = Package(
             name: "DaemonTests", dependencies: ["Daemon", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(
-            name: "MountTests", dependencies: ["Model"], resources: [.copy("Drivers")], swiftSettings: settings),
+            name: "MountTests", dependencies: ["Model"], exclude: ["Drivers"], swiftSettings: settings),
     ]
 )

@@ -46,6 +46,7 @@ final class Download: Sendable {
         var unsaved = 0
         var outcome: Outcome?
         var isCancelled = false
+        var isRecovering = true
     }
 
     let inode: InodeNumber
@@ -74,7 +75,10 @@ final class Download: Sendable {
 
     /// 0 to 100.
     var percent: Double {
-        let have = state.withLock { $0.have.presentCount }
+        // What an earlier run brought counts while it is being looked at, so that the number does not fall at a restart.
+        let have = state.withLock { state in
+            state.isRecovering ? max(state.have.presentCount, found.presentCount) : state.have.presentCount
+        }
         return pieces.isEmpty ? 100 : Double(have) * 100 / Double(pieces.count)
     }
 
@@ -166,6 +170,7 @@ final class Download: Sendable {
 
     /// Takes over what an earlier run brought, as far as its hashes are right: that run may have ended with the power.
     private func recoverFound() {
+        defer { state.withLock { $0.isRecovering = false } }
         for piece in pieces where piece.stored != nil && found.contains(piece.index) {
             // A piece that cannot be read is fetched again.
             guard let bytes = try? staging.read(byteCount: piece.byteCount, at: piece.fileOffset),

@@ -169,6 +169,7 @@ extension Engine {
     /// Related: close(2). Waits for the turn of a writer whose writes are still to be applied.
     package func flush(_ id: HandleID, lockOwner: UInt64, by caller: Caller) throws(FileError) -> Answer<Void> {
         let handle = try openFiles.handle(id)
+        handle.noteFlush()
         guard handle.isWritable else {
             releaseRecordLocks(of: lockOwner, on: handle)
             return .ready(())

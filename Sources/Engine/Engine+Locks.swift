@@ -49,8 +49,14 @@ extension Engine {
         }
         let request = RecordLock(mode: mode, range: range, owner: LockOwner(owner), process: process)
         handle.noteLockOwner(owner)
-        return try arbiter.requestLock { table, ticket, now in
-            table.lockRecord(request, on: inode, ticket: wait ? ticket : nil, now: now)
+        return try withGrace {
+            // Only a lock of an open file description outlasts the flush of its close.
+            guard let other = arbiter.ask({ $0.conflict(with: request, on: inode) }) else { return false }
+            return openFiles.closingHandles(of: inode).contains { $0.isLockOwner(other.owner.rawValue) }
+        } request: { [arbiter] () throws(FileError) in
+            try arbiter.requestLock { table, ticket, now in
+                table.lockRecord(request, on: inode, ticket: wait ? ticket : nil, now: now)
+            }
         }
     }
 
@@ -90,8 +96,41 @@ extension Engine {
                 }
             }
         }
-        return try arbiter.requestLock { table, ticket, now in
-            table.flock(mode, handle: owner, process: process, on: inode, ticket: wait ? ticket : nil, now: now)
+        return try withGrace {
+            openFiles.closingHandles(of: inode).contains { $0.id != id }
+        } request: { [arbiter] () throws(FileError) in
+            try arbiter.requestLock { table, ticket, now in
+                table.flock(mode, handle: owner, process: process, on: inode, ticket: wait ? ticket : nil, now: now)
+            }
+        }
+    }
+
+    /// How long a request that may not wait gives the release of a closed file to arrive, and how often it looks.
+    private static let graceStep = Duration.milliseconds(1)
+    private static let graceSteps = 20
+
+    /// Asks for a lock; once more and again for a moment when it is refused for one whose file was just closed: the kernel sends
+    /// the release only after close(2) has returned.
+    private func withGrace(
+        isClosing: () -> Bool, request: @escaping @Sendable () throws(FileError) -> Answer<Void>
+    ) throws(FileError) -> Answer<Void> {
+        do throws(FileError) {
+            return try request()
+        } catch {
+            guard error.code == .wouldBlock, isClosing() else { throw error }
+            let refusal = error
+            return .pending { [environment] () async throws(FileError) in
+                for _ in 0..<Self.graceSteps {
+                    // Cut short, it is looked at once more and then refused.
+                    try? await environment.sleep(Self.graceStep)
+                    do throws(FileError) {
+                        if case .ready = try request() { return }
+                    } catch {
+                        guard error.code == .wouldBlock else { throw error }
+                    }
+                }
+                throw refusal
+            }
         }
     }
 

@@ -29,6 +29,11 @@ final class OpenFiles: Sendable {
         state.withLock { $0.inodes[number] }
     }
 
+    /// The handles of an inode whose release may be on its way.
+    func closingHandles(of number: InodeNumber) -> [OpenHandle] {
+        state.withLock { $0.handles.values.filter { $0.inode.number == number && $0.mayBeClosing } }
+    }
+
     /// Every inode that someone has open.
     var openInodes: [OpenInode] {
         state.withLock { Array($0.inodes.values) }

@@ -29,6 +29,16 @@ final class OpenHandle: Sendable {
     var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
     var appends: Bool { flags & O_APPEND != 0 }
 
+    private let flushed = Mutex(false)
+
+    /// Whether a close(2) of it was seen: its release, which ends its locks, may be on its way.
+    var mayBeClosing: Bool { flushed.withLock { $0 } }
+
+    func noteFlush() { flushed.withLock { $0 = true } }
+
+    /// Whether the owner took record locks through this handle and no flush has ended them.
+    func isLockOwner(_ owner: UInt64) -> Bool { lockOwners.withLock { $0.contains(owner) } }
+
     func noteLockOwner(_ owner: UInt64) { _ = lockOwners.withLock { $0.insert(owner) } }
 
     func forgetLockOwner(_ owner: UInt64) { _ = lockOwners.withLock { $0.remove(owner) } }

@@ -144,13 +144,15 @@ extension RealMount {
                 // It is seen at once; nothing says when it has been refused.
                 try await Task.sleep(for: .milliseconds(300))
                 #expect(try await a.sha256("folder/kept") == hash)
-                let outside = try await Command.check([
-                    "find", container.directory, "/tmp", "-maxdepth", "3", "-name", "hostile*", "-newer",
-                    container.remote + "/container.json",
-                ])
+                // Files come and go while find looks.
+                let found = try await Command.script(
+                    #"find "$1" -maxdepth 3 -name 'hostile*' 2> /dev/null || true"#, container.directory)
                 #expect(
-                    outside.split(separator: "\n").allSatisfy { $0.hasPrefix(a.point) || $0.hasPrefix(a.backing) },
-                    "\(outside)")
+                    found.split(separator: "\n").allSatisfy {
+                        $0.hasPrefix(a.point + "/") || $0.hasPrefix(a.backing + "/")
+                    },
+                    "\(found)")
+                #expect(!FileManager.default.fileExists(atPath: "/tmp/hostile"))
                 try await a.write("after", byteCount: 100)
                 try await a.unmount()
                 try await a.mount()

@@ -37,7 +37,8 @@ extension RealMount {
                     #"""
                     python3 -c 'import os, sys, time
                     file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT); os.write(file, b"line"); time.sleep(3)' "$1/log" &
-                    flock "$1/locked" sleep 3 & sleep 0.1; flock "$1/locked" true & sleep 0.5
+                    flock "$1/locked" sleep 3 & sleep 0.1; flock "$1/locked" true &
+                    until test -s "$1/log"; do sleep 0.05; done; sleep 0.5
                     "$2" locks "$1"; "$2" locks "$1" --json
                     wait
                     """#, a.point, container.binary, environment: container.environment)
