@@ -47,6 +47,8 @@ final class Download: Sendable {
         var outcome: Outcome?
         var isCancelled = false
         var isRecovering = true
+        /// What came over the line in this run, verified or not: progress moves within a chunk too.
+        var receivedByteCount: Int64 = 0
     }
 
     let inode: InodeNumber
@@ -79,7 +81,9 @@ final class Download: Sendable {
         let have = state.withLock { state in
             state.isRecovering ? max(state.have.presentCount, found.presentCount) : state.have.presentCount
         }
-        return pieces.isEmpty ? 100 : Double(have) * 100 / Double(pieces.count)
+        guard !pieces.isEmpty, have < pieces.count else { return 100 }
+        let received = Double(state.withLock { $0.receivedByteCount }) / Double(max(byteCount, 1))
+        return min(max(Double(have) / Double(pieces.count), received) * 100, 99)
     }
 
     var bytesDone: Int64 { Int64(Double(byteCount) * percent / 100) }
@@ -256,7 +260,9 @@ final class Download: Sendable {
             // A batch that failed half way goes on with what is still missing; what came is already verified.
             guard let first = state.withLock({ state in batch.first { !state.have.contains($0) } }) else { return }
             do {
-                try await source.reader.fetch(pieces: pieces[first..<batch.upperBound]) { piece, bytes in
+                try await source.reader.fetch(pieces: pieces[first..<batch.upperBound]) { count in
+                    state.withLock { $0.receivedByteCount += Int64(count) }
+                } deliver: { piece, bytes in
                     try self.deliver(piece, bytes, source)
                 }
                 return

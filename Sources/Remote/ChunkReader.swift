@@ -42,15 +42,17 @@ package struct ChunkReader: Sendable {
     ///
     /// - Parameters:
     ///   - pieces: Stored, and end to end in one pack, as ``batches(of:)`` gives them.
+    ///   - received: Called with the length of whatever arrives, before it is verified: for showing progress.
     ///   - deliver: Called with each chunk whose hash is right, in the order of arrival. What it throws ends the fetch.
     /// - Throws: What `deliver` throws, or ``StoreError``: `corrupt`, naming pack, offset and hash, for a chunk that is wrong
     ///   twice.
     package func fetch(
-        pieces: ArraySlice<Content.Piece>, deliver: (Content.Piece, [UInt8]) async throws -> Void
+        pieces: ArraySlice<Content.Piece>, received: (Int) -> Void = { _ in },
+        deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws {
-        let missing = try await fetchOnce(pieces, deliver)
+        let missing = try await fetchOnce(pieces, received, deliver)
         for batch in Self.batches(of: missing) {
-            guard let bad = try await fetchOnce(missing[batch], deliver).first, let stored = bad.stored else {
+            guard let bad = try await fetchOnce(missing[batch], received, deliver).first, let stored = bad.stored else {
                 continue
             }
             throw StoreError(
@@ -61,7 +63,8 @@ package struct ChunkReader: Sendable {
 
     /// - Returns: The pieces that did not come, or came damaged.
     private func fetchOnce(
-        _ pieces: ArraySlice<Content.Piece>, _ deliver: (Content.Piece, [UInt8]) async throws -> Void
+        _ pieces: ArraySlice<Content.Piece>, _ received: (Int) -> Void,
+        _ deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws -> [Content.Piece] {
         guard let first = pieces.first?.stored else { return [] }
         assert(Self.batches(of: pieces).count == 1, "the pieces are not one batch")
@@ -71,6 +74,7 @@ package struct ChunkReader: Sendable {
         var rest = pieces
         var buffer: [UInt8] = []
         while let piece = rest.first, let arrived = try await stream.next() {
+            received(arrived.count)
             // A chunk often arrives as one piece; then it is handed over as it is.
             if buffer.isEmpty, arrived.count == piece.byteCount {
                 try await check(piece, arrived, &damaged, deliver)

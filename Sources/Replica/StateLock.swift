@@ -24,10 +24,16 @@ final class StateLock: Sendable {
         let raw = open(state.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         try SystemCalls.check(raw, "open \(state.lock)")
         let descriptor = Descriptor(owning: raw)
-        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+        var attempts = 0
+        while flock(raw, LOCK_EX | LOCK_NB) != 0 {
             let number = errno
             guard number == EWOULDBLOCK else { throw FileError(systemCall: number, "flock \(state.lock)") }
-            throw FileError(.busy, "another daemon has the state \(state.path)\(Self.holder(of: state))")
+            // A daemon that is just ending, or a program it was starting, still holds it for a moment.
+            attempts += 1
+            guard attempts <= Self.attempts else {
+                throw FileError(.busy, "another daemon has the state \(state.path)\(Self.holder(of: state))")
+            }
+            usleep(Self.pauseMicroseconds)
         }
         let text = Array("\(getpid())\n".utf8)
         guard ftruncate(raw, 0) == 0, pwrite(raw, text, text.count, 0) == text.count else {
@@ -35,6 +41,10 @@ final class StateLock: Sendable {
         }
         self.descriptor = Mutex(descriptor)
     }
+
+    /// How often a taken lock is tried again, and after how long: half a second in all.
+    private static let attempts = 25
+    private static let pauseMicroseconds: UInt32 = 20_000
 
     private static func holder(of state: StateDirectory) -> String {
         // Only for people: without the number the message still says what is wrong.
