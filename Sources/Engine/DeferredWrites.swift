@@ -22,6 +22,7 @@ final class DeferredWrites: Sendable {
         var changes: [Change] = []
         var next = 0
         var byteCount: Int64 = 0
+        var handles: Set<HandleID> = []
     }
 
     let descriptor: Descriptor
@@ -45,6 +46,11 @@ final class DeferredWrites: Sendable {
         try descriptor.write(bytes, at: source)
         append(.write(offset: offset, source: source, byteCount: bytes.count))
     }
+
+    /// Who is to hear of it when a change fails.
+    var handles: Set<HandleID> { state.withLock { $0.handles } }
+
+    func note(_ handle: HandleID) { _ = state.withLock { $0.handles.insert(handle) } }
 
     func append(_ change: Change) { state.withLock { $0.changes.append(change) } }
 

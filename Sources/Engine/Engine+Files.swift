@@ -181,6 +181,7 @@ extension Engine {
             if handle.inode.access == .passthrough { handle.inode.markUnrecorded() }
             try recordBytes(of: handle.inode)
             arbiter.ended(handle.inode.number, by: writer, reason: .close)
+            try handle.throwFailure()
             activity.noteLocalChange()
         }
         switch try arbiter.awaitTurn(handle.inode.number, by: writer, kind: .close) {
@@ -216,6 +217,7 @@ extension Engine {
             try recordBytes(of: handle.inode)
             try replica.makeDurable()
             arbiter.ended(handle.inode.number, by: writer, reason: .fsync)
+            try handle.throwFailure()
         }
         switch try arbiter.awaitTurn(handle.inode.number, by: writer, kind: .fsync) {
         case .ready:

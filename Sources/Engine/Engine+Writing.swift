@@ -125,6 +125,7 @@ extension Engine {
                 arbiter.finished(number, by: writer, byteCount: change.byteCount)
             }
         case .later(let turn, let deferred):
+            if let handle = writer.handle { deferred.note(HandleID(rawValue: handle.rawValue)) }
             do throws(FileError) {
                 switch change {
                 case .write(let offset, _): try deferred.append(bytes, at: offset)
@@ -273,7 +274,8 @@ extension Engine {
             _ = try replica.markModified(turn.inode)
             try replica.recordBytes(of: turn.inode, from: descriptor)
         } catch {
-            // Its writer was told that these were written, as with any write that fails after its write(2): loud, never silent.
+            // Its writer was told that these were written, and hears of it at close or fsync, as of any late failure.
+            for id in deferred.handles { (try? openFiles.handle(id))?.noteFailure(error) }
             logger.error(
                 "deferred writes failed", metadata: ["inode": "\(turn.inode)", "error": "\(error)"])
             while deferred.takeNext() != nil {}

@@ -29,6 +29,19 @@ final class OpenHandle: Sendable {
     var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
     var appends: Bool { flags & O_APPEND != 0 }
 
+    /// What became of writes that were accepted and failed when their turn came: told once, at close or fsync.
+    private let failure = Mutex<FileError?>(nil)
+
+    func noteFailure(_ error: FileError) { failure.withLock { $0 = $0 ?? error } }
+
+    func throwFailure() throws(FileError) {
+        let error = failure.withLock { failure in
+            defer { failure = nil }
+            return failure
+        }
+        if let error { throw error }
+    }
+
     private let flushed = Mutex(false)
 
     /// Whether a close(2) of it was seen: its release, which ends its locks, may be on its way.
