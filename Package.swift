@@ -73,6 +73,7 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
         .testTarget(

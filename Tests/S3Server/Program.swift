@@ -1,0 +1,56 @@
+import Foundation
+
+/// Another program that a test needs.
+///
+/// Not Foundation's `Process`: it waits until everything that the program leaves behind has ended, and starts it with what
+/// this process has open.
+package struct Program: Sendable {
+    private let process: pid_t
+
+    package struct Failed: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// How often a running program is looked at.
+    private static let interval = Duration.milliseconds(10)
+
+    /// Runs a program to its end, which must be a good one.
+    ///
+    /// - Parameter arguments: The path of the program and its arguments.
+    package static func run(_ arguments: [String], environment: [String: String] = [:]) async throws {
+        let log = FileManager.default.temporaryDirectory.appending(path: "program-\(UUID().uuidString)").path
+        defer { unlink(log) }
+        let program = try Program(arguments, environment: environment, log: log)
+        var status: Int32 = 0
+        while waitpid(program.process, &status, WNOHANG) == 0 { try await Task.sleep(for: interval) }
+        guard status == 0 else {
+            // What it said says more than that it cannot be read.
+            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            throw Failed(description: "\(arguments.joined(separator: " ")): \(text)")
+        }
+    }
+
+    /// Starts a program that goes on until ``end()``.
+    package init(_ arguments: [String], environment: [String: String] = [:], log: String = "/dev/null") throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+        var argumentPointers = arguments.map { strdup($0) } + [nil]
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        var environmentPointers = variables.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for pointer in argumentPointers + environmentPointers { free(pointer) } }
+        var child: pid_t = 0
+        let result = posix_spawn(&child, arguments[0], &actions, nil, &argumentPointers, &environmentPointers)
+        guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: result) ?? .EINVAL) }
+        process = child
+    }
+
+    /// Kills it.
+    package func end() {
+        kill(process, SIGKILL)
+        waitpid(process, nil, 0)
+    }
+}
