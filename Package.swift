@@ -39,6 +39,14 @@ let package = Package(
             dependencies: ["Model", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings),
         .target(
+            name: "RemoteS3",
+            dependencies: [
+                "Remote", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "Engine",
             dependencies: [
                 "Coordination", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
@@ -59,7 +67,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "Engine", "Remote", "ControlAPI", "Model",
+                "Mount", "Engine", "RemoteS3", "Remote", "ControlAPI", "Model",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -77,8 +85,16 @@ let package = Package(
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
         .testTarget(
-            name: "RemoteTests", dependencies: ["Remote", "Model"],
+            name: "RemoteTests", dependencies: ["RemoteS3", "Remote", "Model", "S3Server"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
+        .testTarget(
+            name: "RemoteS3Tests",
+            dependencies: [
+                "RemoteS3", "Remote", "Model", "S3Server",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "ReplicaTests",
             dependencies: ["Replica", "Model", .product(name: "GRDB", package: "GRDB.swift")],
@@ -86,14 +102,16 @@ let package = Package(
         .testTarget(
             name: "EngineTests",
             dependencies: [
-                "Engine", "Coordination", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
+                "Engine", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Model"], swiftSettings: settings),
         .testTarget(
-            name: "DaemonTests", dependencies: ["Daemon", "Model", .product(name: "Logging", package: "swift-log")],
+            name: "DaemonTests",
+            dependencies: ["Daemon", "Remote", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(
-            name: "MountTests", dependencies: ["Model"], exclude: ["Drivers"], swiftSettings: settings),
+            name: "MountTests", dependencies: ["Model", "S3Server"], exclude: ["Drivers"], swiftSettings: settings),
     ]
 )

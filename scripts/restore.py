@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Rebuilds the tree of a Dewpoint container from its directory, with nothing but Python's standard library.
 
-    restore.py CONTAINER_DIR OUTPUT_DIR [--at SEQUENCE] [--keep-set-id]
-    restore.py CONTAINER_DIR --verify-only [--at SEQUENCE]
+    restore.py CONTAINER OUTPUT_DIR [--at SEQUENCE] [--keep-set-id]
+    restore.py CONTAINER --verify-only [--at SEQUENCE]
+
+CONTAINER is a directory, or s3://BUCKET/PREFIX with [--endpoint URL] [--region REGION], which needs the package boto3 and
+keys where AWS's tools find them. Without boto3, copy the bucket first: aws s3 sync s3://BUCKET/PREFIX DIRECTORY
 
 It follows the page "The container format" and shares no code with Dewpoint: the way out for those who no longer want or
 have it, and an independent check of those who do. The container is only read. OUTPUT_DIR must be missing or empty, and
@@ -20,8 +23,11 @@ import json
 import os
 import re
 import resource
+import sqlite3
 import stat
+import struct
 import sys
+import tempfile
 import uuid
 import zlib
 
@@ -35,6 +41,8 @@ XATTR_BYTE_LIMIT = 64 << 10
 NAME_BYTE_LIMIT = 255
 TARGET_BYTE_LIMIT = 4095
 LOST_AND_FOUND = "lost+found"
+STEP_BYTE_COUNT = 1 << 20
+SNAPSHOT_KINDS = {0: "file", 1: "directory", 2: "symbolicLink"}
 
 
 class Damage(Exception):
@@ -44,14 +52,112 @@ class Damage(Exception):
 # Reading objects
 
 
+class Directory:
+    """A container in a directory."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __str__(self):
+        return self.path
+
+    def sizes(self, prefix):
+        """The length of each object below a prefix such as `log`, by its name."""
+        try:
+            with os.scandir(os.path.join(self.path, prefix)) as entries:
+                return {entry.name: entry.stat().st_size for entry in entries}
+        except FileNotFoundError:
+            return {}
+
+    def open(self, key):
+        """An object as an open file; FileNotFoundError when there is none."""
+        return open(os.path.join(self.path, key), "rb")
+
+    def read(self, key, offset, count):
+        """At most `count` bytes of an object; FileNotFoundError when there is none."""
+        path = os.path.join(self.path, key)
+        try:
+            with open(path, "rb") as file:
+                file.seek(offset)
+                return file.read(count)
+        except (IsADirectoryError, NotADirectoryError):
+            raise FileNotFoundError(path)
+
+
+class Bucket:
+    """A container in a bucket. What is read is fetched in large pieces, the last of which is kept."""
+
+    PIECE_BYTE_COUNT = 16 << 20
+
+    def __init__(self, url, endpoint, region):
+        try:
+            import boto3
+            import botocore.exceptions
+        except ImportError:
+            sys.exit(
+                "containers in buckets need the Python package boto3: install it, or copy the bucket into a directory "
+                f"first, with: aws s3 sync {url} DIRECTORY"
+            )
+        self.url = url
+        self.bucket, _, prefix = url[len("s3://") :].partition("/")
+        self.prefix = prefix.rstrip("/") + "/" if prefix.rstrip("/") else ""
+        self.client = boto3.client("s3", endpoint_url=endpoint, region_name=region)
+        self.failures = (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
+        self.piece = (None, 0, b"")
+
+    def __str__(self):
+        return self.url
+
+    def sizes(self, prefix):
+        start = f"{self.prefix}{prefix}/"
+        try:
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=start)
+            return {item["Key"][len(start) :]: item["Size"] for page in pages for item in page.get("Contents", [])}
+        except self.failures as error:
+            sys.exit(f"{self.url}: {error}")
+
+    def open(self, key):
+        file = tempfile.TemporaryFile(prefix="restore-")
+        try:
+            self.client.download_fileobj(self.bucket, self.prefix + key, file)
+        except self.failures as error:
+            self.refuse(key, error)
+        file.seek(0)
+        return file
+
+    def read(self, key, offset, count):
+        name, start, data = self.piece
+        if name != key or not start <= offset or offset + count > start + len(data):
+            data, start = self.fetch(key, offset, max(count, self.PIECE_BYTE_COUNT)), offset
+            self.piece = (key, start, data)
+        return data[offset - start : offset - start + count]
+
+    def fetch(self, key, offset, count):
+        try:
+            answer = self.client.get_object(
+                Bucket=self.bucket, Key=self.prefix + key, Range=f"bytes={offset}-{offset + count - 1}"
+            )
+            return answer["Body"].read(count)
+        except self.failures as error:
+            # Nothing there at all, or nothing from here on.
+            if self.code(error) == "InvalidRange":
+                return b""
+            self.refuse(key, error)
+
+    def refuse(self, key, error):
+        if self.code(error) in ("NoSuchKey", "404"):
+            raise FileNotFoundError(key)
+        # Neither a key, a right nor the network comes back by going on.
+        sys.exit(f"{self.url}: {key}: {error}")
+
+    @staticmethod
+    def code(error):
+        return getattr(error, "response", {}).get("Error", {}).get("Code")
+
+
 def read_object(container, key):
-    """The bytes of an object; FileNotFoundError when there is none."""
-    path = os.path.join(container, key)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(OBJECT_BYTE_LIMIT + 1)
-    except (IsADirectoryError, NotADirectoryError):
-        raise FileNotFoundError(path)
+    """The bytes of a whole object; FileNotFoundError when there is none."""
+    data = container.read(key, 0, OBJECT_BYTE_LIMIT + 1)
     if len(data) > OBJECT_BYTE_LIMIT:
         raise Damage(f"{key}: longer than {OBJECT_BYTE_LIMIT} bytes")
     return data
@@ -225,6 +331,91 @@ def check_record(record, sequence):
     return item
 
 
+# Snapshots
+
+
+def unpack_snapshot(source, target, key):
+    """Unpacks a gzip member from one open file into another, and checks the SHA-256 in its header."""
+    header = source.read(10)
+    if header[:3] != b"\x1f\x8b\x08" or len(header) < 10 or header[3] != 0x10:
+        raise Damage(f"{key}: not gzip with a comment and nothing else in its header")
+    comment = source.read(65)
+    if len(comment) < 65 or comment[-1] != 0:
+        raise Damage(f"{key}: the comment is not a SHA-256")
+    source.seek(0)
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    digest = hashlib.sha256()
+    try:
+        while not unpacker.eof and (data := source.read(STEP_BYTE_COUNT)):
+            while data and not unpacker.eof:
+                piece = unpacker.decompress(data, STEP_BYTE_COUNT)
+                data = unpacker.unconsumed_tail
+                digest.update(piece)
+                target.write(piece)
+    except zlib.error as error:
+        raise Damage(f"{key}: {error}")
+    if not unpacker.eof or unpacker.unused_data or source.read(1):
+        raise Damage(f"{key}: not exactly one whole gzip member")
+    if digest.hexdigest().encode() != comment[:-1]:
+        raise Damage(f"{key}: its SHA-256 is another")
+    target.flush()
+
+
+def unpack_content(data):
+    """The runs of a packed content, as they stand in a record."""
+    try:
+        version, run_count = struct.unpack_from("<BI", data)
+        if version != 1:
+            raise Damage(f"a content of version {version}")
+        offset, runs = 5, []
+        for _ in range(run_count):
+            if data[offset] == 0:
+                runs.append({"zeros": struct.unpack_from("<q", data, offset + 1)[0]})
+                offset += 9
+                continue
+            start, count = struct.unpack_from("<qI", data, offset + 17)
+            run = {"pack": str(uuid.UUID(bytes=data[offset + 1 : offset + 17])), "offset": start, "chunks": []}
+            offset += 29
+            for _ in range(count):
+                digest, byte_count = struct.unpack_from("<32sI", data, offset)
+                run["chunks"].append({"hash": digest.hex(), "byteCount": byte_count})
+                offset += 36
+            runs.append(run)
+    except (struct.error, IndexError, ValueError) as error:
+        raise Damage(f"a content that cannot be read: {error}")
+    if offset != len(data):
+        raise Damage("a content with something behind it")
+    return runs
+
+
+def snapshot_record(row, xattrs, device):
+    """A row of a snapshot, as its record stands in the log."""
+    item, parent, name, kind, mode, modified, size, target, content, manifest = row
+    if not isinstance(item, bytes) or not isinstance(parent, bytes) or len(item) != 16 or len(parent) != 16:
+        raise Damage("an identity that is none")
+    record = {
+        "id": str(uuid.UUID(bytes=item)),
+        "parent": str(uuid.UUID(bytes=parent)),
+        "name": name,
+        "kind": SNAPSHOT_KINDS.get(kind, str(kind)),
+        "mode": mode,
+        "modified": modified,
+        "size": size,
+        "xattrs": {name: base64.b64encode(value).decode() for name, value in xattrs},
+        "device": device,
+        "base": 0,
+    }
+    if any(value is not None and not isinstance(value, bytes) for value in (content, manifest)):
+        raise Damage("a content that is none")
+    if target is not None:
+        record["target"] = target
+    if manifest is not None:
+        record["content"] = {"manifest": manifest.hex()}
+    elif content is not None:
+        record["content"] = {"runs": unpack_content(content)}
+    return record
+
+
 class Restore:
     def __init__(self, container, keep_set_id):
         self.container = container
@@ -233,7 +424,6 @@ class Restore:
         self.damage_count = 0
         self.note_count = 0
         self.file_count = self.byte_count = 0
-        self.pack = (None, None)
 
     def damaged(self, text):
         self.damage_count += 1
@@ -258,14 +448,20 @@ class Restore:
             return "?"
 
     def replay(self, at):
-        try:
-            names = os.listdir(os.path.join(self.container, "log"))
-        except FileNotFoundError:
-            names = []
-        numbers = sorted(int(name) for name in names if re.fullmatch("[0-9]{20}", name))
+        sizes = self.container.sizes("log")
+        sizes = {int(name): size for name, size in sizes.items() if re.fullmatch("[0-9]{20}", name)}
+        numbers = sorted(sizes)
         numbers = [number for number in numbers if number > 0 and (at is None or number <= at)]
-        expected = 1
+        trimmed = {number for number in numbers if sizes[number] == 0}
+        whole = numbers and not trimmed and numbers == list(range(1, len(numbers) + 1))
+        expected = (0 if whole else self.read_newest_snapshot(at)) + 1
         for number in numbers:
+            if number < expected:
+                continue
+            if number in trimmed:
+                self.damaged(f"commit {number} was trimmed, and there is no snapshot from then on that can be read")
+                expected = number + 1
+                continue
             if number != expected:
                 self.damaged(f"log: commits {expected} to {number - 1} are missing")
             expected = number + 1
@@ -276,6 +472,49 @@ class Restore:
         if at is not None and expected <= at:
             self.damaged(f"log: it ends with commit {expected - 1}, before {at}")
         return expected - 1
+
+    def read_newest_snapshot(self, at):
+        """Takes the items of the newest snapshot that can be read, and returns its number; 0 when there is none."""
+        names = self.container.sizes("snapshot")
+        numbers = sorted((int(name) for name in names if re.fullmatch("[0-9]{20}", name)), reverse=True)
+        for number in numbers:
+            if number == 0 or (at is not None and number > at):
+                continue
+            try:
+                self.items = self.read_snapshot(number)
+                return number
+            except (Damage, OSError, sqlite3.Error) as error:
+                self.damaged(f"snapshot {number}: {error}")
+        return 0
+
+    def read_snapshot(self, number):
+        key = f"snapshot/{number:020}"
+        with tempfile.NamedTemporaryFile(prefix="restore-") as file:
+            with self.container.open(key) as source:
+                unpack_snapshot(source, file, key)
+            database = sqlite3.connect(f"file:{file.name}?mode=ro&immutable=1", uri=True)
+            try:
+                return self.read_rows(database, number)
+            finally:
+                database.close()
+
+    def read_rows(self, database, number):
+        meta = dict(database.execute("SELECT key, value FROM meta"))
+        check_format(meta, f"snapshot {number}")
+        if meta.get("number") != number:
+            raise Damage(f"it says that it is snapshot {meta.get('number')}")
+        device = identifier(meta, "device")
+        xattrs = {}
+        for item, name, value in database.execute("SELECT item, name, value FROM xattrs"):
+            xattrs.setdefault(item, []).append((name, value))
+        items = {}
+        columns = "item, parent, name, kind, mode, modified, size, target, content, manifest"
+        for row in database.execute(f"SELECT {columns} FROM items"):
+            item = check_record(snapshot_record(row, xattrs.get(row[0], []), device), number)
+            items[item["id"]] = item
+        if len(items) != meta.get("items"):
+            raise Damage(f"it has {len(items)} items, not {meta.get('items')}")
+        return items
 
     def apply(self, number):
         key = f"log/{number:020}"
@@ -377,20 +616,10 @@ class Restore:
 
     def read_chunk(self, pack, offset, count, digest):
         key = f"packs/{pack}"
-        if self.pack[0] != pack:
-            if self.pack[1]:
-                self.pack[1].close()
-            self.pack = (None, None)
-            try:
-                self.pack = (pack, open(os.path.join(self.container, key), "rb"))
-            except OSError as error:
-                raise Damage(f"{key}: {error.strerror}")
-        file = self.pack[1]
         try:
-            file.seek(offset)
-            data = file.read(count)
+            data = self.container.read(key, offset, count)
         except OSError as error:
-            raise Damage(f"{key} at {offset}: {error.strerror}")
+            raise Damage(f"{key} at {offset}: {error.strerror or 'there is no such object'}")
         if len(data) != count or hashlib.sha256(data).hexdigest() != digest:
             raise Damage(f"{key}: the {count} bytes at offset {offset} do not have the hash {digest}")
         return data
@@ -512,11 +741,13 @@ def printable(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("container", metavar="CONTAINER_DIR")
+    parser.add_argument("container", metavar="CONTAINER")
     parser.add_argument("output", metavar="OUTPUT_DIR", nargs="?")
     parser.add_argument("--verify-only", action="store_true", help="check every hash and write nothing")
     parser.add_argument("--at", metavar="SEQUENCE", type=int, help="the state after this commit instead of the newest")
     parser.add_argument("--keep-set-id", action="store_true", help="as root: keep set-id bits of files")
+    parser.add_argument("--endpoint", metavar="URL", help="where the bucket's service answers, if not Amazon's")
+    parser.add_argument("--region", help="the bucket's region")
     arguments = parser.parse_args()
     if not arguments.verify_only and arguments.output is None:
         parser.error("OUTPUT_DIR is missing")
@@ -524,7 +755,11 @@ def main():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
-    restore = Restore(arguments.container, arguments.keep_set_id)
+    if arguments.container.lower().startswith("s3://"):
+        container = Bucket(arguments.container, arguments.endpoint, arguments.region)
+    else:
+        container = Directory(arguments.container)
+    restore = Restore(container, arguments.keep_set_id)
     identity = restore.read_identity()
     newest = restore.replay(arguments.at)
     children = restore.tree()

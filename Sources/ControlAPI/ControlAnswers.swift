@@ -13,6 +13,14 @@ package struct CheckReport: Codable, Hashable, Sendable {
     package init(problems: [String]) { self.problems = problems }
 }
 
+/// The answer of ``ControlRoute/restoreDeleted``.
+package struct RestoredItem: Codable, Hashable, Sendable {
+    /// Where the item is now.
+    package var path: String
+
+    package init(path: String) { self.path = path }
+}
+
 /// The body of every answer that is not 200: why the daemon refused.
 package struct ControlFault: Codable, Hashable, Sendable, Error {
     package var code: FileError.Code

@@ -1,9 +1,42 @@
+package import Model
+
 /// The body of a request about one item.
 package struct PathRequest: Codable, Hashable, Sendable {
     /// Below the container's root, without a leading `/`; empty for the root.
     package var path: String
 
     package init(path: String) { self.path = path }
+}
+
+/// The body of ``ControlRoute/resolve``.
+package struct ResolveRequest: Codable, Hashable, Sendable {
+    package var path: String
+    /// `current`, `newest` or the id of a conflict version.
+    package var keep: String
+
+    package init(path: String, keep: String) {
+        self.path = path
+        self.keep = keep
+    }
+}
+
+/// The body of ``ControlRoute/restoreVersion``.
+package struct RestoreVersionRequest: Codable, Hashable, Sendable {
+    package var path: String
+    /// As ``ItemVersion`` names it.
+    package var id: String
+
+    package init(path: String, id: String) {
+        self.path = path
+        self.id = id
+    }
+}
+
+/// The body of ``ControlRoute/restoreDeleted``.
+package struct RestoreDeletedRequest: Codable, Hashable, Sendable {
+    package var item: ItemID
+
+    package init(item: ItemID) { self.item = item }
 }
 
 /// The body of ``ControlRoute/download``.
@@ -29,12 +62,47 @@ package struct PinRequest: Codable, Hashable, Sendable {
     }
 }
 
+/// The body of ``ControlRoute/pause``.
+package struct PauseRequest: Codable, Hashable, Sendable {
+    package var path: String
+    package var paused: Bool
+
+    package init(path: String, paused: Bool) {
+        self.path = path
+        self.paused = paused
+    }
+}
+
+/// The body of ``ControlRoute/answerDeletions``.
+package struct DeletionsRequest: Codable, Hashable, Sendable {
+    /// Whether the items are brought back rather than deleted everywhere.
+    package var discard: Bool
+
+    package init(discard: Bool) { self.discard = discard }
+}
+
 /// The body of ``ControlRoute/sync``.
 package struct SyncRequest: Codable, Hashable, Sendable {
     /// Whether the answer comes only when nothing is left to upload or apply.
     package var wait: Bool
 
     package init(wait: Bool) { self.wait = wait }
+}
+
+/// The body of ``ControlRoute/gc``.
+package struct GarbageRequest: Codable, Hashable, Sendable {
+    /// How long what is found to be of no use can still be read, in seconds; `nil` for 7 days.
+    package var graceSeconds: Int64?
+    /// Whether only to tell what would be done.
+    package var dryRun: Bool
+
+    package init(graceSeconds: Int64?, dryRun: Bool) {
+        self.graceSeconds = graceSeconds
+        self.dryRun = dryRun
+    }
+
+    /// The longest grace: 10 years.
+    package static let graceLimitSeconds: Int64 = 10 * 365 * 24 * 60 * 60
 }
 
 /// The body of ``ControlRoute/unmount``.

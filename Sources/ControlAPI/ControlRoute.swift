@@ -9,9 +9,17 @@
 ///     POST /v1/items/cancel-download {path}      → Done
 ///     POST /v1/items/evict           {path}      → Done
 ///     POST /v1/items/pin             {path,pinned} → Done
+///     GET  /v1/items/versions?path=…             → [ItemVersion]
+///     POST /v1/items/resolve         {path,keep} → Done       keep: current, newest or the id of a conflict version
+///     POST /v1/items/restore-version {path,id}   → Done       makes an earlier version current again
+///     GET  /v1/trash                             → [DeletedItem]
+///     POST /v1/trash/restore         {item}      → RestoredItem
+///     POST /v1/items/pause           {path,paused} → Done     the empty path: the whole container
+///     POST /v1/deletions/answer      {discard}   → Done       lets held deletions go, or brings the items back
 ///     POST /v1/sync                  {wait}      → Done       wait: answers when nothing is left to upload or apply
 ///     GET  /v1/locks                             → [LockListing]
 ///     POST /v1/check                             → CheckReport
+///     POST /v1/gc         {graceSeconds,dryRun}  → GarbageReport
 ///     POST /v1/unmount               {lazily}    → Done       the daemon ends after the answer
 ///
 /// A path is below the container's root and has no leading `/`; the empty path is the root. Whatever goes wrong is
@@ -24,9 +32,17 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case cancelDownload = "/v1/items/cancel-download"
     case evict = "/v1/items/evict"
     case pin = "/v1/items/pin"
+    case versions = "/v1/items/versions"
+    case resolve = "/v1/items/resolve"
+    case restoreVersion = "/v1/items/restore-version"
+    case trash = "/v1/trash"
+    case restoreDeleted = "/v1/trash/restore"
+    case pause = "/v1/items/pause"
+    case answerDeletions = "/v1/deletions/answer"
     case sync = "/v1/sync"
     case locks = "/v1/locks"
     case check = "/v1/check"
+    case gc = "/v1/gc"
     case unmount = "/v1/unmount"
 
     package enum Method: String, Sendable { case get = "GET", post = "POST" }
@@ -35,8 +51,11 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var method: Method {
         switch self {
-        case .status, .itemStatus, .downloadProgress, .locks: .get
-        case .download, .cancelDownload, .evict, .pin, .sync, .check, .unmount: .post
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash: .get
+        case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
+            .restoreDeleted, .sync, .check,
+            .gc, .unmount:
+            .post
         }
     }
 

@@ -82,11 +82,43 @@ extension ControlClient {
         let _: Done = try await post(.pin, PinRequest(path: path, pinned: pinned))
     }
 
+    package func versions(_ path: String) async throws(ControlError) -> [ItemVersion] {
+        try await get(.versions, path: path)
+    }
+
+    package func resolve(_ path: String, keep: String) async throws(ControlError) {
+        let _: Done = try await post(.resolve, ResolveRequest(path: path, keep: keep))
+    }
+
+    package func restoreVersion(_ path: String, id: String) async throws(ControlError) {
+        let _: Done = try await post(.restoreVersion, RestoreVersionRequest(path: path, id: id))
+    }
+
+    package func trash() async throws(ControlError) -> [DeletedItem] { try await get(.trash) }
+
+    /// - Returns: Where the item is now.
+    package func restoreDeleted(_ item: ItemID) async throws(ControlError) -> String {
+        let restored: RestoredItem = try await post(.restoreDeleted, RestoreDeletedRequest(item: item))
+        return restored.path
+    }
+
+    package func setPaused(_ path: String, _ paused: Bool) async throws(ControlError) {
+        let _: Done = try await post(.pause, PauseRequest(path: path, paused: paused))
+    }
+
+    package func answerHeldDeletions(discarding isDiscarding: Bool) async throws(ControlError) {
+        let _: Done = try await post(.answerDeletions, DeletionsRequest(discard: isDiscarding))
+    }
+
     package func sync(wait: Bool) async throws(ControlError) {
         let _: Done = try await post(.sync, SyncRequest(wait: wait))
     }
 
     package func check() async throws(ControlError) -> CheckReport { try await post(.check, Done()) }
+
+    package func collectGarbage(graceSeconds: Int64?, isDryRun: Bool) async throws(ControlError) -> GarbageReport {
+        try await post(.gc, GarbageRequest(graceSeconds: graceSeconds, dryRun: isDryRun))
+    }
 
     package func unmount(lazily: Bool) async throws(ControlError) {
         let _: Done = try await post(.unmount, UnmountRequest(lazily: lazily))

@@ -49,7 +49,11 @@ struct ControlResponder: HTTPResponder {
         case .itemStatus: return try json(try engine.itemStatus(try path(in: target)))
         case .downloadProgress: return try json(try engine.downloadProgress(try path(in: target)))
         case .locks: return try json(engine.locks())
-        case .download, .cancelDownload, .evict, .pin, .sync, .check, .unmount:
+        case .versions: return try json(try engine.versions(try path(in: target)))
+        case .trash: return try json(try engine.trash())
+        case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
+            .restoreDeleted, .sync, .check,
+            .gc, .unmount:
             throw FileError(.unsupported, "\(route.path) wants POST")
         }
     }
@@ -78,10 +82,32 @@ struct ControlResponder: HTTPResponder {
         case .pin:
             let order = try Self.decode(PinRequest.self, body)
             try engine.setPinned(Self.relative(order.path), order.pinned)
+        case .resolve:
+            let order = try Self.decode(ResolveRequest.self, body)
+            try await engine.resolve(Self.relative(order.path), keep: VersionChoice(order.keep))
+        case .restoreVersion:
+            let order = try Self.decode(RestoreVersionRequest.self, body)
+            try await engine.restoreVersion(Self.relative(order.path), id: order.id)
+        case .restoreDeleted:
+            let order = try Self.decode(RestoreDeletedRequest.self, body)
+            return try json(RestoredItem(path: try await engine.restoreDeleted(order.item)))
+        case .pause:
+            let order = try Self.decode(PauseRequest.self, body)
+            try engine.setPaused(Self.relative(order.path), order.paused)
+        case .answerDeletions:
+            try engine.answerHeldDeletions(discarding: try Self.decode(DeletionsRequest.self, body).discard)
         case .sync: try await engine.sync(wait: try Self.decode(SyncRequest.self, body).wait)
         case .check: return try json(CheckReport(problems: try await engine.check()))
+        case .gc:
+            let order = try Self.decode(GarbageRequest.self, body)
+            if let seconds = order.graceSeconds, !(0...GarbageRequest.graceLimitSeconds).contains(seconds) {
+                throw FileError(.invalid, "the grace is 0 to \(GarbageRequest.graceLimitSeconds) seconds")
+            }
+            let grace = order.graceSeconds.map { Duration.seconds($0) }
+            return try json(try await engine.collectGarbage(grace: grace, isDryRun: order.dryRun))
         case .unmount: try await unmount(try Self.decode(UnmountRequest.self, body).lazily)
-        case .status, .itemStatus, .downloadProgress, .locks: throw FileError(.unsupported, "\(route.path) wants GET")
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash:
+            throw FileError(.unsupported, "\(route.path) wants GET")
         }
         return try json(Done())
     }

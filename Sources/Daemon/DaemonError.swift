@@ -45,7 +45,9 @@ extension DaemonError {
         case .throttled, .unavailable:
             self.init(.unreachable, "the store at \(url) does not answer; try again when it does: \(reason)")
         case .denied:
-            self.init(.denied, "the store at \(url) refuses; check its permissions: \(reason)")
+            // A bucket's reason says itself what to do.
+            let hint = url.lowercased().hasPrefix("s3:") ? "" : "; check its permissions"
+            self.init(.denied, "the store at \(url) refuses\(hint): \(reason)")
         case .full:
             self.init(.cannotCreate, "the store at \(url) is full; make room there: \(reason)")
         case .invalid:

@@ -45,11 +45,10 @@ package struct DaemonService: Sendable {
     package func run(whenReady: @escaping @Sendable () -> Void) async throws {
         Self.prepareProcess()
         try state.make()
-        try await remote.verify()
         let engine = try startEngine()
         do {
             // Noted only now: before, the state may have been another container's.
-            try state.record(remote: remote.url)
+            try state.record(remote.identity, at: remote.location)
             try await serve(engine, whenReady: whenReady)
         } catch {
             close(engine)
@@ -85,10 +84,19 @@ package struct DaemonService: Sendable {
             logger: labelled("control"),
             whenListening: {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])
-                whenReady()
+                Task {
+                    // Who mounts a container for the first time should not be shown an empty directory.
+                    if await !engine.waitForTree(atMost: Self.treeLimit) {
+                        logger.notice("the tree is not here yet; it appears when it is")
+                    }
+                    whenReady()
+                }
             })
         try await group(engine, session, server).run()
     }
+
+    /// How long a new device's mount waits for the tree before it counts as ready; less than ``DaemonLauncher/answerLimit``.
+    private static let treeLimit = Duration.seconds(45)
 
     /// How long the services may take to end one after the other before all are cancelled.
     private static let shutdownLimit = Duration.seconds(60)

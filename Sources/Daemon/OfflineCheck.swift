@@ -7,7 +7,7 @@ import Model
 package enum OfflineCheck {
     /// - Returns: Every disagreement of index, backing directory and container, as a sentence; empty when they agree.
     package static func run(_ state: StatePlace) async throws -> [String] {
-        let remote = try await RemoteContainer.open(url: try state.remote())
+        let remote = try await RemoteContainer.open(try state.location())
         do throws(FileError) {
             let engine = try Engine(
                 container: remote.container,

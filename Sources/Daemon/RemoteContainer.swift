@@ -2,34 +2,39 @@ import Foundation
 package import Model
 import Remote
 
-/// The container at a URL: what `container create` makes and `mount` opens.
+/// The container at a place: what `container create` makes and `mount` opens.
 package struct RemoteContainer: Sendable {
-    package let url: String
+    package let location: ContainerLocation
     let container: Container
 
     package var identity: ContainerIdentity { container.identity }
 
-    package static func create(url: String, identity: ContainerIdentity) async throws(DaemonError) {
+    var url: String { location.url }
+
+    package static func create(at location: ContainerLocation, identity: ContainerIdentity) async throws(DaemonError) {
         do throws(StoreError) {
-            let store = try StoreLocation.open(url, createIfMissing: true)
+            let store = try location.openStore(createIfMissing: true)
             try await Container.create(in: store, identity: identity)
         } catch {
-            throw DaemonError(error, url: url)
+            throw DaemonError(error, url: location.url)
         }
     }
 
     /// - Parameter link: How bad the link to the store is made on purpose.
-    package static func open(url: String, link: DaemonOptions.Link? = nil) async throws(DaemonError) -> RemoteContainer
-    {
+    package static func open(
+        _ location: ContainerLocation, link: DaemonOptions.Link? = nil
+    ) async throws(DaemonError) -> RemoteContainer {
         do throws(StoreError) {
-            var store = try StoreLocation.open(url, createIfMissing: false)
-            if let condition = link?.condition {
-                store = ConditionedStore(store, condition: condition, clock: .continuous) { .random(in: 0..<100) }
-            }
-            return RemoteContainer(url: url, container: try await Container.open(in: store))
+            let store = conditioned(try location.openStore(createIfMissing: false), link)
+            return RemoteContainer(location: location, container: try await Container.open(in: store))
         } catch {
-            throw DaemonError(error, url: url)
+            throw DaemonError(error, url: location.url)
         }
+    }
+
+    static func conditioned(_ store: any ObjectStore, _ link: DaemonOptions.Link?) -> any ObjectStore {
+        guard let condition = link?.condition else { return store }
+        return ConditionedStore(store, condition: condition, clock: .continuous) { .random(in: 0..<100) }
     }
 
     /// Refuses a store on which two devices could overwrite each other's changes.

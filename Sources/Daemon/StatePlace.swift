@@ -3,9 +3,10 @@ package import Model
 
 /// Where a replica keeps its state, and what the daemon itself keeps there:
 ///
-///     daemon.json       which container this is the state of, so that `check --state` needs no URL
+///     daemon.json       which container this is the state of and where it is, so that `check --state` needs no URL
+///     container.json    what that container is, so that it is mounted again without its store (``identity(of:)``)
 ///     daemon.log        what a daemon in the background says; a longer one is moved to daemon.log.1 at the next start
-package struct StatePlace: Sendable {
+package struct StatePlace: Hashable, Sendable {
     /// Absolute.
     package let path: String
 
@@ -13,10 +14,15 @@ package struct StatePlace: Sendable {
 
     /// `$XDG_STATE_HOME/dewpoint/ID`, or `~/.local/state/dewpoint/ID` without that variable.
     package init(container: ContainerIdentifier, environment: [String: String]) {
+        path = "\(Self.base(environment))/\(container)"
+    }
+
+    /// Where states are kept that were given no place of their own.
+    static func base(_ environment: [String: String]) -> String {
         // The environment before the password database, as every shell does.
         var base = "\(environment["HOME"] ?? NSHomeDirectory())/.local/state"
         if let home = environment["XDG_STATE_HOME"], home.hasPrefix("/") { base = home }
-        path = "\(base)/dewpoint/\(container)"
+        return "\(base)/dewpoint"
     }
 
     package var log: String { "\(path)/daemon.log" }
@@ -39,29 +45,44 @@ package struct StatePlace: Sendable {
 }
 
 extension StatePlace {
-    /// What `daemon.json` says.
-    private struct Note: Codable { var remote: String }
-
-    /// Notes which container this is the state of.
-    func record(remote: String) throws(DaemonError) {
+    /// Notes which container this is the state of, and where it is.
+    func record(_ location: ContainerLocation) throws(DaemonError) {
         do {
-            let data = try JSONEncoder().encode(Note(remote: remote))
+            let data = try JSONEncoder().encode(location)
             try data.write(to: URL(filePath: note), options: .atomic)
         } catch {
             throw DaemonError(.failed, "\(note) cannot be written: \(error.localizedDescription)")
         }
     }
 
-    /// The URL of the container that this is the state of.
-    package func remote() throws(DaemonError) -> String {
+    /// Where the container is that this is the state of.
+    package func location() throws(DaemonError) -> ContainerLocation {
         guard FileManager.default.fileExists(atPath: note) else {
             throw DaemonError(.notFound, "there is no state of a container in \(path)")
         }
         do {
-            return try JSONDecoder().decode(Note.self, from: try Data(contentsOf: URL(filePath: note))).remote
+            return try JSONDecoder().decode(ContainerLocation.self, from: try Data(contentsOf: URL(filePath: note)))
         } catch {
             throw DaemonError(.failed, "\(note) cannot be read: \(error.localizedDescription)")
         }
+    }
+
+    /// How a container was reached when it was last mounted, as its state notes it.
+    ///
+    /// - Parameter state: Where to look; `nil` for all states in their usual places.
+    /// - Returns: `nil` when it never was, or the notes differ: then nobody can tell which one is meant.
+    static func lastLocation(url: String, state: StatePlace?, variables: [String: String]) -> ContainerLocation? {
+        var places: [StatePlace] = []
+        if let state {
+            places = [state]
+        } else {
+            let base = base(variables)
+            // Without the directory nothing was ever mounted.
+            places = ((try? FileManager.default.contentsOfDirectory(atPath: base)) ?? [])
+                .map { StatePlace(path: "\(base)/\($0)") }
+        }
+        let found = Set(places.compactMap { try? $0.location() }.filter { $0.url == url })
+        return found.count == 1 ? found.first : nil
     }
 }
 

@@ -7,34 +7,48 @@ import Replica
 ///
 /// Local changes that the container does not have yet are merged by ``Reconcile``; nothing that was edited here is overwritten.
 final class CommitApplier: Sendable {
-    private let replica: Replica
+    let replica: Replica
     private let openFiles: OpenFiles
     private let orphans: Orphans
+    private let environment: EngineEnvironment
+    private let deviceName: String
     private let logger: Logger
-    private let kernel: @Sendable () -> any KernelCache
+    let kernel: @Sendable () -> any KernelCache
     private let activity: Activity
     private let requestDownload: @Sendable (InodeNumber) -> Void
 
     init(
-        replica: Replica, openFiles: OpenFiles, orphans: Orphans, logger: Logger,
-        kernel: @escaping @Sendable () -> any KernelCache,
+        replica: Replica, openFiles: OpenFiles, orphans: Orphans, environment: EngineEnvironment, deviceName: String,
+        logger: Logger, kernel: @escaping @Sendable () -> any KernelCache,
         activity: Activity, requestDownload: @escaping @Sendable (InodeNumber) -> Void
     ) {
         self.replica = replica
         self.openFiles = openFiles
         self.orphans = orphans
+        self.environment = environment
+        self.deviceName = deviceName
         self.logger = logger
         self.kernel = kernel
         self.activity = activity
         self.requestDownload = requestDownload
     }
 
-    func apply(_ commit: Commit, contents: [ItemID: Content]) throws(FileError) {
+    /// - Parameters:
+    ///   - contents: The chunk lists of the commit's records.
+    ///   - localBytes: What was found out about local edits that the commit meets.
+    ///   - finish: What else belongs into the transaction.
+    func apply(
+        _ commit: Commit, contents: [ItemID: Content], localBytes: [InodeNumber: LocalBytes],
+        finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
+    ) throws(FileError) {
         let effects = try replica.write { transaction throws(FileError) in
             var run = CommitApplication(
-                commit: commit, contents: contents, transaction: transaction, device: replica.device,
+                commit: commit, contents: contents, localBytes: localBytes, transaction: transaction,
+                device: replica.device, deviceName: deviceName, makeUUID: environment.makeUUID,
                 isOpen: { [openFiles] in openFiles.inode($0) != nil })
             try run.apply()
+            try transaction.condemn(commit.condemned ?? [], number: commit.sequence, time: commit.time)
+            try finish(transaction)
             return run.effects
         }
         for line in effects.log { logger.notice("\(line)", metadata: ["commit": "\(commit.sequence)"]) }

@@ -19,9 +19,11 @@ struct ContentUpload {
         var stored: Content.Piece.Stored?
     }
 
-    init(replica: Replica, writer: PackWriter) {
+    /// - Parameter known: Bytes that the container is known to have, and where.
+    init(replica: Replica, writer: PackWriter, known: Content = .empty) {
         self.replica = replica
         self.writer = writer
+        for case let place? in known.pieces.map(\.stored) { stored[place.hash] = place }
     }
 
     /// Reads a file and sends what the container does not have.
@@ -56,7 +58,9 @@ struct ContentUpload {
             return Part(byteCount: bytes.count, hash: nil, stored: nil)
         }
         let hash = ChunkHash(hashing: bytes)
-        if let base, let stored = base.stored, stored.hash == hash, base.byteCount == bytes.count {
+        if let base, let stored = base.stored, stored.hash == hash, base.byteCount == bytes.count,
+            try !replica.isCondemned(.pack(stored.pack))
+        {
             return Part(byteCount: bytes.count, hash: hash, stored: stored)
         }
         if let known = try stored[hash] ?? replica.chunkLocation(hash) {

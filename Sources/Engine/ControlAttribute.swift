@@ -11,9 +11,10 @@ enum ControlAttribute: String, CaseIterable, Sendable {
     case contentType
     case name, logicalSize
     case lastEditor, etag
+    case conflictCount, versions
     case status
     // Those that can be set.
-    case download, evict, pinned
+    case download, evict, pinned, resolve, syncPaused, isExcludedFromSync
 
     /// The two spellings of the prefix: `user.*` is refused by the kernel on symbolic links and on files one may not write.
     static let prefixes = ["user.dewpoint.", "dewpoint."]
@@ -37,7 +38,7 @@ enum ControlAttribute: String, CaseIterable, Sendable {
 
     var isSettable: Bool {
         switch self {
-        case .download, .evict, .pinned: true
+        case .download, .evict, .pinned, .resolve, .syncPaused, .isExcludedFromSync: true
         default: false
         }
     }
@@ -58,6 +59,8 @@ enum ControlAttribute: String, CaseIterable, Sendable {
         "NSURLUbiquitousItemDownloadingErrorKey": .downloadingError,
         "NSURLUbiquitousItemUploadingErrorKey": .uploadingError,
         "NSURLUbiquitousItemContainerDisplayNameKey": .containerDisplayName,
+        "NSURLUbiquitousItemIsSyncPausedKey": .syncPaused,
+        "NSURLUbiquitousItemIsExcludedFromSyncKey": .isExcludedFromSync,
         "NSURLContentTypeKey": .contentType,
         "NSURLNameKey": .name,
         "NSURLFileSizeKey": .logicalSize,

@@ -22,6 +22,10 @@ final class Download: Sendable {
     /// The first pause before a failed GET is tried again; it doubles up to ``retryLimit``.
     static let retryStart = Duration.milliseconds(100)
     static let retryLimit = Duration.seconds(5)
+    /// How often it is looked whether anything comes.
+    static let watchPause = Duration.milliseconds(250)
+    /// What one look counts at most: a machine that slept in between has not waited all that time.
+    static let watchStepLimit = Duration.seconds(5)
 
     enum Outcome: Sendable, Equatable {
         case finished
@@ -32,6 +36,8 @@ final class Download: Sendable {
     private struct Waiter {
         /// What must be here, or `nil` for someone who waits for the outcome.
         let pieces: Range<Int>?
+        /// Whether only the end counts, and not that the download was given up.
+        var isForEnd = false
         let continuation: CheckedContinuation<FileError?, Never>
     }
 
@@ -46,9 +52,15 @@ final class Download: Sendable {
         var unsaved = 0
         var outcome: Outcome?
         var isCancelled = false
+        /// Set when a worker failed: the others take nothing more.
+        var isEnding = false
         var isRecovering = true
         /// What came over the line in this run, verified or not: progress moves within a chunk too.
         var receivedByteCount: Int64 = 0
+        /// Why the last call to the store brought nothing.
+        var lastFailure: StoreError?
+        /// Set when nothing came for too long: whoever waits, or comes now, is told.
+        var givenUp: FileError?
     }
 
     let inode: InodeNumber
@@ -117,7 +129,16 @@ final class Download: Sendable {
         try await wait(forPieces: nil)
     }
 
-    private func wait(forPieces wanted: Range<Int>?) async throws(FileError) {
+    /// Whether some of it could not be had: it goes on with the rest, or is ending.
+    var hasFailed: Bool { state.withLock { $0.givenUp != nil || !$0.damaged.isEmpty } }
+
+    /// Waits until nothing of it runs any more, however it ends.
+    func waitUntilEnded() async {
+        // What it ends with was told to those who wanted the bytes.
+        try? await wait(forPieces: nil, isForEnd: true)
+    }
+
+    private func wait(forPieces wanted: Range<Int>?, isForEnd: Bool = false) async throws(FileError) {
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -137,8 +158,9 @@ final class Download: Sendable {
                     case .cancelled: return FileError(.cancelled, "the download was cancelled")
                     case nil: break
                     }
+                    if let givenUp = state.givenUp, !isForEnd { return givenUp }
                     if Task.isCancelled { return FileError(.interrupted, "the read was interrupted") }
-                    state.waiters[id] = Waiter(pieces: wanted, continuation: continuation)
+                    state.waiters[id] = Waiter(pieces: wanted, isForEnd: isForEnd, continuation: continuation)
                     return nil
                 }
                 demand.yield()
@@ -163,11 +185,16 @@ final class Download: Sendable {
     struct Source: Sendable {
         let reader: ChunkReader
         let environment: EngineEnvironment
+        /// How long nothing may come before the download is given up.
         let networkTimeout: Duration
+        /// Whether the store is known not to answer, so that nobody need wait for it.
+        let store: WatchedStore
         let logger: Logger
         let freeSpaceFloor: FreeSpaceFloor
         /// Tells the index which pieces are here.
         let save: @Sendable (ChunkSet) throws(FileError) -> Void
+        /// Tells the index why the bytes do not come, before whoever waits for them is told.
+        let failed: @Sendable (FileError) -> Void
         /// Tells the world that the percentage moved.
         let progressed: @Sendable () -> Void
     }
@@ -194,12 +221,14 @@ final class Download: Sendable {
             for _ in 0..<Self.width {
                 group.addTask { await self.work(source) }
             }
+            group.addTask { await self.watch(source) }
             var failure: FileError?
             var finished = 0
             for await result in group {
                 finished += 1
-                // When there is nothing left to fill, nothing is left to be asked for.
+                // When there is nothing left to fill, nothing is left to be asked for, and then nothing to be watched.
                 if finished == Self.width { demand.finish() }
+                if finished == Self.width + 1 { group.cancelAll() }
                 if let result, failure == nil {
                     failure = result
                     group.cancelAll()
@@ -242,11 +271,13 @@ final class Download: Sendable {
             do throws(FileError) {
                 try await fetch(batch, from: source)
             } catch {
-                if error.code == .corrupt {
-                    // Damage concerns these pieces only: the others are still worth having.
+                if error.code == .corrupt || error.code == .wouldBlock {
+                    // What is damaged or missing concerns these pieces only: the others are still worth having.
+                    source.failed(error)
                     markDamaged(batch, error)
                     continue
                 }
+                state.withLock { $0.isEnding = true }
                 return error
             }
         }
@@ -254,7 +285,6 @@ final class Download: Sendable {
     }
 
     private func fetch(_ batch: Range<Int>, from source: Source) async throws(FileError) {
-        let start = source.environment.uptime()
         var pause = Self.retryStart
         while true {
             // A batch that failed half way goes on with what is still missing; what came is already verified.
@@ -271,9 +301,9 @@ final class Download: Sendable {
                 throw error
             } catch let error as StoreError {
                 if isCancelled { throw FileError(.cancelled, "the download was cancelled") }
-                guard error.isTransient, source.environment.uptime() - start + pause < source.networkTimeout else {
-                    throw error.fileError
-                }
+                // How long it is worth trying, the watch knows.
+                guard error.isTransient, !source.store.isSilent else { throw error.fileError }
+                state.withLock { $0.lastFailure = error }
                 source.logger.debug("fetching again", metadata: ["inode": "\(inode)", "error": "\(error)"])
             } catch {
                 throw FileError(.cancelled, "the download was stopped")
@@ -285,6 +315,41 @@ final class Download: Sendable {
             }
             pause = min(pause * 2, Self.retryLimit)
         }
+    }
+
+    /// Gives up when nothing has come for as long as is worth waiting, also while a call to the store hangs: who waits is told at
+    /// once, and the calls are cancelled.
+    private func watch(_ source: Source) async -> FileError? {
+        var idle = Duration.zero
+        var seen: Int64 = -1
+        var last = source.environment.uptime()
+        while (try? await source.environment.sleep(Self.watchPause)) != nil {
+            let now = source.environment.uptime()
+            let step = min(now - last, Self.watchStepLimit)
+            last = now
+            let (received, isWaiting) = state.withLock { ($0.receivedByteCount, !$0.inFlight.isEmpty) }
+            idle = isWaiting && received == seen ? idle + step : .zero
+            seen = received
+            if idle >= source.networkTimeout || (idle >= Self.watchPause * 2 && source.store.isSilent) {
+                return giveUp(after: idle, source)
+            }
+        }
+        return nil
+    }
+
+    private func giveUp(after idle: Duration, _ source: Source) -> FileError {
+        let error =
+            state.withLock { $0.lastFailure }?.fileError
+            ?? FileError(.unreachable, "the store has sent nothing for \(idle)")
+        source.store.noteGivenUp()
+        source.failed(error)
+        let waiters = state.withLock { state in
+            state.givenUp = error
+            defer { state.waiters = state.waiters.filter { $0.value.isForEnd } }
+            return state.waiters.values.filter { !$0.isForEnd }
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: error) }
+        return error
     }
 
     /// Puts a verified piece into the staging file and lets its readers go on.
@@ -327,7 +392,7 @@ final class Download: Sendable {
     /// The next pieces to fetch with one GET: what someone waits for first, then on from there.
     private func nextBatch(onlyDemanded: Bool) -> Range<Int>? {
         state.withLock { state in
-            guard !state.isCancelled else { return nil }
+            guard !state.isCancelled, !state.isEnding else { return nil }
             func isMissing(_ index: Int) -> Bool {
                 !state.have.contains(index) && !state.inFlight.contains(index) && state.damaged[index] == nil
             }

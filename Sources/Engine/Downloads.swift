@@ -11,8 +11,13 @@ final class Downloads: Sendable {
     /// How many files that nobody waits for are fetched at a time.
     static let backgroundWidth = 4
 
+    /// How long after the store did not answer a requested file is tried again.
+    static let retryPause = Duration.seconds(15)
+
     private struct State {
         var active: [InodeNumber: Download] = [:]
+        /// Those for which the store did not answer.
+        var unanswered: Set<InodeNumber> = []
     }
 
     private let state = Mutex(State())
@@ -21,19 +26,20 @@ final class Downloads: Sendable {
     private let requests: AsyncStream<InodeNumber>
     private let requested: AsyncStream<InodeNumber>.Continuation
 
-    private let replica: Replica
+    let replica: Replica
     private let openFiles: OpenFiles
     private let orphans: Orphans
     private let reader: ChunkReader
-    private let manifests: ManifestStore
+    let manifests: ManifestStore
     private let environment: EngineEnvironment
     private let options: EngineOptions
     private let logger: Logger
     private let freeSpaceFloor: FreeSpaceFloor
     private let kernel: @Sendable () -> any KernelCache
+    private let store: WatchedStore
 
     init(
-        replica: Replica, openFiles: OpenFiles, orphans: Orphans, store: any ObjectStore,
+        replica: Replica, openFiles: OpenFiles, orphans: Orphans, store: WatchedStore,
         environment: EngineEnvironment,
         options: EngineOptions, logger: Logger, freeSpaceFloor: FreeSpaceFloor,
         kernel: @escaping @Sendable () -> any KernelCache
@@ -41,13 +47,14 @@ final class Downloads: Sendable {
         self.replica = replica
         self.openFiles = openFiles
         self.orphans = orphans
-        reader = ChunkReader(store: store)
+        reader = ChunkReader(store: store, windows: PackWindows(store: store))
         manifests = ManifestStore(store: store)
         self.environment = environment
         self.options = options
         self.logger = logger
         self.freeSpaceFloor = freeSpaceFloor
         self.kernel = kernel
+        self.store = store
         (starts, start) = AsyncStream.makeStream(of: Download.self)
         (requests, requested) = AsyncStream.makeStream(of: InodeNumber.self)
     }
@@ -80,9 +87,22 @@ final class Downloads: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runRequests() }
+            group.addTask { await self.retryUnanswered() }
             for await download in starts {
                 group.addTask { await self.run(download) }
             }
+        }
+    }
+
+    /// Asks again for what could not come because the store did not answer, until it is here or nobody wants it any more.
+    private func retryUnanswered() async {
+        // Cancelled: the engine ends, and what is requested is remembered in the index.
+        while (try? await environment.sleep(Self.retryPause)) != nil {
+            let inodes = state.withLock { state in
+                defer { state.unanswered = [] }
+                return state.unanswered.sorted()
+            }
+            for inode in inodes { request(inode) }
         }
     }
 
@@ -102,12 +122,41 @@ final class Downloads: Sendable {
 
     private func bringRequested(_ inode: InodeNumber) async {
         do throws(FileError) {
+            // One that has failed is not joined: whoever asks again wants another attempt.
+            if let ending = active(inode), ending.hasFailed { await ending.waitUntilEnded() }
             // It may have come, gone, or been cancelled while it stood in the queue.
             guard try isWanted(inode) else { return }
+            if try isContentUnknown(inode) { try await learnContent(of: inode) }
             let download = try join(inode)
             try await download.wait(for: 0..<download.byteCount)
         } catch {
             logger.debug("a requested download ended", metadata: ["inode": "\(inode)", "error": "\(error)"])
+        }
+    }
+
+    /// How often requested downloads are tried again that the store did not have or did not answer.
+    private static let retryStart = Duration.seconds(15)
+    private static let retryLimit = Duration.seconds(300)
+
+    /// Tries again, for as long as the engine runs.
+    func retryNowAndThen() async {
+        var pause = Self.retryStart
+        while (try? await environment.sleep(pause)) != nil {
+            pause = retryFailed() ? min(pause * 2, Self.retryLimit) : Self.retryStart
+        }
+    }
+
+    /// Puts what was asked for and failed for want of the store back in the queue.
+    /// - Returns: Whether there was any.
+    @discardableResult
+    func retryFailed() -> Bool {
+        do throws(FileError) {
+            let failed = try replica.requestedDownloads(failedWith: [4353, 4355]).filter { active($0) == nil }
+            failed.forEach(request)
+            return !failed.isEmpty
+        } catch {
+            logger.error("requested downloads were not tried again", metadata: ["error": "\(error)"])
+            return false
         }
     }
 
@@ -121,9 +170,9 @@ final class Downloads: Sendable {
         let inode = download.inode
         let source = Download.Source(
             reader: reader, environment: environment, networkTimeout: options.networkTimeout,
-            logger: logger, freeSpaceFloor: freeSpaceFloor,
+            store: store, logger: logger, freeSpaceFloor: freeSpaceFloor,
             save: { [replica] have throws(FileError) in try replica.saveProgress(of: inode, have: have) },
-            progressed: {})
+            failed: { [self] error in note(error, of: inode) }, progressed: {})
         var outcome = await download.fetchAll(from: source) ?? .finished
         if outcome == .finished {
             do throws(FileError) {
@@ -136,7 +185,9 @@ final class Downloads: Sendable {
         _ = state.withLock { $0.active.removeValue(forKey: inode) }
         download.settle(outcome)
         // Another device's newer bytes came in between: those are wanted now.
-        if case .failed(let error) = outcome, error.code == .superseded { request(inode) }
+        guard case .failed(let error) = outcome else { return }
+        if error.code == .superseded { request(inode) }
+        if error.code == .unreachable { _ = state.withLock { $0.unanswered.insert(inode) } }
     }
 
     /// Puts the whole file where the placeholder was.
@@ -155,6 +206,15 @@ final class Downloads: Sendable {
         }
     }
 
+    private func note(_ error: FileError, of inode: InodeNumber) {
+        do throws(FileError) {
+            try replica.setError(ItemFault(downloading: error), of: inode)
+        } catch {
+            logger.error(
+                "the index did not take why a download failed", metadata: ["inode": "\(inode)", "error": "\(error)"])
+        }
+    }
+
     private func remember(_ outcome: Download.Outcome, of download: Download) {
         do throws(FileError) {
             switch outcome {
@@ -164,9 +224,11 @@ final class Downloads: Sendable {
                 logger.debug("a download begins anew", metadata: ["inode": "\(download.inode)"])
             case .failed(let error):
                 let path = try replica.path(of: download.inode)
-                logger.error("download failed", metadata: ["path": "\(path)", "error": "\(error)"])
+                logger.log(
+                    level: error.code == .corrupt ? .error : .warning, "download failed",
+                    metadata: ["path": "\(path)", "error": "\(error)"])
+                note(error, of: download.inode)
                 try replica.saveProgress(of: download.inode, have: download.have)
-                try replica.setError(ItemFault(downloading: error), of: download.inode)
             case .cancelled:
                 try replica.saveProgress(of: download.inode, have: download.have)
                 try replica.setDownloadRequested(false, of: download.inode)

@@ -12,7 +12,7 @@ extension Engine {
         try itemStatus(of: try resolve(path))
     }
 
-    private func resolve(_ path: String) throws(FileError) -> InodeNumber {
+    func resolve(_ path: String) throws(FileError) -> InodeNumber {
         do throws(FileError) {
             return try replica.resolve(path)
         } catch {
@@ -32,6 +32,8 @@ extension Engine {
         let downloadingStatus: DownloadingStatus =
             !isFile ? .current : !inode.isHere ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
         let isPending = entry?.isQueued ?? false || inode.isModified
+        // The device that made it has not brought it there, as far as can be seen from here.
+        let isElsewhere = downloadingStatus == .notDownloaded && entry?.error?.code == 4353
         let uploading = uploader.percent(of: number)
         let travels = number == .root || entry?.item != nil
         let percent: Double
@@ -44,21 +46,19 @@ extension Engine {
             path: try replica.path(of: number), kind: inode.attributes.kind,
             item: number == .root ? .root : entry?.item,
             logicalSize: current(inode.attributes).size, downloadingStatus: downloadingStatus,
-            percentDownloaded: percent, percentUploaded: isPending ? uploading ?? 0 : 100,
+            percentDownloaded: percent, percentUploaded: isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100,
             isDownloading: download != nil && download?.outcome == nil,
-            downloadRequested: entry?.downloadRequested ?? false, isUploaded: travels && !isPending,
+            downloadRequested: entry?.downloadRequested ?? false, isUploaded: travels && !isPending && !isElsewhere,
             isUploading: uploading != nil, pinned: try isPinned(entry),
             isUbiquitousItem: travels, lastEditor: entry?.base?.device.description,
             etag: entry.flatMap { $0.baseNumber > 0 ? "\($0.item?.description ?? "")-\($0.baseNumber)" : nil },
-            downloadingError: entry?.error, uploadingError: isPending ? uploadFault : nil)
+            conflictCount: entry?.conflicts.count ?? 0, isSyncPaused: try replica.isPaused(number),
+            isExcludedFromSync: try replica.isExcluded(number), downloadingError: entry?.error,
+            uploadingError: isPending && travels ? uploader.fault(of: entry?.item) : nil)
     }
 
     private func isPinned(_ entry: Entry?) throws(FileError) -> Bool {
         if let entry { try replica.isPinned(entry) } else { try replica.isPinned(.root) }
-    }
-
-    private var uploadFault: ItemFault? {
-        uploader.problem.map { ItemFault(code: 4355, text: $0) }
     }
 
     package func containerStatus() throws(FileError) -> ContainerStatus {
@@ -70,7 +70,8 @@ extension Engine {
             downloadedFileCount: statistics.fileCountHere, downloadedByteCount: statistics.byteCountHere,
             pendingUploadCount: try replica.pendingCount(), activeDownloadCount: downloads.activeCount,
             readMode: mountAbilities.passthrough ? "passthrough" : "cached",
-            problem: uploader.problem ?? follower.problem, processID: ProcessInfo.processInfo.processIdentifier)
+            isPaused: try replica.isContainerPaused(), heldDeletionCount: uploader.heldDeletionCount,
+            problem: problem, processID: ProcessInfo.processInfo.processIdentifier)
     }
 
     // MARK: Downloading
@@ -165,32 +166,20 @@ extension Engine {
         if isPinned { try request(number) }
     }
 
-    // MARK: Syncing
+    // MARK: Garbage
 
-    /// Waits until nothing is left to upload or to apply.
+    /// Deletes what the container has no use for; see ``GarbageReport``.
     ///
-    /// - Throws: ``FileError`` with `unreachable` when the store does not answer for as long as the network timeout.
-    package func sync(wait: Bool) async throws(FileError) {
-        activity.noteLocalChange()
-        guard wait else { return }
-        var troubleSince: Duration?
-        while true {
-            if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
-            do {
-                _ = try await follower.catchUp()
-                if try replica.pendingCount() == 0 { return }
-                if let problem = uploader.problem { throw FileError(.unreachable, problem) }
-                troubleSince = nil
-            } catch {
-                if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
-                let now = environment.uptime()
-                if let since = troubleSince, now - since > options.networkTimeout {
-                    throw (error as? FileError) ?? (error as? StoreError)?.fileError
-                        ?? FileError(.unreachable, "\(error)")
-                }
-                troubleSince = troubleSince ?? now
-            }
-            await activity.waitForProgress(atMost: .milliseconds(100))
+    /// - Parameter grace: How long what was found to be of no use can still be read; `nil` for 7 days.
+    package func collectGarbage(grace: Duration?, isDryRun: Bool) async throws(FileError) -> GarbageReport {
+        do {
+            return try await garbageCollector.run(grace: grace ?? GarbageCollector.grace, isDryRun: isDryRun)
+        } catch let error as StoreError {
+            throw error.fileError
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError(.cancelled, "the garbage collection was cut off; another run goes on where it was")
         }
     }
 

@@ -74,7 +74,7 @@ extension Engine {
             guard try value(of: .uploadingError, isRaw: false, inode: inode) != nil else {
                 throw FileError(.noAttribute, name)
             }
-            activity.noteLocalChange()
+            uploader.retry(try replica.entries(of: inode).first?.item)
             return .ready(())
         case .control(.pinned, _):
             try checkOwner(of: inode, caller)
@@ -118,6 +118,23 @@ extension Engine {
         case (.pinned, "0"):
             try setPinned(inode, false)
             return .ready(())
+        case (.syncPaused, "1"):
+            try setPaused(inode, true)
+            return .ready(())
+        case (.syncPaused, "0"):
+            try setPaused(inode, false)
+            return .ready(())
+        case (.isExcludedFromSync, "1"):
+            // Its bytes may have to come first.
+            return .pending { [self] () async throws(FileError) in try await exclude(inode) }
+        case (.isExcludedFromSync, "0"):
+            try include(inode)
+            return .ready(())
+        case (.resolve, let choice) where !choice.isEmpty:
+            // May fetch a chunk list first.
+            return .pending { [self] () async throws(FileError) in
+                try await resolve(inode, keep: VersionChoice(choice))
+            }
         default:
             throw FileError(.invalid, "\(attribute.rawValue) does not take that value")
         }
@@ -133,7 +150,10 @@ extension Engine {
         case .containerDisplayName: return identity.settings.name
         case .containerIdentifier: return identity.id.description
         case .scope: return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
-        case .isShared, .hasUnresolvedConflicts: return "0"
+        case .isShared: return "0"
+        case .versions:
+            return try replica.attributes(of: inode).kind == .file ? try json(versions(of: inode)) : nil
+        case .resolve: return nil
         case .name, .contentType:
             let name = try replica.entries(of: inode).first?.name
             let kind = try replica.attributes(of: inode).kind
@@ -160,9 +180,12 @@ extension Engine {
         case .etag: return status.etag
         case .evict: return flag(status.downloadingStatus == .notDownloaded)
         case .pinned: return flag(status.pinned)
+        case .hasUnresolvedConflicts: return flag(status.conflictCount > 0)
+        case .conflictCount: return String(status.conflictCount)
+        case .syncPaused: return flag(status.isSyncPaused)
+        case .isExcludedFromSync: return flag(status.isExcludedFromSync)
         case .status: return try json(status)
-        case .containerDisplayName, .containerIdentifier, .scope, .isShared, .hasUnresolvedConflicts, .name,
-            .contentType:
+        case .containerDisplayName, .containerIdentifier, .scope, .isShared, .name, .contentType, .versions, .resolve:
             return nil
         }
     }
@@ -177,7 +200,7 @@ extension Engine {
     /// Whole percents; 100 only when all is there.
     private func decimal(_ percent: Double) -> String { String(Int(percent)) }
 
-    private func json(_ status: ItemStatus) throws(FileError) -> String {
+    private func json(_ status: some Encodable) throws(FileError) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {

@@ -47,9 +47,9 @@ extension Engine {
         if let descriptor = handle.inode.readable {
             return .ready(ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount))
         }
-        if try isContentUnknown(handle.inode.number) {
+        if try downloads.isContentUnknown(handle.inode.number) {
             return .pending { [self] () async throws(FileError) in
-                try await learnContent(of: handle.inode.number)
+                try await downloads.learnContent(of: handle.inode.number)
                 switch try source(handle, offset: offset, byteCount: byteCount) {
                 case .ready(let source): return source
                 case .pending(let wait): return try await wait()
@@ -97,39 +97,9 @@ extension Engine {
         }
     }
 
-    /// Whether only the manifest of a file is known, which could not be read when its record came.
-    private func isContentUnknown(_ number: InodeNumber) throws(FileError) -> Bool {
-        guard downloads.active(number) == nil else { return false }
-        let inode = try replica.inode(number)
-        return !inode.isHere && inode.content == nil && inode.incoming == nil
-    }
-
-    private func learnContent(of number: InodeNumber) async throws(FileError) {
-        guard let record = try replica.entries(of: number).first?.base, let reference = record.content else {
-            throw FileError(.corrupt, "nothing is known of the bytes of \(number)")
-        }
-        let content: Content
-        do throws(StoreError) {
-            content = try await ManifestStore(store: container.store).get(reference)
-        } catch {
-            throw error.fileError
-        }
-        guard content.byteCount == record.size else {
-            throw FileError(.corrupt, "the sizes in the record of \(record.name) do not add up")
-        }
-        do throws(FileError) {
-            try replica.write { transaction throws(FileError) in
-                try transaction.setKnownContent(number, content: content)
-            }
-        } catch {
-            // Someone else has learned it in the meantime.
-            guard error.code == .superseded else { throw error }
-        }
-    }
-
     /// Waits until the whole file is here.
     func bringHere(_ number: InodeNumber) async throws(FileError) {
-        if try isContentUnknown(number) { try await learnContent(of: number) }
+        if try downloads.isContentUnknown(number) { try await downloads.learnContent(of: number) }
         var attempts = 0
         while let download = try startDownload(of: number) {
             do throws(FileError) {

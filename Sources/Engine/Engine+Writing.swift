@@ -189,7 +189,11 @@ extension Engine {
     ) throws(FileError) -> Int? {
         let descriptor: Descriptor?
         do throws(FileError) {
-            descriptor = try open.beginWrite { () throws(FileError) in try replica.markModified(open.number) }
+            descriptor = try open.beginWrite { () throws(FileError) in
+                try replica.markModified(open.number)
+                // A file that stays open goes out when it is quiet: nothing else would tell that there is one.
+                activity.noteLocalChange()
+            }
         } catch {
             // Evicted since it was opened: as good as never here.
             if error.code == .superseded {
@@ -209,6 +213,7 @@ extension Engine {
         case .allocate(let mode, let offset, let byteCount):
             try descriptor.allocate(mode: mode, offset: offset, byteCount: byteCount)
         }
+        try replica.stamp(descriptor)
         try clearSetID(open.number, caller)
         return change.byteCount
     }
@@ -305,6 +310,7 @@ extension Engine {
         case .allocate(let mode, let offset, let byteCount):
             try descriptor.allocate(mode: mode, offset: offset, byteCount: byteCount)
         }
+        try replica.stamp(descriptor)
     }
 
     // MARK: Copying

@@ -2,7 +2,7 @@ import Coordination
 package import Logging
 package import Model
 package import Remote
-import Replica
+package import Replica
 import Synchronization
 
 /// Where local and remote meet: what the mount asks is answered from the replica, and what the replica lacks is brought from the
@@ -16,7 +16,7 @@ import Synchronization
 ///     eviction                Eviction
 ///     locks                   Engine+Locks      → Arbiter
 package final class Engine: Sendable {
-    let replica: Replica
+    package let replica: Replica
     let container: Container
     let environment: EngineEnvironment
     let options: EngineOptions
@@ -27,10 +27,14 @@ package final class Engine: Sendable {
     let downloads: Downloads
     let uploader: Uploader
     let follower: Follower
+    let snapshots: Snapshots
+    let garbageCollector: GarbageCollector
     let activity: Activity
     let placeholders: PlaceholderWriter
     let place: Place
     let freeSpaceFloor: FreeSpaceFloor
+    let store: WatchedStore
+    let containerGuard: ContainerGuard
     private let kernelBox: KernelBox
     private let abilities = Mutex(MountAbilities())
 
@@ -62,6 +66,9 @@ package final class Engine: Sendable {
         container: Container, place: Place, options: EngineOptions, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32
     ) throws(FileError) {
+        let store = WatchedStore(container.store, patience: options.networkTimeout, environment: environment)
+        self.store = store
+        let container = Container(store: store, identity: container.identity)
         self.container = container
         self.place = place
         self.options = options
@@ -69,8 +76,7 @@ package final class Engine: Sendable {
         self.logger = logger
         let replica = try Replica.open(
             place.state, container: container.identity,
-            environment: ReplicaEnvironment(
-                now: environment.now, makeItemID: { ItemID(uuid: environment.makeUUID()) }, owner: owner, group: group))
+            environment: environment.replica(owner: owner, group: group))
         self.replica = replica
         for line in replica.repairReport.lines { logger.warning("repaired", metadata: ["what": "\(line)"]) }
 
@@ -81,29 +87,40 @@ package final class Engine: Sendable {
         let activity = Activity(environment: environment)
         self.activity = activity
         let gate = CommitGate()
+        let containerGuard = ContainerGuard(
+            replica: replica, container: container, location: place.remote, environment: environment)
+        self.containerGuard = containerGuard
         let openFiles = openFiles
         let downloads = Downloads(
-            replica: replica, openFiles: openFiles, orphans: orphans, store: container.store, environment: environment,
+            replica: replica, openFiles: openFiles, orphans: orphans, store: store, environment: environment,
             options: options,
             logger: logger, freeSpaceFloor: freeSpaceFloor, kernel: { kernelBox.kernel })
         self.downloads = downloads
         let applier = CommitApplier(
-            replica: replica, openFiles: openFiles, orphans: orphans, logger: logger, kernel: { kernelBox.kernel },
-            activity: activity,
+            replica: replica, openFiles: openFiles, orphans: orphans, environment: environment,
+            deviceName: place.deviceName, logger: logger, kernel: { kernelBox.kernel }, activity: activity,
             requestDownload: { [replica, downloads, logger] inode in
                 do throws(FileError) {
-                    try replica.setDownloadRequested(true, of: inode)
-                    downloads.request(inode)
+                    // While sync of it is paused the older bytes stay.
+                    if try !replica.isPaused(inode) { downloads.request(inode) }
                 } catch {
                     logger.error("a download was not requested", metadata: ["inode": "\(inode)", "error": "\(error)"])
                 }
             })
+        let snapshots = Snapshots(
+            replica: replica, container: container, applier: applier, environment: environment, logger: logger,
+            activity: activity)
+        self.snapshots = snapshots
         follower = Follower(
-            replica: replica, store: container.store, gate: gate, applier: applier, environment: environment,
-            logger: logger, activity: activity)
+            replica: replica, openFiles: openFiles, store: store, gate: gate, containerGuard: containerGuard,
+            applier: applier, snapshots: snapshots, environment: environment, logger: logger, activity: activity)
+        garbageCollector = GarbageCollector(
+            replica: replica, store: store, snapshots: snapshots, follower: follower, gate: gate,
+            environment: environment, deviceName: place.deviceName, logger: logger)
         uploader = Uploader(
-            replica: replica, openFiles: openFiles, store: container.store, follower: follower, gate: gate,
-            environment: environment, deviceName: place.deviceName, logger: logger, activity: activity)
+            replica: replica, openFiles: openFiles, store: store, follower: follower, gate: gate,
+            containerGuard: containerGuard, environment: environment, deviceName: place.deviceName, logger: logger,
+            activity: activity)
         placeholders = PlaceholderWriter(replica: replica, logger: logger)
         arbiter = Arbiter(
             options: options, environment: environment, stagingDirectory: replica.state.staging)
@@ -131,11 +148,29 @@ package final class Engine: Sendable {
             group.addTask { await self.downloads.run() }
             group.addTask { await self.uploader.run() }
             group.addTask { await self.follower.run() }
+            group.addTask { await self.snapshots.run() }
             group.addTask { await self.arbiter.run { turn in await self.applyDeferred(turn) } }
             group.addTask { await self.placeholders.run() }
             group.addTask { await self.settleNowAndThen() }
+            group.addTask { await self.forgetOldVersions() }
+            group.addTask { await self.downloads.retryNowAndThen() }
+            group.addTask { await self.goOnWhenStoreReturns() }
             resumeDownloads()
         }
+    }
+
+    /// Returns when a new device has the whole tree, when the time is over, or when the tree cannot come for now; at once on a device
+    /// that had one before.
+    ///
+    /// - Returns: Whether the tree is there.
+    package func waitForTree(atMost limit: Duration) async -> Bool {
+        let end = environment.uptime() + limit
+        while replica.applied == 0, !follower.hasCaughtUp, follower.problem == nil {
+            let rest = end - environment.uptime()
+            guard rest > .zero, !Task.isCancelled else { return false }
+            await activity.waitForProgress(atMost: min(rest, .seconds(1)))
+        }
+        return true
     }
 
     /// How often clean bytes are put on the disk for good.
@@ -153,9 +188,21 @@ package final class Engine: Sendable {
         }
     }
 
+    /// What waited for the store goes on as soon as anything has had an answer.
+    private func goOnWhenStoreReturns() async {
+        for await _ in store.returns {
+            logger.info("the store answers again")
+            activity.noteLocalChange()
+            follower.wakeUp()
+            downloads.retryFailed()
+        }
+    }
+
     private func resumeDownloads() {
         do throws(FileError) {
-            for inode in try replica.requestedDownloads() { downloads.request(inode) }
+            for inode in try replica.requestedDownloads() where try !replica.isPaused(inode) {
+                downloads.request(inode)
+            }
         } catch {
             logger.error("requested downloads were not resumed", metadata: ["error": "\(error)"])
         }
@@ -167,6 +214,9 @@ package final class Engine: Sendable {
         try replica.makeDurable()
         try replica.close()
     }
+
+    /// Ends as a killed process does: nothing is finished or recorded, and nothing is answered any more.
+    package func abandon() { replica.abandon() }
 }
 
 /// Holds the mount's side, which comes after the engine.

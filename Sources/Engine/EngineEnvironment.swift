@@ -1,5 +1,7 @@
 package import Foundation
 package import Model
+import Remote
+package import Replica
 
 /// Where the engine takes time and randomness from, so that a simulation can give it its own.
 package struct EngineEnvironment: Sendable {
@@ -9,15 +11,38 @@ package struct EngineEnvironment: Sendable {
     package var uptime: @Sendable () -> Duration
     package var sleep: @Sendable (Duration) async throws(CancellationError) -> Void
     package var makeUUID: @Sendable () -> UUID
+    /// For simulations: see ``ReplicaEnvironment``.
+    package var interrupt: (@Sendable (ChangeStep) throws -> Void)?
+    package var diskTime: (@Sendable () -> Timestamp)?
 
     package init(
         now: @escaping @Sendable () -> Timestamp, uptime: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (Duration) async throws(CancellationError) -> Void,
-        makeUUID: @escaping @Sendable () -> UUID
+        makeUUID: @escaping @Sendable () -> UUID, interrupt: (@Sendable (ChangeStep) throws -> Void)? = nil,
+        diskTime: (@Sendable () -> Timestamp)? = nil
     ) {
         self.now = now
         self.uptime = uptime
         self.sleep = sleep
         self.makeUUID = makeUUID
+        self.interrupt = interrupt
+        self.diskTime = diskTime
+    }
+}
+
+extension EngineEnvironment {
+    /// The same for the replica.
+    func replica(owner: UInt32, group: UInt32) -> ReplicaEnvironment {
+        ReplicaEnvironment(
+            now: now, makeItemID: { [makeUUID] in ItemID(uuid: makeUUID()) }, owner: owner, group: group,
+            interrupt: interrupt,
+            makeNumber: { [makeUUID] in
+                withUnsafeBytes(of: makeUUID().uuid) { $0.loadUnaligned(as: UInt64.self) }
+            },
+            isChunk: { bytes, piece in
+                guard let stored = piece.stored else { return bytes.allSatisfy { $0 == 0 } }
+                return ChunkHash(hashing: bytes) == stored.hash
+            },
+            diskTime: diskTime)
     }
 }

@@ -60,6 +60,13 @@ struct Eviction {
         for entry in entries where try engine.replica.isPinned(entry) {
             throw FileError(.busy, "\(name) is pinned: unpin it first")
         }
+        if inode.isHere {
+            // Before anything is given up: a refusal leaves all as it is, and newer bytes still on their way.
+            guard let content = inode.incoming ?? inode.content else {
+                throw FileError(.busy, "\(name) is not uploaded yet")
+            }
+            try await verify(content, of: name)
+        }
         if let download = engine.downloads.active(number) {
             download.cancel()
             try? await download.waitUntilSettled()
@@ -71,11 +78,23 @@ struct Eviction {
             try engine.replica.discardDownload(of: number)
             return
         }
-        guard let content = inode.content else { throw FileError(.busy, "\(name) is not uploaded yet") }
-        try await verify(content, of: name)
-        try engine.replica.evict(number, generation: inode.generation)
+        do throws(FileError) {
+            try letGo(number, generation: inode.generation, name)
+        } catch {
+            // Newer bytes that were on their way still are.
+            if try engine.replica.inode(number).incoming != nil { try engine.request(number) }
+            throw error
+        }
         engine.openFiles.inode(number)?.evicted()
         engine.kernel.inodeChanged(number, bytes: true)
+    }
+
+    private func letGo(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {
+        if engine.openFiles.inode(number) != nil, try engine.replica.inode(number).incoming != nil {
+            // Whoever has it open keeps the older bytes, and whoever opens it next must get the newer ones: of one inode.
+            throw FileError(.busy, "\(name) is open, and newer bytes of it are still to come")
+        }
+        try engine.replica.evict(number, generation: generation)
     }
 
     /// Asks the store whether it still has every byte.
@@ -93,6 +112,7 @@ struct Eviction {
                     if error.code == .notFound {
                         throw FileError(.corrupt, "the container lost the bytes of \(name): they stay here")
                     }
+                    if error.code == .cancelled { throw FileError(.interrupted, "the eviction was interrupted") }
                     throw error.fileError
                 }
                 packs[pack] = byteCount

@@ -10,9 +10,12 @@ final class Follower: Sendable {
     /// looked at as soon as it does.
     static let pollStart = Duration.seconds(1)
     static let pollLimit = Duration.seconds(15)
+    /// How often at least while the store does not answer: then looking costs nobody anything.
+    static let retryLimit = Duration.seconds(5)
 
     private struct State {
         var problem: String?
+        var hasCaughtUp = false
     }
 
     private let state = Mutex(State())
@@ -21,56 +24,82 @@ final class Follower: Sendable {
     private let log: ChangeLog
     private let manifests: ManifestStore
     private let gate: CommitGate
-    private let applier: CommitApplier
+    private let containerGuard: ContainerGuard
+    let applier: CommitApplier
+    private let snapshots: Snapshots
+    private let finder: LocalBytesFinder
     private let environment: EngineEnvironment
     private let logger: Logger
     private let activity: Activity
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
 
     init(
-        replica: Replica, store: any ObjectStore, gate: CommitGate, applier: CommitApplier,
-        environment: EngineEnvironment, logger: Logger, activity: Activity
+        replica: Replica, openFiles: OpenFiles, store: any ObjectStore, gate: CommitGate,
+        containerGuard: ContainerGuard, applier: CommitApplier, snapshots: Snapshots, environment: EngineEnvironment,
+        logger: Logger, activity: Activity
     ) {
         self.replica = replica
         self.store = store
         log = ChangeLog(store: store)
         manifests = ManifestStore(store: store)
         self.gate = gate
+        self.containerGuard = containerGuard
         self.applier = applier
+        self.snapshots = snapshots
+        finder = LocalBytesFinder(
+            replica: replica, openFiles: openFiles, store: store, environment: environment, logger: logger)
         self.environment = environment
         self.logger = logger
         self.activity = activity
+        (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
+
+    /// Looks at the log now.
+    func wakeUp() { wake.yield() }
 
     /// What keeps other devices' changes from coming, in a sentence.
     var problem: String? { state.withLock { $0.problem } }
 
+    /// Whether everything that was in the container has been here at one time since the start.
+    var hasCaughtUp: Bool { state.withLock { $0.hasCaughtUp } }
+
     /// Follows the log until cancelled.
     func run() async {
-        let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
-            if let hints = store.changes(prefix: "log/") {
-                group.addTask { for await _ in hints { wake.yield() } }
-            }
-            group.addTask { await self.follow(wakes, wake) }
+            group.addTask { await self.passHintsOn() }
+            group.addTask { await self.follow() }
         }
     }
 
-    private func follow(_ wakes: AsyncStream<Void>, _ wake: AsyncStream<Void>.Continuation) async {
+    /// Has the log looked at when the store tells of changes. A store that cannot tell now, because its disk is not there, is asked
+    /// again and again.
+    private func passHintsOn() async {
+        repeat {
+            if let hints = store.changes(prefix: "log/") {
+                for await _ in hints { wake.yield() }
+            }
+        } while (try? await environment.sleep(Self.retryLimit)) != nil
+    }
+
+    private func follow() async {
         var pause = Self.pollStart
         var wakes = wakes.makeAsyncIterator()
         while !Task.isCancelled {
             do {
                 let applied = try await catchUp()
+                // After trouble others had time to change much.
+                pause = applied > 0 || problem != nil ? Self.pollStart : min(pause * 2, Self.pollLimit)
                 setProblem(nil)
-                pause = applied > 0 ? Self.pollStart : min(pause * 2, Self.pollLimit)
             } catch is CancellationError {
                 return
             } catch {
-                setProblem("other devices' changes wait: \(error)")
-                pause = min(pause * 2, Self.pollLimit)
+                containerGuard.doubt()
+                setProblem("other devices' changes wait: \((error as? FileError)?.detail ?? "\(error)")")
+                pause = min(pause * 2, Self.retryLimit)
             }
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { [environment, pause] in
+                group.addTask { [environment, pause, wake] in
                     // Cut short when the log was seen to grow; either way it is looked at next.
                     if (try? await environment.sleep(pause)) != nil { wake.yield() }
                 }
@@ -93,36 +122,69 @@ final class Follower: Sendable {
     /// Applies every commit that is there and not applied yet.
     /// - Returns: How many.
     func catchUp() async throws -> Int {
+        if try replica.isContainerPaused() { return 0 }
+        try await containerGuard.admitFollowing()
         var count = 0
         while try await gate.withGate({ () async throws -> Bool in try await self.applyNext() }) {
             count += 1
             try Task.checkCancellation()
         }
-        if count > 0 {
-            try replica.makeDurable()
-            activity.noteProgress()
+        if count > 0 { try replica.makeDurable() }
+        let isFirst = state.withLock { state in
+            defer { state.hasCaughtUp = true }
+            return !state.hasCaughtUp
         }
+        if count > 0 || isFirst { activity.noteProgress() }
         return count
     }
 
+    /// Sees that the log can be followed, and added to, from where the replica stands. The caller is within the gate.
+    func begin() async throws { try await snapshots.begin { try await self.findings(for: $0) } }
+
     /// Applies the next commit, if there is one. The caller is within the gate.
     func applyNext() async throws -> Bool {
-        guard let read = try await log.read(replica.applied + 1) else { return false }
+        try await begin()
+        let read: ReadCommit
+        do throws(StoreError) {
+            guard let found = try await log.read(replica.applied + 1) else { return false }
+            read = found
+        } catch {
+            // Trimmed: what it did, and what followed, is in a snapshot.
+            guard error.code == .notFound else { throw error }
+            try await snapshots.catchUp { try await self.findings(for: $0) }
+            return true
+        }
         for reason in read.rejected {
             logger.error(
                 "a record was rejected", metadata: ["commit": "\(read.commit.sequence)", "reason": "\(reason)"])
         }
-        var contents: [ItemID: Content] = [:]
-        for record in read.commit.records {
-            guard let reference = record.content else { continue }
-            contents[record.id] = await content(of: record, reference)
-        }
-        try applier.apply(read.commit, contents: contents)
+        let contents = try await contents(of: read.commit.records)
+        let localBytes = try await finder.find(for: read.commit.records, contents: contents)
+        try applier.apply(read.commit, contents: contents, localBytes: localBytes)
         return true
     }
 
-    /// The chunk list of a record; `nil` when it cannot be had, which concerns this file only: reading it tries again.
-    private func content(of record: ItemRecord, _ reference: ItemRecord.Reference) async -> Content? {
+    /// What the records of a snapshot need to be applied.
+    private func findings(for records: [ItemRecord]) async throws -> RecordFindings {
+        let contents = try await contents(of: records)
+        return RecordFindings(
+            contents: contents, localBytes: try await finder.find(for: records, contents: contents))
+    }
+
+    /// The chunk lists of records.
+    private func contents(of records: [ItemRecord]) async throws(StoreError) -> [ItemID: Content] {
+        var contents: [ItemID: Content] = [:]
+        for record in records {
+            guard let reference = record.content else { continue }
+            contents[record.id] = try await content(of: record, reference)
+        }
+        return contents
+    }
+
+    /// The chunk list of a record; `nil` when it is damaged, which concerns this file only: reading it tries again.
+    private func content(
+        of record: ItemRecord, _ reference: ItemRecord.Reference
+    ) async throws(StoreError) -> Content? {
         do throws(StoreError) {
             let content = try await manifests.get(reference)
             guard content.byteCount == record.size else {
@@ -131,6 +193,8 @@ final class Follower: Sendable {
             }
             return content
         } catch {
+            // A store that does not answer now will later; until then the commit waits.
+            guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
             logger.error(
                 "a manifest cannot be read", metadata: ["name": "\(record.name)", "error": "\(error)"])
             return nil

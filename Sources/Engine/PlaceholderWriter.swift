@@ -32,6 +32,8 @@ final class PlaceholderWriter: Sendable {
 
     func run() async {
         for await directory in visits {
+            // A stream that is cancelled still gives what is in it, which may be thousands of directories.
+            if Task.isCancelled { return }
             do throws(FileError) {
                 try replica.writePlaceholders(in: directory)
             } catch {

@@ -3,24 +3,21 @@ import Model
 
 /// What to do with a remote record of an item that has local changes too: a pure function of base, local and remote.
 ///
-/// Field by field, what only one side changed is kept. What both changed: the remote's name, mode, times and attributes win; of two
-/// edits of the bytes both are kept, the local one as an item of its own.
+/// Each part of an item is merged for itself, so that two devices that change different things lose nothing:
+///
+///     part                  one side changed it   both changed it
+///     place (parent, name)  that side's           the remote's
+///     mode                  that side's           the remote's
+///     attributes, each      that side's           the remote's
+///     link target           that side's           the remote's; the local one becomes a link of its own
+///     conflict versions     that side's           what both have kept and what either has added
+///     bytes of a file       that side's           the later edit's; the other becomes a conflict version
+///     time                  that of the bytes     that of the bytes; the later of two directories' times
+///
+/// *Remote* is the state that reached the container first. The outcome goes back to the container as a whole record, so every device
+/// ends with it, whatever it would have decided itself. Source: design section 8, semantics section 4.
 struct Reconcile: Equatable {
-    enum Bytes: Equatable {
-        /// The remote has the same bytes as the base, or the same as here.
-        case keepLocal
-        case takeRemote
-        /// Both sides changed them: the local bytes become an item of their own.
-        case keepBoth
-    }
-
-    var takesRemotePlace: Bool
-    var takesRemoteMetadata: Bool
-    var bytes: Bytes
-    /// Whether something local is left that the container does not have.
-    var staysQueued: Bool
-
-    /// The local state in the words of a record, as far as it can differ from the base.
+    /// The local state in the words of a record.
     struct Local {
         var parent: ItemID
         var name: ItemName
@@ -28,32 +25,174 @@ struct Reconcile: Equatable {
         var modified: Timestamp
         var target: String?
         var xattrs: [String: Data]
-        var bytesChanged: Bool
+        var conflicts: [ConflictVersion]
+        var bytes: Bytes
+
+        /// What is known of the bytes of a file.
+        enum Bytes: Equatable {
+            /// They are what the base has.
+            case unchanged
+            /// They were changed to what the remote has.
+            case sameAsRemote
+            /// They were changed, and the container has them too: they can become a conflict version.
+            case stored(Content, ItemRecord.Reference)
+            /// They were changed and are here only, because they are being written or could not be sent.
+            case unsent
+        }
     }
 
-    init(base: ItemRecord?, local: Local, remote: ItemRecord, remoteBytesChanged: Bool) {
-        let remoteMoved = base.map { $0.parent != remote.parent || $0.name != remote.name } ?? true
-        let localMoved = base.map { $0.parent != local.parent || $0.name != local.name } ?? true
-        let remoteMetadata =
-            base.map {
-                $0.mode != remote.mode || $0.modified != remote.modified || $0.target != remote.target
-                    || $0.xattrs != remote.xattrs
-            } ?? true
-        let localMetadata =
-            base.map {
-                $0.mode != local.mode || $0.modified != local.modified || $0.target != local.target
-                    || $0.xattrs != local.xattrs
-            } ?? true
+    /// Who edited, for the conflict version of whoever loses.
+    struct Editors: Equatable {
+        var local: DeviceID
+        var localName: String
+        var remoteName: String
+        /// The id that a conflict version gets.
+        var newVersion: UUID
+    }
 
+    enum Bytes: Equatable {
+        /// They stay as they are here.
+        case keepLocal
+        /// They are changed here to what the remote has: nothing is to be sent.
+        case sameOnBothSides
+        case takeRemote
+        /// The local bytes, which the container has, make room for the remote's.
+        case yieldToRemote(stored: Content)
+    }
+
+    var takesRemotePlace: Bool
+    var mode: UInt16
+    var modified: Timestamp
+    var xattrs: [String: Data]
+    var target: String?
+    /// A link target that lost and becomes a link of its own.
+    var losingTarget: String?
+    var conflicts: [ConflictVersion]
+    var bytes: Bytes
+    /// Whether something is left that the container does not have.
+    var staysQueued: Bool
+
+    init(base: ItemRecord?, local: Local, remote: ItemRecord, remoteBytesChanged: Bool, editors: Editors) {
+        let remoteMoved = base.map { $0.parent != remote.parent || $0.name != remote.name } ?? true
         takesRemotePlace = remoteMoved
-        takesRemoteMetadata = remoteMetadata
-        bytes =
-            switch (local.bytesChanged, remoteBytesChanged) {
-            case (true, true): .keepBoth
-            case (false, true): .takeRemote
-            case (true, false), (false, false): .keepLocal
-            }
-        let bytesStay = local.bytesChanged && !remoteBytesChanged
-        staysQueued = bytesStay || (localMoved && !remoteMoved) || (localMetadata && !remoteMetadata)
+        mode = Self.merge(base?.mode, local.mode, remote.mode)
+        xattrs = Self.merge(base?.xattrs ?? [:], local.xattrs, remote.xattrs)
+        target = Self.merge(base.map(\.target), local.target, remote.target)
+        losingTarget = Self.losingTarget(base: base, local: local.target, remote: remote.target)
+        conflicts = Self.merge(base?.conflicts ?? [], local.conflicts, remote.conflicts)
+        (bytes, modified) = Self.bytes(base, local, remote, remoteBytesChanged, editors)
+        if remoteBytesChanged, let loser = Self.loser(local, remote, editors) {
+            Self.add(loser, to: &conflicts)
+        }
+        let keepsPlace = !remoteMoved && (local.parent != remote.parent || local.name != remote.name)
+        let keepsMetadata =
+            mode != remote.mode || modified != remote.modified || xattrs != remote.xattrs || target != remote.target
+            || conflicts != remote.conflicts
+        let keepsBytes = bytes == .keepLocal && local.bytes != .unchanged
+        staysQueued = keepsPlace || keepsMetadata || keepsBytes
+    }
+
+    /// Nothing here differs from the base: the remote state is taken as it is.
+    init(accepting remote: ItemRecord, remoteBytesChanged: Bool) {
+        takesRemotePlace = true
+        mode = remote.mode
+        modified = remote.modified
+        xattrs = remote.xattrs
+        target = remote.target
+        losingTarget = nil
+        conflicts = remote.conflicts
+        bytes = remoteBytesChanged ? .takeRemote : .keepLocal
+        staysQueued = false
+    }
+
+    // MARK: Bytes
+
+    /// Whether the local edit wins over the remote's: the later one does, and of two made at one moment that of the device with the
+    /// greater id. What the container does not have cannot become a version, so it stays current.
+    static func localWins(_ local: Local, _ remote: ItemRecord, _ device: DeviceID) -> Bool {
+        if local.bytes == .unsent { return true }
+        return (local.modified, device) > (remote.modified, remote.maker)
+    }
+
+    private static func bytes(
+        _ base: ItemRecord?, _ local: Local, _ remote: ItemRecord, _ remoteBytesChanged: Bool, _ editors: Editors
+    ) -> (Bytes, Timestamp) {
+        guard remote.kind == .file else {
+            return (.keepLocal, time(base, local, remote))
+        }
+        switch (local.bytes, remoteBytesChanged) {
+        case (.unchanged, true): return (.takeRemote, remote.modified)
+        case (.sameAsRemote, true): return (.sameOnBothSides, remote.modified)
+        case (.unchanged, false): return (.keepLocal, merge(base?.modified, local.modified, remote.modified))
+        // The remote's bytes are the base's, so these are no edit.
+        case (.sameAsRemote, false): return (.sameOnBothSides, merge(base?.modified, local.modified, remote.modified))
+        case (.stored, false), (.unsent, false): return (.keepLocal, local.modified)
+        case (.unsent, true): return (.keepLocal, local.modified)
+        case (.stored(let content, _), true):
+            return localWins(local, remote, editors.local)
+                ? (.keepLocal, local.modified) : (.yieldToRemote(stored: content), remote.modified)
+        }
+    }
+
+    private static func time(_ base: ItemRecord?, _ local: Local, _ remote: ItemRecord) -> Timestamp {
+        let merged = merge(base?.modified, local.modified, remote.modified)
+        // The time of a directory says when something came or went last, on whichever device.
+        guard remote.kind == .directory, local.modified != base?.modified else { return merged }
+        return max(local.modified, remote.modified)
+    }
+
+    private static func loser(_ local: Local, _ remote: ItemRecord, _ editors: Editors) -> ConflictVersion? {
+        switch local.bytes {
+        case .unchanged, .sameAsRemote:
+            return nil
+        case .stored(let content, let reference) where !localWins(local, remote, editors.local):
+            return ConflictVersion(
+                id: editors.newVersion, device: editors.local, deviceName: editors.localName, modified: local.modified,
+                size: content.byteCount, content: reference)
+        case .stored, .unsent:
+            guard let content = remote.content else { return nil }
+            return ConflictVersion(
+                id: editors.newVersion, device: remote.maker, deviceName: editors.remoteName,
+                modified: remote.modified, size: remote.size, content: content)
+        }
+    }
+
+    private static func add(_ version: ConflictVersion, to conflicts: inout [ConflictVersion]) {
+        guard !conflicts.contains(where: { $0.isSameEdit(as: version) }) else { return }
+        conflicts.append(version)
+        conflicts.sort { ($0.modified, $0.id.uuidString) < ($1.modified, $1.id.uuidString) }
+    }
+
+    // MARK: Three ways
+
+    private static func merge<Value: Equatable>(_ base: Value?, _ local: Value, _ remote: Value) -> Value {
+        guard let base else { return remote }
+        return remote == base ? local : remote
+    }
+
+    private static func merge(
+        _ base: [String: Data], _ local: [String: Data], _ remote: [String: Data]
+    ) -> [String: Data] {
+        var merged = remote
+        for name in Set(base.keys).union(local.keys) where remote[name] == base[name] { merged[name] = local[name] }
+        return merged
+    }
+
+    /// What both sides still have or one has added; an edit that both have added under two ids keeps the remote's.
+    private static func merge(
+        _ base: [ConflictVersion], _ local: [ConflictVersion], _ remote: [ConflictVersion]
+    ) -> [ConflictVersion] {
+        let resolvedHere = Set(base.map(\.id)).subtracting(local.map(\.id))
+        var merged = remote.filter { !resolvedHere.contains($0.id) }
+        let known = Set(base.map(\.id))
+        for version in local where !known.contains(version.id) && !merged.contains(where: { $0.id == version.id }) {
+            add(version, to: &merged)
+        }
+        return merged
+    }
+
+    private static func losingTarget(base: ItemRecord?, local: String?, remote: String?) -> String? {
+        guard let base, let local, local != base.target, remote != base.target, local != remote else { return nil }
+        return local
     }
 }

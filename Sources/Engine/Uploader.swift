@@ -21,10 +21,15 @@ final class Uploader: Sendable {
     static let lingerSteps = 25
     /// The pauses between attempts while the store does not answer.
     static let retryStart = Duration.milliseconds(200)
-    static let retryLimit = Duration.seconds(15)
+    static let retryLimit = Duration.seconds(5)
 
     private struct State {
         var problem: String?
+        /// How many deletions are held.
+        var heldDeletionCount = 0
+        /// How many local changes there had been when nothing was left that may go out; `nil` while there may be.
+        var idleSince: UInt64?
+        var faults = UploadFaults(fullBatch: Uploader.itemsPerCommit)
         /// The file that is being read, and how far: for `isUploading` and `percentUploaded`.
         var current: [InodeNumber: Double] = [:]
     }
@@ -37,6 +42,7 @@ final class Uploader: Sendable {
     private let manifests: ManifestStore
     private let follower: Follower
     private let gate: CommitGate
+    private let containerGuard: ContainerGuard
     private let environment: EngineEnvironment
     private let deviceName: String
     private let logger: Logger
@@ -44,7 +50,8 @@ final class Uploader: Sendable {
 
     init(
         replica: Replica, openFiles: OpenFiles, store: any ObjectStore, follower: Follower, gate: CommitGate,
-        environment: EngineEnvironment, deviceName: String, logger: Logger, activity: Activity
+        containerGuard: ContainerGuard, environment: EngineEnvironment, deviceName: String, logger: Logger,
+        activity: Activity
     ) {
         self.replica = replica
         self.openFiles = openFiles
@@ -53,6 +60,7 @@ final class Uploader: Sendable {
         manifests = ManifestStore(store: store)
         self.follower = follower
         self.gate = gate
+        self.containerGuard = containerGuard
         self.environment = environment
         self.deviceName = deviceName
         self.logger = logger
@@ -65,6 +73,31 @@ final class Uploader: Sendable {
     /// 0 to 100 while the file is on its way, `nil` otherwise.
     func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode] } }
 
+    /// Why an item does not go out, of its own or because nothing does.
+    func fault(of item: ItemID?) -> ItemFault? {
+        state.withLock { state in
+            item.flatMap { state.faults.fault(of: $0) } ?? state.problem.map { ItemFault(code: 4355, text: $0) }
+        }
+    }
+
+    /// How many deletions are held until somebody confirms them.
+    var heldDeletionCount: Int { state.withLock { $0.heldDeletionCount } }
+
+    /// Why one of the items does not go out that the store has no room for.
+    var anyFault: ItemFault? { state.withLock { $0.faults.any } }
+
+    /// Whether nothing is left that may go out: what is in the outbox is held back.
+    var isIdle: Bool {
+        let changes = activity.localChanges
+        return state.withLock { $0.idleSince == changes }
+    }
+
+    /// Tries what the store had no room for again at once.
+    func retry(_ item: ItemID?) {
+        state.withLock { $0.faults.retry(item) }
+        activity.noteLocalChange()
+    }
+
     /// Uploads whenever something changed, until cancelled.
     func run() async {
         var pause = Self.retryStart
@@ -75,15 +108,18 @@ final class Uploader: Sendable {
                 let progress = try await uploadBatch()
                 pause = Self.retryStart
                 setProblem(nil)
+                noteIdle(progress, since: seen)
                 switch progress {
                 case .committed: continue
                 case .deferred: await activity.waitForLocalChange(since: seen, atMost: Self.quiet / 4)
+                case .waiting(let pause): await activity.waitForLocalChange(since: seen, atMost: pause)
                 case .nothing: await activity.waitForLocalChange(since: seen, atMost: nil)
                 }
             } catch is CancellationError {
                 return
             } catch {
-                setProblem("changes wait: \(error)")
+                containerGuard.doubt()
+                setProblem("changes wait: \((error as? FileError)?.detail ?? "\(error)")")
                 await activity.waitForLocalChange(since: .max, atMost: pause)
                 pause = min(pause * 2, Self.retryLimit)
             }
@@ -101,6 +137,17 @@ final class Uploader: Sendable {
         }
     }
 
+    private func noteIdle(_ progress: Progress, since seen: UInt64) {
+        let isIdle =
+            switch progress {
+            case .nothing: true
+            case .committed, .deferred: false
+            case .waiting(let pause): pause > DeletionHold.burstQuiet
+            }
+        state.withLock { $0.idleSince = isIdle ? seen : nil }
+        if isIdle { activity.noteProgress() }
+    }
+
     private func setProblem(_ problem: String?) {
         let changed = state.withLock { state in
             defer { state.problem = problem }
@@ -111,7 +158,11 @@ final class Uploader: Sendable {
         activity.noteProgress()
     }
 
-    enum Progress { case committed, deferred, nothing }
+    enum Progress: Equatable {
+        case committed, deferred, nothing
+        /// What is left waits for a while.
+        case waiting(Duration)
+    }
 
     /// One item of a batch, with what it was read as.
     private struct Candidate {
@@ -120,12 +171,63 @@ final class Uploader: Sendable {
         var content: Content?
         var generation: Int64 = 0
         var inode: InodeNumber?
+        /// Whether the bytes were read here; otherwise the record carries on the reference that the container has.
+        var wasRead = false
     }
 
-    /// Uploads the head of the outbox as one commit.
+    /// Uploads the head of the outbox as one commit, as far as nothing holds it back.
     func uploadBatch() async throws -> Progress {
-        let pending = try replica.pending(limit: Self.itemsPerCommit, after: 0)
-        guard !pending.isEmpty else { return .nothing }
+        // Also while nothing goes out: what a mass delete is, is told by when it was made.
+        var (exclusion, pause) = try judgeDeletions()
+        if try replica.isContainerPaused() { return .nothing }
+        let now = environment.uptime()
+        var changed: [ItemID] = []
+        for (item, position) in state.withLock({ $0.faults.positions })
+        where try !replica.isPending(item, position: position) {
+            changed.append(item)
+        }
+        let faults = state.withLock { state in
+            state.faults.forget(changed)
+            return state.faults
+        }
+        exclusion.items = faults.waiting(at: now)
+        pause = [pause, faults.pause(at: now)].compactMap(\.self).min()
+        let pending = try replica.pending(limit: faults.batchLimit, after: 0, except: exclusion)
+        guard !pending.isEmpty else { return pause.map { .waiting($0) } ?? .nothing }
+        try await containerGuard.admitCommit()
+        do {
+            return try await upload(pending)
+        } catch let error as StoreError where error.code == .full {
+            switch state.withLock({ $0.faults.refused(pending, error, at: now) }) {
+            case .again:
+                logger.warning("the store had no room", metadata: ["error": "\(error)"])
+                activity.noteProgress()
+                return .committed
+            case .pause:
+                throw error
+            }
+        }
+    }
+
+    /// - Returns: Which deletions stay for now, and when to look again.
+    private func judgeDeletions() throws(FileError) -> (PendingExclusion, Duration?) {
+        let deletions = try replica.pendingDeletions(
+            within: DeletionHold.window, ifMoreThan: DeletionHold.countLimit)
+        let decision = DeletionHold.decide(deletions, now: environment.now())
+        let isHeld = decision == .hold
+        if isHeld != deletions.areHeld {
+            try replica.setDeletionsHeld(isHeld)
+            logger.warning("\(isHeld ? "held" : "let go"): \(deletions.count) deletions")
+        }
+        state.withLock { $0.heldDeletionCount = isHeld ? deletions.count : 0 }
+        switch decision {
+        case .go: return (PendingExclusion(), nil)
+        case .wait(let pause): return (PendingExclusion(deletionsAfter: deletions.confirmed), pause)
+        case .hold: return (PendingExclusion(deletionsAfter: deletions.confirmed), nil)
+        }
+    }
+
+    private func upload(_ pending: [Pending]) async throws -> Progress {
         defer { state.withLock { $0.current = [:] } }
 
         var upload = ContentUpload(
@@ -173,10 +275,18 @@ final class Uploader: Sendable {
             guard inode.attributes.kind == .file else { return candidate }
             candidate.inode = inode.attributes.inode
             candidate.generation = inode.generation
-            guard inode.isModified || inode.content == nil else {
-                // The bytes are where they were: an edit of the name or the attributes carries their reference on.
-                candidate.content = inode.incoming ?? inode.content
-                return candidate
+            if !inode.isModified, let content = inode.incoming ?? inode.content {
+                // The bytes are where they were: an edit of the name or the attributes carries their reference on. Those that
+                // are here may be older and of another length.
+                if try !replica.refersToCondemned(content) {
+                    candidate.content = content
+                    candidate.record?.size = content.byteCount
+                    return candidate
+                }
+                // Only what is not in the container can refer to what is condemned: a copy of what was deleted long ago.
+                guard inode.isHere, inode.incoming == nil else {
+                    throw FileError(.notFound, "the container has given up the bytes that \(entry.name) shares")
+                }
             }
             guard inode.isHere else {
                 // Neither here nor known: its manifest could not be read, so the record keeps referring to it.
@@ -184,9 +294,15 @@ final class Uploader: Sendable {
             }
             let open = openFiles.inode(inode.attributes.inode)
             if let open, !open.beginUpload(uptime: environment.uptime(), quiet: Self.quiet) { return nil }
+            // Of a file that is still open the index does not know the size and times yet.
+            if let open, open.takeUnrecorded(), let descriptor = open.descriptor {
+                try replica.recordBytes(of: open.number, from: descriptor)
+            }
             // Read again: a write between the listing and now has changed it.
             let now = try replica.inode(inode.attributes.inode)
             candidate.generation = now.generation
+            candidate.wasRead = true
+            candidate.record?.modified = now.attributes.modified
             let descriptor: Descriptor
             if let here = open?.descriptor {
                 descriptor = here
@@ -195,6 +311,7 @@ final class Uploader: Sendable {
             }
             let size = max(now.attributes.size, 1)
             let number = inode.attributes.inode
+            state.withLock { $0.current[number] = 0 }
             do {
                 try await upload.add(now, from: descriptor) { done in
                     state.withLock { $0.current[number] = min(100, Double(done) * 100 / Double(size)) }
@@ -213,8 +330,8 @@ final class Uploader: Sendable {
         return ItemRecord(
             id: item, parent: parent, name: entry.name, kind: inode.attributes.kind, mode: inode.attributes.mode,
             modified: inode.attributes.modified, size: inode.attributes.kind == .file ? inode.attributes.size : 0,
-            target: inode.target, xattrs: xattrs, content: entry.base?.content, device: replica.device,
-            base: entry.baseNumber)
+            target: inode.target, xattrs: xattrs, content: entry.base?.content, conflicts: entry.conflicts,
+            maker: inode.isModified ? nil : entry.base?.maker, device: replica.device, base: entry.baseNumber)
     }
 
     /// Appends one commit and notes it in the index.
@@ -231,9 +348,13 @@ final class Uploader: Sendable {
                     candidate.record?.size = content.byteCount
                 }
             }
-            if let content = candidate.content { candidate.record?.content = try await manifests.put(content) }
+            if let content = candidate.content { candidate.record?.content = try await reference(to: content) }
             if candidate.record?.kind == .file, candidate.record?.content == nil {
                 throw FileError(.corrupt, "the bytes of \(candidate.record?.name.string ?? "") are not known")
+            }
+            if let record = candidate.record, let fault = record.fault(in: .max) {
+                // Every other device would drop it, and then the devices would differ.
+                throw FileError(.invalid, "the record of \(record.name) would break the format: \(fault)")
             }
             finished.append(candidate)
         }
@@ -244,8 +365,16 @@ final class Uploader: Sendable {
         }
     }
 
+    private func reference(to content: Content) async throws -> ItemRecord.Reference {
+        let reference = try await manifests.put(content)
+        guard case .manifest(let hash) = reference, try replica.isCondemned(.manifest(hash)) else { return reference }
+        // The same list under another name: that one is not to be used again.
+        return try await manifests.put(content, salt: environment.makeUUID())
+    }
+
     /// Within the gate: the replica stays at one commit until this one is appended or another device's is applied.
     private func append(_ batch: [Candidate]) async throws -> Bool {
+        try await follower.begin()
         // Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
         var standing: [Candidate] = []
         for candidate in batch {
@@ -256,7 +385,12 @@ final class Uploader: Sendable {
                 return true
             }
         }
-        guard !standing.isEmpty else { return true }
+        guard !standing.isEmpty, try !replica.isContainerPaused() else { return true }
+        // What was condemned since it was packed is packed again.
+        let objects = standing.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
+        for object in Set(objects + standing.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
+        where try replica.isCondemned(object) { return true }
+        try await containerGuard.admitCommit()
         let tombstones = standing.compactMap { candidate -> Commit.Tombstone? in
             guard case .delete(let base) = candidate.pending.change else { return nil }
             return Commit.Tombstone(id: candidate.pending.item, base: base)
@@ -264,12 +398,19 @@ final class Uploader: Sendable {
         let commit = Commit(
             sequence: replica.applied + 1, device: replica.device, deviceName: deviceName, time: environment.now(),
             nonce: environment.makeUUID(), records: standing.compactMap(\.record), tombstones: tombstones)
-        switch try await log.append(commit) {
+        let outcome: ChangeLog.AppendOutcome
+        do throws(StoreError) { outcome = try await log.append(commit) } catch {
+            // Trimmed: this device was away for long. It catches up first, and the batch is made anew.
+            guard error.code == .notFound else { throw error }
+            return try await follower.applyNext()
+        }
+        switch outcome {
         case .lost:
             // Another device was first: its commit is applied, and the batch is made anew on top of it.
             _ = try await follower.applyNext()
         case .landed:
             try note(commit, standing)
+            state.withLock { $0.faults.sent(standing.map(\.pending.item)) }
             activity.noteProgress()
         }
         return true
@@ -281,12 +422,14 @@ final class Uploader: Sendable {
                 let item = candidate.pending.item
                 if let record = candidate.record, try transaction.entry(of: item) == nil {
                     // Removed here while it was on its way: the container has it, so now it must be deleted there.
-                    try transaction.enqueueDeletion(item, base: commit.sequence, baseParent: record.parent)
+                    try transaction.enqueueDeletion(record, base: commit.sequence)
                     continue
                 }
                 if let record = candidate.record, let entry = try transaction.entry(of: item) {
                     try transaction.setBase(entry, record: record, number: commit.sequence)
-                    if let inode = candidate.inode, let content = candidate.content, inode == entry.inode {
+                    if candidate.wasRead, let inode = candidate.inode, let content = candidate.content,
+                        inode == entry.inode
+                    {
                         try transaction.markUploaded(inode, generation: candidate.generation, content: content)
                     }
                 }

@@ -5,6 +5,9 @@ package struct Commit: Hashable, Sendable, Codable {
     /// The version of the container format; a reader refuses a higher one.
     package static let format = 1
 
+    /// The longest name of a device in bytes; longer ones are cut when they are read, since they only serve people.
+    package static let deviceNameByteLimit = 255
+
     package var format: Int
     package var sequence: CommitNumber
     package var device: DeviceID
@@ -15,6 +18,8 @@ package struct Commit: Hashable, Sendable, Codable {
     package var nonce: UUID
     package var records: [ItemRecord]
     package var tombstones: [Tombstone]
+    /// Objects that nothing refers to in the state before, and that nothing may refer to from here on; `nil` for none.
+    package var condemned: [CondemnedObject]?
 
     /// An item that is gone.
     package struct Tombstone: Hashable, Sendable, Codable {
@@ -31,7 +36,7 @@ package struct Commit: Hashable, Sendable, Codable {
     package init(
         sequence: CommitNumber, device: DeviceID, deviceName: String, time: Timestamp, nonce: UUID,
         records: [ItemRecord],
-        tombstones: [Tombstone]
+        tombstones: [Tombstone], condemned: [CondemnedObject]? = nil
     ) {
         format = Self.format
         self.sequence = sequence
@@ -41,5 +46,6 @@ package struct Commit: Hashable, Sendable, Codable {
         self.nonce = nonce
         self.records = records
         self.tombstones = tombstones
+        self.condemned = condemned
     }
 }

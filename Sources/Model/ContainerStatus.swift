@@ -17,6 +17,10 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var activeDownloadCount: Int
     /// How readers get at downloaded bytes: `passthrough` or `cached`.
     package var readMode: String
+    /// Whether the user paused sync.
+    package var isPaused: Bool
+    /// Deletions that are held until they are confirmed, since they are more than half of the container.
+    package var heldDeletionCount: Int
     /// What keeps sync from going on, in a sentence; `nil` when nothing does.
     package var problem: String?
     package var processID: Int32
@@ -24,8 +28,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
         device: DeviceID, deviceName: String, applied: CommitNumber, itemCount: Int, downloadedFileCount: Int,
-        downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String,
-        problem: String?, processID: Int32
+        downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String, isPaused: Bool,
+        heldDeletionCount: Int, problem: String?, processID: Int32
     ) {
         self.container = container
         self.name = name
@@ -41,6 +45,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
         self.pendingUploadCount = pendingUploadCount
         self.activeDownloadCount = activeDownloadCount
         self.readMode = readMode
+        self.isPaused = isPaused
+        self.heldDeletionCount = heldDeletionCount
         self.problem = problem
         self.processID = processID
     }

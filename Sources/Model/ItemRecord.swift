@@ -19,6 +19,10 @@ package struct ItemRecord: Hashable, Sendable, Codable {
     package var xattrs: [String: Data]
     /// The bytes of a file; `nil` for the other kinds.
     package var content: Reference?
+    /// Edits that lost against this state and wait to be resolved; of a file only.
+    package var conflicts: [ConflictVersion]
+    /// Who made the bytes of a file, when that is another device than ``device``; see ``maker``.
+    package var bytesDevice: DeviceID?
     /// Who made this state.
     package var device: DeviceID
     /// The sequence of the commit that this state was made on top of; 0 for a new item.
@@ -33,8 +37,8 @@ package struct ItemRecord: Hashable, Sendable, Codable {
 
     package init(
         id: ItemID, parent: ItemID, name: ItemName, kind: ItemKind, mode: UInt16, modified: Timestamp, size: Int64 = 0,
-        target: String? = nil, xattrs: [String: Data] = [:], content: Reference? = nil, device: DeviceID,
-        base: CommitNumber
+        target: String? = nil, xattrs: [String: Data] = [:], content: Reference? = nil,
+        conflicts: [ConflictVersion] = [], maker: DeviceID? = nil, device: DeviceID, base: CommitNumber
     ) {
         self.id = id
         self.parent = parent
@@ -46,8 +50,57 @@ package struct ItemRecord: Hashable, Sendable, Codable {
         self.target = target
         self.xattrs = xattrs
         self.content = content
+        self.conflicts = conflicts
+        bytesDevice = maker == device || kind != .file ? nil : maker
         self.device = device
         self.base = base
+    }
+}
+
+extension ItemRecord {
+    private enum CodingKeys: String, CodingKey {
+        case id, parent, name, kind, mode, modified, size, target, xattrs, content, conflicts, bytesDevice, device, base
+    }
+
+    /// Who made the bytes.
+    package var maker: DeviceID { bytesDevice ?? device }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try container.decode(ItemID.self, forKey: .id),
+            parent: try container.decode(ItemID.self, forKey: .parent),
+            name: try container.decode(ItemName.self, forKey: .name),
+            kind: try container.decode(ItemKind.self, forKey: .kind),
+            mode: try container.decode(UInt16.self, forKey: .mode),
+            modified: try container.decode(Timestamp.self, forKey: .modified),
+            size: try container.decode(Int64.self, forKey: .size),
+            target: try container.decodeIfPresent(String.self, forKey: .target),
+            xattrs: try container.decode([String: Data].self, forKey: .xattrs),
+            content: try container.decodeIfPresent(Reference.self, forKey: .content),
+            conflicts: try container.decodeIfPresent([ConflictVersion].self, forKey: .conflicts) ?? [],
+            maker: try container.decodeIfPresent(DeviceID.self, forKey: .bytesDevice),
+            device: try container.decode(DeviceID.self, forKey: .device),
+            base: try container.decode(CommitNumber.self, forKey: .base))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(parent, forKey: .parent)
+        try container.encode(name, forKey: .name)
+        try container.encode(kind, forKey: .kind)
+        try container.encode(mode, forKey: .mode)
+        try container.encode(modified, forKey: .modified)
+        try container.encode(size, forKey: .size)
+        try container.encodeIfPresent(target, forKey: .target)
+        try container.encode(xattrs, forKey: .xattrs)
+        try container.encodeIfPresent(content, forKey: .content)
+        // Few items have any, so what has none does not say so.
+        if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
+        try container.encodeIfPresent(bytesDevice, forKey: .bytesDevice)
+        try container.encode(device, forKey: .device)
+        try container.encode(base, forKey: .base)
     }
 }
 

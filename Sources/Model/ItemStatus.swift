@@ -15,9 +15,15 @@ package struct ItemStatus: Hashable, Sendable, Codable {
     package var isUploading: Bool
     package var pinned: Bool
     package var isUbiquitousItem: Bool
+    /// Whether sync is paused for it, a directory above it or the container.
+    package var isSyncPaused: Bool
+    /// Whether it, or a directory above it, was told to stay on this machine.
+    package var isExcludedFromSync: Bool
     package var lastEditor: String?
     /// Names one state of the item: changes with every committed change.
     package var etag: String?
+    /// How many versions of it wait to be resolved.
+    package var conflictCount: Int
     package var downloadingError: ItemFault?
     package var uploadingError: ItemFault?
 
@@ -25,7 +31,8 @@ package struct ItemStatus: Hashable, Sendable, Codable {
         path: String, kind: ItemKind, item: ItemID?, logicalSize: Int64, downloadingStatus: DownloadingStatus,
         percentDownloaded: Double, percentUploaded: Double, isDownloading: Bool, downloadRequested: Bool,
         isUploaded: Bool, isUploading: Bool, pinned: Bool, isUbiquitousItem: Bool, lastEditor: String?, etag: String?,
-        downloadingError: ItemFault?, uploadingError: ItemFault?
+        conflictCount: Int, isSyncPaused: Bool, isExcludedFromSync: Bool, downloadingError: ItemFault?,
+        uploadingError: ItemFault?
     ) {
         self.path = path
         self.kind = kind
@@ -40,8 +47,11 @@ package struct ItemStatus: Hashable, Sendable, Codable {
         self.isUploading = isUploading
         self.pinned = pinned
         self.isUbiquitousItem = isUbiquitousItem
+        self.isSyncPaused = isSyncPaused
+        self.isExcludedFromSync = isExcludedFromSync
         self.lastEditor = lastEditor
         self.etag = etag
+        self.conflictCount = conflictCount
         self.downloadingError = downloadingError
         self.uploadingError = uploadingError
     }

@@ -15,13 +15,16 @@ package struct ChangeLog: Sendable {
     }
 
     /// Such as `log/00000000000000000042`: 20 digits, so that the order of the bytes is that of the numbers.
-    package static func key(_ number: CommitNumber) -> String {
+    package static func key(_ number: CommitNumber) -> String { prefix + digits(number) }
+
+    static func digits(_ number: CommitNumber) -> String {
         let digits = String(number)
-        return prefix + String(repeating: "0", count: 20 - digits.count) + digits
+        return String(repeating: "0", count: 20 - digits.count) + digits
     }
 
     /// - Returns: `nil` when there is no such commit yet.
-    /// - Throws: ``StoreError`` with `corrupt` when it cannot be understood, `invalid` when it is of a newer format.
+    /// - Throws: ``StoreError`` with `corrupt` when it cannot be understood, `invalid` when it is of a newer format, `notFound` when
+    ///   it was trimmed: then a snapshot has what it did.
     package func read(_ number: CommitNumber) async throws(StoreError) -> ReadCommit? {
         let key = Self.key(number)
         let object: [UInt8]
@@ -30,6 +33,7 @@ package struct ChangeLog: Sendable {
         } catch  where error.code == .notFound {
             return nil
         }
+        guard !object.isEmpty else { throw StoreError(.notFound, key: key, "this commit was trimmed") }
         let text = try ContainerCoding.unpack(object, key: key)
         return try ReadCommit(text: text, sequence: number, key: key)
     }
@@ -60,6 +64,47 @@ package struct ChangeLog: Sendable {
         }
     }
 
+    /// Takes a commit out of the log, for good: an empty object stays, so that nobody who was away creates the number again.
+    package func trim(_ number: CommitNumber) async throws(StoreError) {
+        try await store.put(Self.key(number), .bytes([]))
+    }
+
+    /// Whether a commit was trimmed.
+    ///
+    /// - Throws: ``StoreError`` with `notFound` when there is no such commit.
+    package func isTrimmed(_ number: CommitNumber) async throws(StoreError) -> Bool {
+        try await store.byteCount(of: Self.key(number)) == 0
+    }
+
+    /// The lowest number behind `number` that is in the log.
+    package func first(after number: CommitNumber) async throws(StoreError) -> CommitNumber? {
+        var after = Self.key(number)
+        while let listing = try await store.list(prefix: Self.prefix, after: after, limit: 1).first {
+            if let found = Self.number(of: listing.key) { return found }
+            after = listing.key
+        }
+        return nil
+    }
+
+    /// How many bytes the commits of a range have as they are stored.
+    package func byteCount(after number: CommitNumber, through last: CommitNumber) async throws(StoreError) -> Int64 {
+        var byteCount: Int64 = 0
+        var after = Self.key(number)
+        let end = Self.key(last)
+        while true {
+            let page = try await store.list(prefix: Self.prefix, after: after, limit: ObjectListing.limit)
+            byteCount += page.prefix { !ObjectKey.precedes(end, $0.key) }.reduce(0) { $0 + $1.byteCount }
+            guard let key = page.last?.key, ObjectKey.precedes(key, end) else { return byteCount }
+            after = key
+        }
+    }
+
+    /// - Returns: `nil` for whatever else lies there.
+    private static func number(of key: String) -> CommitNumber? {
+        guard let number = CommitNumber(key.dropFirst(prefix.count)), Self.key(number) == key else { return nil }
+        return number
+    }
+
     /// The highest number in the log, at least `number`. A number in between that is missing is a damaged log.
     package func newest(from number: CommitNumber) async throws(StoreError) -> CommitNumber {
         var newest = number
@@ -68,12 +113,7 @@ package struct ChangeLog: Sendable {
             let page = try await store.list(prefix: Self.prefix, after: after, limit: ObjectListing.limit)
             guard let last = page.last else { return newest }
             after = last.key
-            for listing in page {
-                let digits = listing.key.dropFirst(Self.prefix.count)
-                // Whatever else lies there is none of ours.
-                guard let found = CommitNumber(digits), Self.key(found) == listing.key else { continue }
-                newest = max(newest, found)
-            }
+            newest = max(newest, page.compactMap { Self.number(of: $0.key) }.max() ?? 0)
         }
     }
 }

@@ -14,7 +14,7 @@ extension ChunkHash {
         self = bytes.withUnsafeBytes { ChunkHash(hashing: $0) }
     }
 
-    private init(digest: SHA256.Digest) {
+    init(digest: SHA256.Digest) {
         guard let hash = ChunkHash(bytes: digest) else { preconditionFailure("a SHA-256 has 32 bytes") }
         self = hash
     }

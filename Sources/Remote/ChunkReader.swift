@@ -3,11 +3,16 @@ package import Model
 /// Fetches chunks: many with one ranged GET, each verified on its own and handed over as soon as it is whole.
 package struct ChunkReader: Sendable {
     private let store: any ObjectStore
+    private let windows: PackWindows?
 
     /// How many bytes one GET is asked for at most: 8 MiB.
     package static let batchByteLimit = 8 << 20
 
-    package init(store: any ObjectStore) { self.store = store }
+    /// - Parameter windows: Where small pieces are looked for first; `nil` for a GET of their own always.
+    package init(store: any ObjectStore, windows: PackWindows? = nil) {
+        self.store = store
+        self.windows = windows
+    }
 
     /// Groups pieces so that each group lies end to end in one pack and has at most ``batchByteLimit`` bytes.
     ///
@@ -50,7 +55,7 @@ package struct ChunkReader: Sendable {
         pieces: ArraySlice<Content.Piece>, received: (Int) -> Void = { _ in },
         deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws {
-        let missing = try await fetchOnce(pieces, received, deliver)
+        let missing = try await fetchFromWindow(pieces, received, deliver)
         for batch in Self.batches(of: missing) {
             guard let bad = try await fetchOnce(missing[batch], received, deliver).first, let stored = bad.stored else {
                 continue
@@ -59,6 +64,25 @@ package struct ChunkReader: Sendable {
                 .corrupt, key: Pack.key(stored.pack),
                 "the \(bad.byteCount) bytes at offset \(stored.offset) do not have the hash \(stored.hash)")
         }
+    }
+
+    /// - Returns: The pieces that did not come, or came damaged.
+    private func fetchFromWindow(
+        _ pieces: ArraySlice<Content.Piece>, _ received: (Int) -> Void,
+        _ deliver: (Content.Piece, [UInt8]) async throws -> Void
+    ) async throws -> [Content.Piece] {
+        let byteCount = pieces.reduce(0) { $0 + Int64($1.byteCount) }
+        guard let windows, let first = pieces.first?.stored,
+            let bytes = try await windows.bytes(of: first.pack, first.offset..<first.offset + byteCount)
+        else { return try await fetchOnce(pieces, received, deliver) }
+        received(bytes.count)
+        var damaged: [Content.Piece] = []
+        var used = 0
+        for piece in pieces {
+            try await check(piece, Array(bytes[used..<used + piece.byteCount]), &damaged, deliver)
+            used += piece.byteCount
+        }
+        return damaged
     }
 
     /// - Returns: The pieces that did not come, or came damaged.

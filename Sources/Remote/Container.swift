@@ -6,6 +6,12 @@ package struct Container: Sendable {
     package let store: any ObjectStore
     package let identity: ContainerIdentity
 
+    /// - Parameter identity: What `container.json` says, or said when it was last read.
+    package init(store: any ObjectStore, identity: ContainerIdentity) {
+        self.store = store
+        self.identity = identity
+    }
+
     static let key = "container.json"
 
     /// The longest `container.json` that is read: 64 KiB.

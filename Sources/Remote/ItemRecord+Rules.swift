@@ -18,7 +18,26 @@ extension ItemRecord {
         if !kind.travels { return "an item of kind \(kind.rawValue) never travels" }
         if mode > 0o7777 { return "mode \(mode)" }
         if base >= sequence { return "based on commit \(base), which is not before \(sequence)" }
-        return faultOfKind ?? faultOfXattrs
+        return faultOfKind ?? faultOfXattrs ?? faultOfConflicts
+    }
+
+    private var faultOfConflicts: String? {
+        if kind != .file, !conflicts.isEmpty { return "a \(kind.rawValue) with conflict versions" }
+        if Set(conflicts.map(\.id)).count < conflicts.count { return "two conflict versions with one id" }
+        for version in conflicts {
+            guard version.deviceName.utf8.count <= Commit.deviceNameByteLimit else { return "a device's name too long" }
+            if let fault = fault(of: version.content, size: version.size) { return "conflict version: \(fault)" }
+        }
+        return nil
+    }
+
+    private func fault(of content: Reference, size: Int64) -> String? {
+        switch content {
+        case .manifest: return (0...Content.byteLimit).contains(size) ? nil : "a size of \(size)"
+        case .inline(let content):
+            if let fault = content.fault { return fault }
+            return content.byteCount == size ? nil : "a size of \(size), and content of \(content.byteCount) bytes"
+        }
     }
 
     private var faultOfKind: String? {
@@ -28,10 +47,7 @@ extension ItemRecord {
         }
         switch (kind, content) {
         case (.file, nil): return "a file without content"
-        case (.file, .manifest?): return (0...Content.byteLimit).contains(size) ? nil : "a size of \(size)"
-        case (.file, .inline(let content)?):
-            if let fault = content.fault { return fault }
-            return content.byteCount == size ? nil : "a size of \(size), and content of \(content.byteCount) bytes"
+        case (.file, let content?): return fault(of: content, size: size)
         case (_, .some): return "a \(kind.rawValue) with content"
         case (_, nil): return size == 0 ? nil : "a \(kind.rawValue) with a size"
         }

@@ -1,3 +1,4 @@
+package import Foundation
 package import Model
 
 /// Chunk lists, in the record when they are short and in objects of their own when they are long.
@@ -12,16 +13,32 @@ package struct ManifestStore: Sendable {
     /// Such as `manifests/` and the SHA-256 of the JSON text before it is compressed.
     package static func key(_ hash: ChunkHash) -> String { "manifests/\(hash)" }
 
-    /// Writes the list where it has to be an object of its own; the same list twice is one object.
-    package func put(_ content: Content) async throws(StoreError) -> ItemRecord.Reference {
+    /// How a record refers to a list, which ``put(_:salt:)`` writes; `nil` for a list that cannot be written.
+    package static func reference(to content: Content) -> ItemRecord.Reference? {
+        guard needsManifest(content) else { return .inline(content) }
+        // Whoever writes it hears why it cannot be.
+        guard let text = try? ContainerCoding.encode(Manifest(runs: content.runs, salt: nil), key: "manifests/") else {
+            return nil
+        }
+        return .manifest(ChunkHash(hashing: text))
+    }
+
+    private static func needsManifest(_ content: Content) -> Bool {
         let entryCount = content.runs.reduce(0) { count, run in
             switch run {
             case .stored(_, _, let chunks): count + chunks.count
             case .zeros: count + 1
             }
         }
-        guard entryCount > Self.inlineLimit else { return .inline(content) }
-        let text = try ContainerCoding.encode(content, key: "manifests/")
+        return entryCount > inlineLimit
+    }
+
+    /// Writes the list where it has to be an object of its own; the same list twice is one object.
+    ///
+    /// - Parameter salt: Makes the object another one, where the one that the list alone gives may not be used.
+    package func put(_ content: Content, salt: UUID? = nil) async throws(StoreError) -> ItemRecord.Reference {
+        guard Self.needsManifest(content) else { return .inline(content) }
+        let text = try ContainerCoding.encode(Manifest(runs: content.runs, salt: salt), key: "manifests/")
         let hash = ChunkHash(hashing: text)
         let key = Self.key(hash)
         do throws(StoreError) {
@@ -48,4 +65,10 @@ package struct ManifestStore: Sendable {
             return content
         }
     }
+}
+
+/// A manifest as it is written; readers need the runs only.
+private struct Manifest: Encodable {
+    let runs: [Content.Run]
+    let salt: UUID?
 }

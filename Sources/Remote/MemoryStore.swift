@@ -15,6 +15,9 @@ package final class MemoryStore: ObjectStore {
 
     package init() {}
 
+    /// What lies under a key at this moment, without waiting.
+    package func object(at key: String) -> [UInt8]? { state.withLock { $0.objects[key] } }
+
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         let bytes = try object(key)
         let whole = 0..<Int64(bytes.count)

@@ -5,7 +5,7 @@
 ///
 ///     container format        Container, ChangeLog, ManifestStore, PackWriter, ChunkReader
 ///     decorators              ConditionedStore (link conditioner), FaultyStore (tests)
-///     stores                  MemoryStore, DirectoryStore
+///     stores                  MemoryStore, DirectoryStore; S3Store in RemoteS3
 ///
 /// A write that returned is durable. A write that threw may have landed all the same: the answer can get lost on the way.
 package protocol ObjectStore: Sendable {

@@ -10,9 +10,6 @@ package struct ReadCommit: Hashable, Sendable {
     /// For each record or tombstone left out: its id as far as there is one, and the reason.
     package let rejected: [String]
 
-    /// The longest name of a device in bytes; longer ones are cut, since they only serve people.
-    static let deviceNameByteLimit = 255
-
     /// - Throws: ``StoreError`` with `corrupt` when the commit cannot be understood at all, `invalid` when it is of a newer
     ///   format.
     init(text: [UInt8], sequence: CommitNumber, key: String) throws(StoreError) {
@@ -50,15 +47,23 @@ package struct ReadCommit: Hashable, Sendable {
                 }
             }
         }
+        var condemned: [CondemnedObject] = []
+        for entry in body.condemned {
+            switch entry {
+            case .bad(let reason): rejected.append(reason)
+            case .good(let object): condemned.append(object)
+            }
+        }
         commit = Commit(
             sequence: sequence, device: body.device, deviceName: Self.cut(body.deviceName), time: body.time,
-            nonce: body.nonce, records: records, tombstones: tombstones)
+            nonce: body.nonce, records: records, tombstones: tombstones,
+            condemned: condemned.isEmpty ? nil : condemned)
         self.rejected = rejected
     }
 
     private static func cut(_ name: String) -> String {
         var name = name
-        while name.utf8.count > deviceNameByteLimit { name.unicodeScalars.removeLast() }
+        while name.utf8.count > Commit.deviceNameByteLimit { name.unicodeScalars.removeLast() }
         return name
     }
 }
@@ -72,9 +77,10 @@ private struct CommitBody: Decodable {
     let nonce: UUID
     let records: [Entry<ItemRecord>]
     let tombstones: [Entry<Commit.Tombstone>]
+    let condemned: [Entry<CondemnedObject>]
 
     private enum CodingKeys: String, CodingKey {
-        case format, sequence, device, deviceName, time, nonce, records, tombstones
+        case format, sequence, device, deviceName, time, nonce, records, tombstones, condemned
     }
 
     init(from decoder: any Decoder) throws {
@@ -91,6 +97,7 @@ private struct CommitBody: Decodable {
         nonce = try container.decode(UUID.self, forKey: .nonce)
         records = try container.decode([Entry<ItemRecord>].self, forKey: .records)
         tombstones = try container.decode([Entry<Commit.Tombstone>].self, forKey: .tombstones)
+        condemned = try container.decodeIfPresent([Entry<CondemnedObject>].self, forKey: .condemned) ?? []
     }
 }
 

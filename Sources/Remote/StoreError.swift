@@ -52,14 +52,17 @@ extension StoreError {
     package var fileError: FileError {
         let code: FileError.Code =
             switch self.code {
-            // The log names the object and it is gone: the container is damaged. ENOENT would say that the file is gone.
-            case .notFound, .corrupt: .corrupt
+            // The log names the object and it is not there: it may still be on its way, as behind a store that replicates.
+            // ENOENT would say that the file is gone.
+            case .notFound: .wouldBlock
+            case .corrupt: .corrupt
             // Another device was faster. Who races for a key looks at the code; whoever passes it on has an old view.
             case .preconditionFailed: .superseded
             // To the program a store that is too busy to answer is one that does not answer.
             case .throttled, .unavailable: .unreachable
             case .denied: .denied
-            case .full: .diskFull
+            // EDQUOT: the room is short there, not on this disk.
+            case .full: .overQuota
             case .invalid: .invalid
             case .cancelled: .cancelled
             }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a store is, as users write it: `file:///srv/cloud/Notes`.
+/// Where a store in a directory is, as users write it: `file:///srv/cloud/Notes`. Buckets have their own module.
 package enum StoreLocation: Hashable, Sendable {
     /// An absolute path without a slash at its end.
     case directory(String)
@@ -14,7 +14,8 @@ package enum StoreLocation: Hashable, Sendable {
         let scheme = url[..<colon].lowercased()
         guard scheme == "file" else {
             throw StoreError(
-                .invalid, key: url, "\(scheme):// is not supported by this version; use file:///path/to/directory")
+                .invalid, key: url,
+                "\(scheme):// is not supported by this version; use s3://BUCKET/PREFIX or file:///path/to/directory")
         }
         self = .directory(try Self.path(of: url, rest: url[url.index(after: colon)...]))
     }

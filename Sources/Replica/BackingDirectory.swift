@@ -17,7 +17,11 @@ final class BackingDirectory: Sendable {
     static let handleLimit = 256
     private let handles = Mutex<[InodeNumber: Descriptor]>([:])
 
-    init(_ state: StateDirectory) throws(FileError) {
+    /// Tells fresh names apart.
+    let makeNumber: @Sendable () -> UInt64
+
+    init(_ state: StateDirectory, makeNumber: @escaping @Sendable () -> UInt64) throws(FileError) {
+        self.makeNumber = makeNumber
         files = try Self.openDirectory(state.files)
         downloads = try Self.openDirectory(state.downloads)
         removed = try Self.openDirectory(state.removed)
@@ -115,7 +119,7 @@ extension BackingDirectory {
 
     /// A fresh place for something that is on its way out.
     func removedPlace(of number: InodeNumber) -> BackingPlace {
-        BackingPlace(directory: removed, name: "\(number.rawValue)-\(UInt64.random(in: .min ... .max))")
+        BackingPlace(directory: removed, name: "\(number.rawValue)-\(makeNumber())")
     }
 
     /// Where an entry's own object stands: file, directory or symbolic link.

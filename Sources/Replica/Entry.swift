@@ -18,8 +18,14 @@ package struct Entry: Hashable, Sendable {
     package var downloadRequested: Bool
     /// Why the item's bytes do not move.
     package var error: ItemFault?
+    /// Edits that lost against what is here and wait to be resolved.
+    package var conflicts: [ConflictVersion]
     /// Whether a change of it waits in the outbox.
     package var isQueued: Bool
+    /// Whether its sync is paused by its own setting.
+    package var isPaused: Bool
+    /// Whether it was told to stay on this machine: then ``item`` is `nil`.
+    package var isExcluded: Bool
 }
 
 /// What is left of a file after one of its names was removed.

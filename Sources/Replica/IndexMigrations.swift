@@ -5,6 +5,9 @@ enum IndexMigrations {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("v1") { try $0.execute(sql: version1) }
+        migrator.registerMigration("v2") { try $0.execute(sql: version2) }
+        migrator.registerMigration("v3") { try $0.execute(sql: version3) }
+        migrator.registerMigration("v4") { try $0.execute(sql: version4) }
         return migrator
     }
 
@@ -50,4 +53,27 @@ enum IndexMigrations {
         CREATE TABLE transfers(inode INTEGER PRIMARY KEY, file TEXT NOT NULL, backing INTEGER NOT NULL,
             born INTEGER NOT NULL, content BLOB NOT NULL, have BLOB NOT NULL);
         """
+
+    private static let version2 = """
+        -- Edits that lost against what is here and wait to be resolved; NULL for none.
+        ALTER TABLE entries ADD COLUMN conflicts BLOB;
+
+        -- States of items that the container held until something replaced or deleted them, for as long as they can be restored.
+        CREATE TABLE history(\(historyColumns)) WITHOUT ROWID;
+        CREATE INDEX history_replaced ON history(replaced);
+        CREATE INDEX history_deleted ON history(item) WHERE deleted = 1;
+
+        -- The human names of devices, as their newest commits have them.
+        CREATE TABLE devices(\(devicesColumns)) WITHOUT ROWID;
+        """
+    static let historyColumns =
+        "item BLOB NOT NULL, number INTEGER NOT NULL, replaced INTEGER NOT NULL, deleted INTEGER NOT NULL, "
+        + "record BLOB NOT NULL, PRIMARY KEY(item, number)"
+    static let devicesColumns = "device TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL"
+
+    // Packs (16 bytes) and manifests (32) that no record may refer to, with the commit that says so and its time.
+    private static let version3 = """
+        CREATE TABLE condemned(\(condemnedColumns)) WITHOUT ROWID;
+        """
+    static let condemnedColumns = "object BLOB PRIMARY KEY NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL"
 }

@@ -45,7 +45,8 @@ struct PackedReader {
     }
 
     mutating func readUUID() throws(FileError) -> UUID {
-        var uuid = UUID().uuid
+        // Not UUID(), which asks the kernel for random bytes.
+        var uuid: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         let slice = try take(16)
         withUnsafeMutableBytes(of: &uuid) { $0.copyBytes(from: slice) }
         return UUID(uuid: uuid)

@@ -62,11 +62,13 @@ extension Content {
     }
 }
 
-/// How a record stands in the index: version (1 byte, 1), then its fields in the order of ``ItemRecord``; the target
+/// How a record stands in the index: version (1 byte, 2), then its fields in the order of ``ItemRecord``; the target
 /// with a byte before it that says whether there is one, the attributes sorted by name, the content after a byte: 0 none,
-/// 1 a content, 2 a manifest's hash.
+/// 1 a content, 2 a manifest's hash. Then who made the bytes, if
+/// that is another device (a text, else empty), and the conflict versions, as `ConflictVersion.packed(_:)` has them; version 1
+/// had neither.
 extension ItemRecord {
-    private static let packedVersion: UInt8 = 1
+    private static let packedVersion: UInt8 = 2
 
     var packed: Data {
         var writer = PackedWriter()
@@ -85,24 +87,18 @@ extension ItemRecord {
             writer.append(name)
             writer.append(value)
         }
-        switch content {
-        case nil:
-            writer.append(UInt8(0))
-        case .inline(let content):
-            writer.append(UInt8(1))
-            content.pack(into: &writer)
-        case .manifest(let hash):
-            writer.append(UInt8(2))
-            writer.append(hash)
-        }
+        if let content { content.pack(into: &writer) } else { writer.append(UInt8(0)) }
         writer.append(device.description)
         writer.append(base)
+        writer.append(bytesDevice?.description ?? "")
+        ConflictVersion.pack(conflicts, into: &writer)
         return writer.data
     }
 
     init(packed: Data) throws(FileError) {
         var reader = PackedReader(packed)
-        guard try reader.read(UInt8.self) == Self.packedVersion else { throw PackedReader.damaged }
+        let version = try reader.read(UInt8.self)
+        guard (1...Self.packedVersion).contains(version) else { throw PackedReader.damaged }
         let id = ItemID(uuid: try reader.readUUID())
         let parent = ItemID(uuid: try reader.readUUID())
         let name = try ItemName(try reader.readText())
@@ -116,17 +112,82 @@ extension ItemRecord {
             let name = try reader.readText()
             xattrs[name] = Data(try reader.readBytes())
         }
-        let content: Reference? =
-            switch try reader.read(UInt8.self) {
-            case 0: nil
-            case 1: .inline(try Content(reading: &reader))
-            case 2: .manifest(try reader.readHash())
-            default: throw PackedReader.damaged
-            }
+        let content = try Reference(reading: &reader)
         guard let device = DeviceID(try reader.readText()) else { throw PackedReader.damaged }
+        let base: CommitNumber = try reader.read()
+        let maker = version == 1 ? nil : DeviceID(try reader.readText())
         self.init(
             id: id, parent: parent, name: name, kind: kind, mode: mode, modified: modified, size: size, target: target,
-            xattrs: xattrs, content: content, device: device, base: try reader.read())
+            xattrs: xattrs, content: content,
+            conflicts: version == 1 ? [] : try ConflictVersion.list(reading: &reader), maker: maker, device: device,
+            base: base)
+    }
+}
+
+extension ItemRecord.Reference {
+    fileprivate func pack(into writer: inout PackedWriter) {
+        switch self {
+        case .inline(let content):
+            writer.append(UInt8(1))
+            content.pack(into: &writer)
+        case .manifest(let hash):
+            writer.append(UInt8(2))
+            writer.append(hash)
+        }
+    }
+
+    fileprivate init?(reading reader: inout PackedReader) throws(FileError) {
+        switch try reader.read(UInt8.self) {
+        case 0: return nil
+        case 1: self = .inline(try Content(reading: &reader))
+        case 2: self = .manifest(try reader.readHash())
+        default: throw PackedReader.damaged
+        }
+    }
+}
+
+/// How the conflict versions of an item stand in the index: their count (32 bits), and of each its id (16 bytes), device and device's name
+/// (texts), time (64 bits), size (64 bits), and content as in a record.
+extension ConflictVersion {
+    static func packed(_ versions: [ConflictVersion]) -> Data? {
+        guard !versions.isEmpty else { return nil }
+        var writer = PackedWriter()
+        pack(versions, into: &writer)
+        return writer.data
+    }
+
+    static func list(packed: Data?) throws(FileError) -> [ConflictVersion] {
+        guard let packed else { return [] }
+        var reader = PackedReader(packed)
+        return try list(reading: &reader)
+    }
+
+    fileprivate static func pack(_ versions: [ConflictVersion], into writer: inout PackedWriter) {
+        writer.append(UInt32(versions.count))
+        for version in versions {
+            writer.append(version.id)
+            writer.append(version.device.description)
+            writer.append(version.deviceName)
+            writer.append(version.modified.rawValue)
+            writer.append(version.size)
+            version.content.pack(into: &writer)
+        }
+    }
+
+    fileprivate static func list(reading reader: inout PackedReader) throws(FileError) -> [ConflictVersion] {
+        var versions: [ConflictVersion] = []
+        for _ in 0..<(try reader.read(UInt32.self)) {
+            let id = try reader.readUUID()
+            guard let device = DeviceID(try reader.readText()) else { throw PackedReader.damaged }
+            let name = try reader.readText()
+            let modified = Timestamp(rawValue: try reader.read())
+            let size: Int64 = try reader.read()
+            guard let content = try ItemRecord.Reference(reading: &reader) else { throw PackedReader.damaged }
+            versions.append(
+                ConflictVersion(
+                    id: id, device: device, deviceName: name, modified: modified, size: size, content: content))
+        }
+        return versions
     }
 }
 

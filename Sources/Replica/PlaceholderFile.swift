@@ -82,9 +82,9 @@ extension PlaceholderFile {
     }
 
     /// Puts the placeholder at `place` by one rename, over an older one.
-    func write(to place: BackingPlace, through staging: Descriptor) throws(FileError) {
+    func write(to place: BackingPlace, through backing: BackingDirectory) throws(FileError) {
         let bytes = try data
-        let temporary = BackingPlace(directory: staging, name: "placeholder-\(UInt64.random(in: .min ... .max))")
+        let temporary = BackingPlace(directory: backing.downloads, name: "placeholder-\(backing.makeNumber())")
         let descriptor = try SystemCalls.open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         do throws(FileError) {
             let count = bytes.withUnsafeBytes { pwrite(descriptor.rawValue, $0.baseAddress, $0.count, 0) }

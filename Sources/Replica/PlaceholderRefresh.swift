@@ -50,7 +50,7 @@ struct PlaceholderRefresh {
             }
             if present == wanted { return }
         }
-        try wanted.write(to: place, through: backing.downloads)
+        try wanted.write(to: place, through: backing)
     }
 
     private func remove(_ place: BackingPlace) throws(FileError) {

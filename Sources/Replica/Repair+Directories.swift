@@ -103,7 +103,7 @@ extension Repair {
                 kind: .directory, mode: status.mode & 0o777, owner: transaction.environment.owner,
                 group: transaction.environment.group))
         row.stand(on: status)
-        row.attributes.modified = status.modified
+        row.attributes.modified = transaction.environment.diskTime?() ?? status.modified
         let travels = transaction.travels(.directory, name, in: try rows.parentInfo(parent))
         let attributes = try transaction.insert(
             row, name, in: parent, item: travels ? transaction.environment.makeItemID() : nil)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import Model
 
 extension Repair {
@@ -63,6 +64,11 @@ extension Repair {
         // A file that was moved has another ctime by that alone.
         let isEdited = !sameBytes || (wasInPlace && status.changed != row.backingChanged)
         let place = try backingPlace(of: row.number)
+        if isEdited, !row.isModified, try holdsKnownBytes(row, place, status) {
+            // The end came in the middle of a change of mode or time, which the index does not have.
+            try SystemCalls.setTimes(place, accessed: nil, modified: row.backingModified)
+            return try rows.setBackingTimes(row.number, try SystemCalls.status(place))
+        }
         let now = try SystemCalls.status(place)
         if isEdited {
             var attributes = row.attributes
@@ -79,6 +85,21 @@ extension Repair {
             }
         }
         if isEdited || now.changed != row.backingChanged { try rows.setBackingTimes(row.number, now) }
+    }
+
+    /// Whether a file has, byte for byte, what the container has for it.
+    private func holdsKnownBytes(_ row: InodeRow, _ place: BackingPlace, _ status: BackingStatus) throws -> Bool {
+        guard let isChunk = transaction.environment.isChunk, status.size == row.attributes.size,
+            let packed = try rows.contents(of: row.number).content
+        else { return false }
+        let content = try Content(packed: packed)
+        guard content.byteCount == status.size else { return false }
+        let descriptor = try SystemCalls.open(place, O_RDONLY)
+        var buffer = [UInt8](repeating: 0, count: Content.chunkByteCount)
+        return content.pieces.allSatisfy { piece in
+            let count = pread(descriptor.rawValue, &buffer, piece.byteCount, off_t(piece.fileOffset))
+            return count == piece.byteCount && isChunk(Array(buffer[..<count]), piece)
+        }
     }
 
     private mutating func backingPlace(of number: InodeNumber) throws -> BackingPlace {

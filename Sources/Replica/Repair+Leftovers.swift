@@ -5,7 +5,10 @@ import Model
 extension Repair {
     /// Files that no inode and no transfer has: deleted where repair can account for them, else adopted.
     mutating func settleFiles() throws {
-        for (inode, found) in tree.found where !found.isClaimed {
+        // In the order of the paths, so that names and identities do not hang on the disk's numbers.
+        let unclaimed = tree.found.filter { !$0.value.isClaimed }
+            .map { (path: $0.value.places.map(path).min() ?? "", inode: $0.key, found: $0.value) }
+        for (_, inode, found) in unclaimed.sorted(by: { $0.path < $1.path }) {
             for place in found.places where isOnItsWayOut(place) { try tree.unlinkFile(inode, place) }
             for place in tree.found[inode]?.places ?? [] where try isAccountedFor(place, found.status) {
                 try tree.unlinkFile(inode, place)

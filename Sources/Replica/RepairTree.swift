@@ -50,11 +50,13 @@ final class RepairTree {
     private(set) var origins: [Place: Place] = [:]
 
     private let roots: [Descriptor]
+    private let makeNumber: @Sendable () -> UInt64
     private var handles: [Int: Descriptor] = [:]
     private static let handleLimit = 256
 
     init(_ backing: BackingDirectory) throws(FileError) {
         roots = [backing.files, backing.removed, backing.aside, backing.downloads]
+        makeNumber = backing.makeNumber
         for root in roots.indices {
             nodes.append(
                 Node(place: Place(node: -1, name: ""), identity: try SystemCalls.status(of: roots[root]).identity))
@@ -196,7 +198,7 @@ extension RepairTree {
         guard let status = try SystemCalls.statusIfPresent(try backingPlace(place)) else { return }
         var shortened = place.name.unicodeScalars
         while String(shortened).utf8.count > Self.asideNameLimit { shortened.removeLast() }
-        let name = "\(UInt64.random(in: .min ... .max))-\(String(shortened))"
+        let name = "\(makeNumber())-\(String(shortened))"
         let aside = Place(node: Self.aside, name: name)
         origins[aside] = place
         if status.isDirectory, let node = nodes[place.node].directories[place.key] {

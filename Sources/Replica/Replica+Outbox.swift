@@ -10,44 +10,112 @@ extension Replica {
     ///
     /// A change comes after those that it needs: an item after directories above it that the container does not know, the
     /// deletion of a directory after the items that leave it. Those are pulled forward, beyond `limit`.
-    /// - Parameter position: Changes up to it are left out: 0, or that of the last element of the batch before.
-    package func pending(limit: Int, after position: Int64) throws(FileError) -> [Pending] {
+    /// - Parameters:
+    ///   - position: Changes up to it are left out: 0, or that of the last element of the batch before.
+    ///   - exclusion: What stays in the outbox for now, and with it what needs it. Paused items stay in any case.
+    package func pending(
+        limit: Int, after position: Int64, except exclusion: PendingExclusion = PendingExclusion()
+    ) throws(FileError) -> [Pending] {
         try readSnapshot { rows in
-            var order = PendingOrder(rows: rows)
-            for row in try rows.outbox(after: position, limit: limit) { try order.add(row) }
+            var order = try PendingOrder(rows: rows, exclusion: exclusion)
+            var position = position
+            // Everything that stays is passed over, so that it holds up nothing behind it.
+            while order.pending.count < limit {
+                let batch = try rows.outbox(after: position, limit: limit)
+                for row in batch where order.pending.count < limit { try order.add(row) }
+                guard batch.count == limit, let last = batch.last else { break }
+                position = last.position
+            }
             return order.pending
         }
+    }
+}
+
+/// What stays in the outbox for now.
+package struct PendingExclusion: Hashable, Sendable {
+    /// Deletions behind this position stay; `nil`: all may go.
+    package var deletionsAfter: Int64?
+    /// Items that are not tried now.
+    package var items: Set<ItemID>
+
+    package init(deletionsAfter: Int64? = nil, items: Set<ItemID> = []) {
+        self.deletionsAfter = deletionsAfter
+        self.items = items
     }
 }
 
 /// Puts changes of the outbox in order, each after what it needs.
 private struct PendingOrder {
     let rows: Rows
+    let exclusion: PendingExclusion
     var pending: [Pending] = []
-    private var seen: Set<ItemID> = []
+    /// Whether a change that was looked at goes.
+    private var seen: [ItemID: Bool] = [:]
+    private let somethingIsPaused: Bool
+    private var pausedDirectories: [InodeNumber: Bool] = [:]
 
-    init(rows: Rows) { self.rows = rows }
+    init(rows: Rows, exclusion: PendingExclusion) throws {
+        self.rows = rows
+        self.exclusion = exclusion
+        somethingIsPaused = try rows.exists("SELECT 1 FROM entries WHERE paused = 1 LIMIT 1", [])
+    }
 
-    mutating func add(_ row: OutboxRow) throws {
-        guard seen.insert(row.item).inserted else { return }
-        if let base = row.deletedBase {
-            for other in try rows.outbox(fromDirectory: row.item) { try add(other) }
-            pending.append(Pending(position: row.position, item: row.item, change: .delete(base: base)))
-            return
-        }
+    /// - Returns: Whether nothing that needs this change must wait for it.
+    @discardableResult
+    mutating func add(_ row: OutboxRow) throws -> Bool {
+        if let goes = seen[row.item] { return goes }
+        seen[row.item] = true
+        let goes = try row.deletedBase == nil ? addPut(row) : addDeletion(row)
+        seen[row.item] = goes
+        return goes
+    }
+
+    private mutating func addDeletion(_ row: OutboxRow) throws -> Bool {
+        guard let base = row.deletedBase else { return true }
+        if let limit = exclusion.deletionsAfter, row.position > limit { return false }
+        if let parent = row.baseParent, try isPaused(directory: parent) { return false }
+        var isEmpty = true
+        for other in try rows.outbox(fromDirectory: row.item) where try !add(other) { isEmpty = false }
+        guard isEmpty else { return false }
+        pending.append(Pending(position: row.position, item: row.item, change: .delete(base: base)))
+        return true
+    }
+
+    private mutating func addPut(_ row: OutboxRow) throws -> Bool {
         // An item that is gone without a deletion has nothing to say; its row goes with its next change.
-        guard let entry = try rows.entry(of: row.item) else { return }
-        guard let parent = try parent(of: entry) else { return }
+        guard let entry = try rows.entry(of: row.item) else { return true }
+        if exclusion.items.contains(row.item) { return false }
+        if try somethingIsPaused && (entry.isPaused || isPaused(directory: entry.parent)) { return false }
+        var parent = ItemID.root
+        if entry.parent != .root {
+            guard let directory = try rows.firstEntryRow(of: entry.parent), let item = directory.item else {
+                return true
+            }
+            // A directory that the container does not know goes first.
+            if !directory.hasBase, let row = try rows.outboxRow(of: item), try !add(row) { return false }
+            parent = item
+        }
         let change = Pending.Change.put(
             entry, try rows.inode(entry.inode), xattrs: try rows.xattrs(of: entry.inode), parent: parent)
         pending.append(Pending(position: row.position, item: row.item, change: change))
+        return true
     }
 
-    /// The item of the directory that an entry lies in, added before if the container does not know it.
-    private mutating func parent(of entry: Entry) throws -> ItemID? {
-        if entry.parent == .root { return .root }
-        guard let directory = try rows.firstEntryRow(of: entry.parent), let item = directory.item else { return nil }
-        if !directory.hasBase, let row = try rows.outboxRow(of: item) { try add(row) }
-        return item
+    private mutating func isPaused(directory item: ItemID) throws -> Bool {
+        guard somethingIsPaused, item != .root, let entry = try rows.entryRow(of: item) else { return false }
+        return try isPaused(directory: entry.inode)
+    }
+
+    private mutating func isPaused(directory: InodeNumber) throws -> Bool {
+        // A pause of the whole container is not this one's: then nothing is asked for.
+        if directory == .root { return false }
+        if let known = pausedDirectories[directory] { return known }
+        let places = try rows.all("SELECT paused, parent FROM entries WHERE inode = ?", [directory.row]) {
+            (isPaused: $0[0] as Bool, parent: InodeNumber(row: $0[1]))
+        }
+        var result = false
+        for place in places where !result { result = try place.isPaused || isPaused(directory: place.parent) }
+        pausedDirectories[directory] = result
+        return result
     }
 }

@@ -108,18 +108,7 @@ extension Replica {
 
     /// All files below a directory, each once.
     package func filesBelow(_ directory: InodeNumber) throws(FileError) -> [InodeNumber] {
-        try readSnapshot { rows in
-            try rows.all(
-                """
-                WITH RECURSIVE below(id, kind) AS (
-                    SELECT e.inode, i.kind FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.parent = ?
-                    UNION
-                    SELECT e.inode, i.kind FROM below b JOIN entries e ON e.parent = b.id JOIN inodes i ON i.id = e.inode
-                    WHERE b.kind = 1)
-                SELECT id FROM below WHERE kind = 0 ORDER BY id
-                """, [directory.row]
-            ) { InodeNumber(row: $0[0]) }
-        }
+        try readSnapshot { try $0.filesBelow(directory) }
     }
 
     /// The value of another program's attribute, by its whole name.
@@ -148,10 +137,27 @@ extension Replica {
         }
     }
 
+    /// Requested downloads that failed with one of some fault codes.
+    package func requestedDownloads(failedWith codes: Set<Int>) throws(FileError) -> [InodeNumber] {
+        try read { rows in
+            try rows.all(
+                """
+                SELECT DISTINCT inode FROM entries WHERE download_requested = 1 AND error IS NOT NULL
+                AND json_extract(error, '$.code') IN (SELECT value FROM json_each(?)) ORDER BY inode
+                """, ["[\(codes.sorted().map(String.init).joined(separator: ","))]"]
+            ) { InodeNumber(row: $0[0]) }
+        }
+    }
+
     /// Where a chunk is stored in the container already.
     package func chunkLocation(_ hash: ChunkHash) throws(FileError) -> Content.Piece.Stored? {
         try read { rows in
-            try rows.first("SELECT pack, offset FROM chunks WHERE hash = ?", [Data(hash.bytes)]) {
+            try rows.first(
+                """
+                SELECT pack, offset FROM chunks WHERE hash = ?
+                AND NOT EXISTS(SELECT 1 FROM condemned WHERE object = pack)
+                """, [Data(hash.bytes)]
+            ) {
                 Content.Piece.Stored(hash: hash, pack: PackID(uuid: $0[0]), offset: $0[1])
             }
         }

@@ -167,6 +167,9 @@ package final class Replica: Sendable {
         }
     }
 
+    /// For simulations: see ``ReplicaEnvironment/diskTime``.
+    package func stamp(_ descriptor: Descriptor) throws(FileError) { try environment.stamp(descriptor) }
+
     /// Puts every change that was committed before the call on the disk. `fsync` of the mount ends here, after the bytes.
     package func makeDurable() throws(FileError) {
         try checkAlive()

@@ -22,7 +22,8 @@ extension Replica {
     ///
     /// - Parameter state: The state directory, made with mode 0700 where it is missing.
     /// - Throws: `busy` when another daemon has it; `invalid` when it is of another container; `inputOutput` when the
-    ///   backing directory is missing or another one while the index knows of bytes in it: absence is never a deletion.
+    ///   backing directory is missing, emptied or another one while the index knows of bytes in it, or when the index is
+    ///   missing while the backing directory has files: absence is never a deletion.
     package static func open(
         _ state: String, container: ContainerIdentity, environment: ReplicaEnvironment
     ) throws(FileError) -> Replica {
@@ -30,11 +31,12 @@ extension Replica {
         try makeDirectories(state.path)
         let lock = try StateLock(state)
         let before = lock.before()
+        try BackingAbsence.checkIndex(of: state)
         let pool = try translated { try openIndex(state) }
         let device = try translated { try introduce(pool, container, environment) }
         try translated { try openFiles(state, pool) }
         for directory in [state.staging, state.downloads, state.removed, state.aside] { try makeDirectories(directory) }
-        let backing = try BackingDirectory(state)
+        let backing = try BackingDirectory(state, makeNumber: environment.makeNumber)
         // From here on an end without close() leaves the marker.
         try lock.writeRunningMarker()
         let outcome = try Repair.run(pool, backing, environment, before: before)
@@ -141,7 +143,9 @@ extension Replica {
             }
             let holdsBytes = try rows.exists("SELECT 1 FROM inodes WHERE here = 1 AND kind = 0 LIMIT 1", [])
             if let present = try presentFiles(state) {
-                if let known, known.matches(present.identity) { return }
+                if let known, known.matches(present.identity) {
+                    return try BackingAbsence.checkContents(of: state, rows)
+                }
                 if known != nil, holdsBytes {
                     throw FileError(
                         .inputOutput,

@@ -16,6 +16,7 @@ extension ReplicaTransaction {
             _ = try rows.file(number)
             throw FileError(.superseded, "\(number) was let go")
         }
+        if try rows.contents(of: number).incoming != nil { try keepUnseen(number) }
         try rows.enqueueItems(of: number)
         return generation
     }
@@ -57,6 +58,7 @@ extension ReplicaTransaction {
         }
         let first = places.first ?? backing.orphanPlace(of: number)
         let descriptor = try changes.createFile(at: first, mode: Self.backingMode(row.attributes.mode))
+        try environment.stamp(descriptor)
         for place in places.dropFirst() { try changes.link(first, as: place) }
         try rows.execute("UPDATE inodes SET here = 1, incoming = NULL WHERE id = ?", [number.row])
         let status = try SystemCalls.status(of: descriptor)

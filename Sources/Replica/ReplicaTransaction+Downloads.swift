@@ -31,7 +31,7 @@ extension ReplicaTransaction {
 
     private func startTransfer(of number: InodeNumber, _ content: Content, _ packed: Data) throws -> StagingFile {
         let place = BackingPlace(
-            directory: backing.downloads, name: "\(number.rawValue)-\(UInt64.random(in: .min ... .max))")
+            directory: backing.downloads, name: "\(number.rawValue)-\(backing.makeNumber())")
         let descriptor = try changes.createFile(at: place, mode: 0o600)
         try SystemCalls.check(ftruncate(descriptor.rawValue, off_t(content.byteCount)), "ftruncate \(place.name)")
         let identity = try SystemCalls.status(of: descriptor).identity
@@ -108,13 +108,12 @@ extension ReplicaTransaction {
         try moveBytes(of: entries, to: orphan)
         try rows.setBackingTimes(row.number, try SystemCalls.status(orphan))
 
-        let modified = try rows.entry(first.name, in: first.parent)?.base?.modified ?? row.attributes.modified
-        try dress(staged, mode: row.attributes.mode, modified: modified)
+        // The time came with the record; the name may have another item's by now.
+        try dress(staged, mode: row.attributes.mode, modified: row.attributes.modified)
         try place(staged, as: entries, of: row.number)
         let status = try SystemCalls.status(try backing.objectPlace(of: first, rows))
         var new = row
         new.stand(on: status)
-        new.attributes.modified = modified
         new.attributes.changed = now
         new.attributes.size = size
         new.attributes.blocks = status.blocks

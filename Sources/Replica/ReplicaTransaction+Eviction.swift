@@ -33,13 +33,7 @@ extension ReplicaTransaction {
         let removed = backing.removedPlace(of: number)
         try moveBytes(of: entries, to: removed)
         changes.remove(.init(place: removed))
-        try becomePlaceholder(row, content: packed, modified: try modified(of: entries[0], row, contents.incoming))
-    }
-
-    /// The bytes of newer content come with their own time.
-    private func modified(of entry: EntryRow, _ row: InodeRow, _ incoming: Data?) throws -> Timestamp {
-        guard incoming != nil else { return row.attributes.modified }
-        return try rows.entry(entry.name, in: entry.parent)?.base?.modified ?? row.attributes.modified
+        try becomePlaceholder(row, content: packed, modified: row.attributes.modified)
     }
 
     /// Moves the one file behind all the names of an inode out of their way.

@@ -22,6 +22,13 @@ extension ReplicaTransaction {
         try translated { try entry.pinned ?? rows.isPinned(entry.parent) }
     }
 
+    /// Has the bytes of a file brought here when there is a way to.
+    package func setDownloadRequested(_ number: InodeNumber) throws(FileError) {
+        try translated {
+            try rows.execute("UPDATE entries SET download_requested = 1 WHERE inode = ?", [number.row])
+        }
+    }
+
     /// Forgets what the container had for an entry, since it was deleted there: the next upload makes it anew.
     package func clearBase(_ entry: Entry) throws(FileError) {
         try translated {
@@ -40,7 +47,7 @@ extension ReplicaTransaction {
             let item = environment.makeItemID()
             try rows.execute(
                 """
-                UPDATE entries SET item = ?, base = NULL, base_number = 0, base_parent = NULL
+                UPDATE entries SET item = ?, base = NULL, base_number = 0, base_parent = NULL, conflicts = NULL
                 WHERE parent = ? AND name = ?
                 """, [item.uuid, source.parent.row, source.name.string])
             try rows.enqueue(item)

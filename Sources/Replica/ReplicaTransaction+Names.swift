@@ -22,6 +22,7 @@ extension ReplicaTransaction {
         let directory = try backing.directory(parent, rows, making: changes)
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
         let descriptor = try changes.createFile(at: place, mode: Self.backingMode(mode))
+        try environment.stamp(descriptor)
         var row = row(new)
         row.isModified = true
         row.generation = 1
@@ -91,7 +92,7 @@ extension ReplicaTransaction {
         let entry = try rows.existingEntry(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
         guard row.kind != .directory else { throw FileError(.isDirectory, name.string) }
-        try rows.leaveItem(of: entry)
+        try rows.leaveItem(of: entry, at: now)
         let removed = try removeEntry(entry, row)
         try touch(parent)
         return removed
@@ -103,7 +104,7 @@ extension ReplicaTransaction {
         let row = try rows.inodeRow(entry.inode)
         guard row.kind == .directory else { throw FileError(.notDirectory, name.string) }
         guard try rows.isEmpty(row.number) else { throw FileError(.notEmpty, name.string) }
-        try rows.leaveItem(of: entry)
+        try rows.leaveItem(of: entry, at: now)
         let removed = try removeEntry(entry, row)
         try touch(parent)
         return removed

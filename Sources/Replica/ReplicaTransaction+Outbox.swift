@@ -8,10 +8,11 @@ extension ReplicaTransaction {
     package func enqueue(_ item: ItemID) throws(FileError) { try translated { try rows.enqueue(item) } }
 
     /// Puts a deletion at the tail of the outbox: of an item that reached the container after its entry was removed here.
-    package func enqueueDeletion(
-        _ item: ItemID, base: CommitNumber, baseParent: ItemID?
-    ) throws(FileError) {
-        try translated { try rows.enqueueDeletion(item, base: base, baseParent: baseParent) }
+    package func enqueueDeletion(_ record: ItemRecord, base: CommitNumber) throws(FileError) {
+        try translated {
+            try rows.enqueueDeletion(
+                record.id, base: base, baseParent: record.parent, record: record.packed, at: now)
+        }
     }
 
     /// Takes an item out of the outbox, unless it has changed since it was read at `position`.

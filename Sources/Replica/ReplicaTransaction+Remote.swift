@@ -136,7 +136,10 @@ extension ReplicaTransaction {
             let source = try current(entry)
             let row = try rows.inodeRow(source.inode)
             if row.kind == .directory, try !rows.isEmpty(row.number) { throw FileError(.notEmpty, entry.name.string) }
-            if let item = source.item { try rows.dequeue(item) }
+            if let item = source.item {
+                try rows.dequeue(item)
+                try rows.keepHistory(of: item, replaced: now, isDeleted: true)
+            }
             let removed = try removeEntry(source, row)
             try rows.setChanged(source.parent, now)
             return removed
@@ -172,11 +175,20 @@ extension ReplicaTransaction {
     }
 
     private func writeBase(_ record: ItemRecord, _ number: CommitNumber) throws {
+        try keepReplacedBytes(record)
         try rows.execute(
             "UPDATE entries SET base = ?, base_number = ?, base_parent = ? WHERE item = ?",
             [record.packed, Int64(bitPattern: number), record.parent.uuid, record.id.uuid])
         try rows.execute(
             "UPDATE outbox SET base_parent = ? WHERE item = ?", [record.parent.uuid, record.id.uuid])
+    }
+
+    /// Earlier bytes of a file can be restored for a while, and so can those of a conflict that was resolved.
+    private func keepReplacedBytes(_ record: ItemRecord) throws {
+        guard record.kind == .file, let base = try rows.entry(of: record.id)?.base,
+            base.content != record.content || base.conflicts != record.conflicts
+        else { return }
+        try rows.keepHistory(of: record.id, replaced: now, isDeleted: false)
     }
 
     private func writeXattrs(_ xattrs: [String: Data], of number: InodeNumber) throws {

@@ -11,18 +11,16 @@ extension ReplicaTransaction {
     ///     here                     the old bytes stay until the new ones are downloaded (``Inode/incoming``)
     ///     one of several names     the name gets an inode of its own
     ///
+    /// - Parameter modified: When the new bytes were made.
     /// - Returns: The inode of the entry, which may be new.
     /// - Throws: `busy` when the bytes are changed here.
     package func setContent(
-        _ entry: Entry, content: Content, record: ItemRecord, inUse: Bool
+        _ entry: Entry, content: Content, modified: Timestamp, inUse: Bool
     ) throws(FileError) -> InodeNumber {
         try translated {
             let source = try current(entry)
             let row = try rows.file(source.inode)
             guard !row.isModified else { throw FileError(.busy, "\(entry.name) has changes of its own") }
-            guard content.byteCount == record.size else {
-                throw FileError(.corrupt, "the chunks of \(record.name) do not add up to \(record.size) bytes")
-            }
             let packed = content.packed
             let present = try rows.contents(of: row.number).content
             if let present, try Content(packed: present).hasSameBytes(as: content) {
@@ -33,13 +31,13 @@ extension ReplicaTransaction {
                 return row.number
             }
             if row.attributes.linkCount > 1 || (inUse && !row.isHere) {
-                return try separate(source, row, content: packed, record: record)
+                return try separate(source, row, content: packed, byteCount: content.byteCount, modified: modified)
             }
             try discardTransfer(of: row.number)
             if row.isHere {
                 try rows.execute("UPDATE inodes SET incoming = ? WHERE id = ?", [packed, row.number.row])
             } else {
-                try becomePlaceholder(row, content: packed, modified: record.modified)
+                try becomePlaceholder(row, content: packed, modified: modified)
                 try rows.setChanged(row.number, now)
             }
             return row.number
@@ -48,11 +46,11 @@ extension ReplicaTransaction {
 
     /// Gives an entry a fresh inode that is not here.
     private func separate(
-        _ entry: EntryRow, _ row: InodeRow, content: Data?, record: ItemRecord
+        _ entry: EntryRow, _ row: InodeRow, content: Data?, byteCount: Int64, modified: Timestamp
     ) throws -> InodeNumber {
         let left = row.attributes.linkCount - 1
         try removeObject(of: entry, row, isLast: left == 0)
-        let new = try insertPlaceholder(like: row, content: content, modified: record.modified, size: record.size)
+        let new = try insertPlaceholder(like: row, content: content, modified: modified, size: byteCount)
         try rows.execute(
             "UPDATE entries SET inode = ? WHERE parent = ? AND name = ?",
             [new.row, entry.parent.row, entry.name.string])
@@ -79,43 +77,5 @@ extension ReplicaTransaction {
             "INSERT INTO xattrs(inode, name, value) SELECT ?, name, value FROM xattrs WHERE inode = ?",
             [number.row, row.number.row])
         return number
-    }
-
-    /// A local edit that lost: its bytes become a new item under `name` in the same directory, and wait to be uploaded.
-    /// The entry keeps its item and gets a fresh inode for the bytes that the container has.
-    /// - Parameter name: A free name.
-    /// - Returns: The new item.
-    package func detachAsCopy(_ entry: Entry, as name: ItemName) throws(FileError) -> ItemID {
-        try translated {
-            let source = try current(entry)
-            let row = try rows.file(source.inode)
-            guard try rows.entryRow(name, in: source.parent) == nil else { throw FileError(.exists, name.string) }
-            let contents = try rows.contents(of: row.number)
-            let base = entry.base
-            let packed: Data? = contents.incoming ?? Self.inlineContent(of: base) ?? contents.content
-            let size = try packed.map { try Content(packed: $0).byteCount } ?? base?.size ?? 0
-            let copy = environment.makeItemID()
-            try discardTransfer(of: row.number)
-            try moveObject(of: source, row, to: name, in: source.parent)
-            try rows.insertEntry(name, in: source.parent, inode: row.number, item: copy)
-            let fresh = try insertPlaceholder(
-                like: row, content: packed, modified: base?.modified ?? row.attributes.modified, size: size)
-            try rows.execute(
-                "UPDATE entries SET inode = ? WHERE parent = ? AND name = ?",
-                [fresh.row, source.parent.row, source.name.string])
-            try rows.execute(
-                "UPDATE inodes SET incoming = NULL, changed = ? WHERE id = ?", [now.rawValue, row.number.row])
-            if let item = source.item { try rows.dequeue(item) }
-            try rows.enqueue(copy)
-            try touch(source.parent)
-            changes.refreshPlaceholder(source.name, in: source.parent)
-            changes.refreshPlaceholder(name, in: source.parent)
-            return copy
-        }
-    }
-
-    private static func inlineContent(of base: ItemRecord?) -> Data? {
-        guard case .inline(let content)? = base?.content else { return nil }
-        return content.packed
     }
 }

@@ -46,7 +46,7 @@ extension ReplicaTransaction {
         _ source: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber, _ destination: ParentInfo
     ) throws {
         try moveObject(of: source, row, to: name, in: parent)
-        let travels = travels(row.kind, name, in: destination)
+        let travels = travels(row.kind, name, in: destination) && !source.isExcluded
         let item = try carry(source, row, travels: travels)
         try rows.execute(
             "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?",
@@ -68,19 +68,28 @@ extension ReplicaTransaction {
     ) throws -> RemovedEntry {
         let keepsItem = target.item != nil && row.kind == other.kind && row.kind != .directory
         guard keepsItem, let item = target.item else {
-            try rows.leaveItem(of: target)
+            try rows.leaveItem(of: target, at: now)
             let removed = try removeEntry(target, other)
+            var source = source
+            if target.isExcluded {
+                // An atomic save of what is to stay here must not send it away.
+                try rows.setExcluded(true, source.name, in: source.parent)
+                source.isExcluded = true
+            }
             try shift(source, row, to: target.name, in: target.parent, destination)
             return removed
         }
-        try rows.leaveItem(of: source)
+        try carryConflicts(from: source, to: item)
+        try rows.leaveItem(of: source, at: now)
+        if try rows.contents(of: other.number).incoming != nil, let seen = try rows.entry(of: item) {
+            // Whoever saves cannot have read the newer bytes, which are still to come.
+            try keepUnseenVersion(of: seen)
+        }
         let left = other.attributes.linkCount - 1
         try removeObject(of: target, other, isLast: left == 0)
         try moveObject(of: source, row, to: target.name, in: target.parent)
         try rows.deleteEntry(source.name, in: source.parent)
-        try rows.execute(
-            "UPDATE entries SET inode = ?, download_requested = 0, error = NULL WHERE parent = ? AND name = ?",
-            [row.number.row, target.parent.row, target.name.string])
+        try setInode(of: target, to: row.number)
         try rows.addLinks(other.number, -1, changed: now)
         try rows.setChanged(row.number, now)
         try touch(source.parent)
@@ -88,6 +97,15 @@ extension ReplicaTransaction {
         try rows.enqueue(item)
         refresh(source, target.name, target.parent, row, other)
         return RemovedEntry(inode: other.number, kind: other.kind, linkCount: left, item: nil)
+    }
+
+    /// The bytes go to another item, and with them what lost against them.
+    private func carryConflicts(from source: EntryRow, to item: ItemID) throws {
+        guard let conflicts = try rows.entry(source.name, in: source.parent)?.conflicts, !conflicts.isEmpty,
+            let target = try rows.entry(of: item)
+        else { return }
+        let new = conflicts.filter { version in !target.conflicts.contains { $0.isSameEdit(as: version) } }
+        try setConflicts(target.conflicts + new, of: target)
     }
 
     private func exchange(
@@ -113,17 +131,22 @@ extension ReplicaTransaction {
     }
 
     private func setInode(of entry: EntryRow, to number: InodeNumber) throws {
+        // Newer bytes of the file are still wanted under its other name.
         try rows.execute(
-            "UPDATE entries SET inode = ?, download_requested = 0, error = NULL WHERE parent = ? AND name = ?",
-            [number.row, entry.parent.row, entry.name.string])
+            """
+            UPDATE entries SET inode = ?1, download_requested = (SELECT incoming IS NOT NULL FROM inodes WHERE id = ?1),
+            error = NULL WHERE parent = ?2 AND name = ?3
+            """, [number.row, entry.parent.row, entry.name.string])
     }
 
     /// Two names change places with all that belongs to them.
     private func exchangeItems(
         _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
     ) throws {
-        let sourceTravels = travels(row.kind, target.name, in: try rows.parentInfo(target.parent))
-        let targetTravels = travels(other.kind, source.name, in: try rows.parentInfo(source.parent))
+        let sourceTravels =
+            travels(row.kind, target.name, in: try rows.parentInfo(target.parent)) && !source.isExcluded
+        let targetTravels =
+            travels(other.kind, source.name, in: try rows.parentInfo(source.parent)) && !target.isExcluded
         let sourceItem = try carry(source, row, travels: sourceTravels)
         let targetItem = try carry(target, other, travels: targetTravels)
         // No directory has the number -1: the source waits there while its name is taken.
@@ -152,17 +175,18 @@ extension ReplicaTransaction {
 
 extension ReplicaTransaction {
     /// The item that an entry has after it moved to where its kind travels or not.
-    private func carry(_ entry: EntryRow, _ row: InodeRow, travels: Bool) throws -> ItemID? {
+    func carry(_ entry: EntryRow, _ row: InodeRow, travels: Bool) throws -> ItemID? {
         if travels { return entry.item ?? environment.makeItemID() }
-        try rows.leaveItem(of: entry)
+        try rows.leaveItem(of: entry, at: now)
         return nil
     }
 
     /// What lies in a directory that begins or ceases to travel does so too.
-    private func carryContents(of directory: InodeNumber, travels: Bool) throws {
+    func carryContents(of directory: InodeNumber, travels: Bool) throws {
         for entry in try rows.entryRows(in: directory) {
             let row = try rows.inodeRow(entry.inode)
-            let itemTravels = self.travels(row.kind, entry.name, in: ParentInfo(travels: travels))
+            let itemTravels =
+                self.travels(row.kind, entry.name, in: ParentInfo(travels: travels)) && !entry.isExcluded
             guard itemTravels != (entry.item != nil) else { continue }
             let item = try carry(entry, row, travels: itemTravels)
             try rows.execute(
@@ -175,10 +199,12 @@ extension ReplicaTransaction {
         }
     }
 
-    private func clearBase(_ name: ItemName, in parent: InodeNumber) throws {
+    func clearBase(_ name: ItemName, in parent: InodeNumber) throws {
         try rows.execute(
-            "UPDATE entries SET base = NULL, base_number = 0, base_parent = NULL WHERE parent = ? AND name = ?",
-            [parent.row, name.string])
+            """
+            UPDATE entries SET base = NULL, base_number = 0, base_parent = NULL, conflicts = NULL
+            WHERE parent = ? AND name = ?
+            """, [parent.row, name.string])
     }
 }
 

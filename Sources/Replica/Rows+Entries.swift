@@ -10,6 +10,8 @@ struct EntryRow {
     var item: ItemID?
     var hasBase: Bool
     var baseNumber: CommitNumber
+    /// Whether it was told to stay on this machine.
+    var isExcluded: Bool
 }
 
 /// What must be known of a directory before something is put in it.
@@ -19,16 +21,17 @@ struct ParentInfo {
 }
 
 extension Rows {
-    private static let entryColumns = "e.parent, e.name, e.inode, e.item, e.base IS NOT NULL, e.base_number"
+    private static let entryColumns = "e.parent, e.name, e.inode, e.item, e.base IS NOT NULL, e.base_number, e.excluded"
     private static let fullColumns =
         "e.parent, e.name, e.inode, e.item, e.base, e.base_number, e.pinned, e.download_requested, e.error, i.kind, "
-        + "e.item IS NOT NULL AND EXISTS(SELECT 1 FROM outbox o WHERE o.item = e.item)"
+        + "e.conflicts, e.item IS NOT NULL AND EXISTS(SELECT 1 FROM outbox o WHERE o.item = e.item), "
+        + "e.paused, e.excluded"
 
     private static func entryRow(_ row: Row) throws -> EntryRow {
         EntryRow(
             parent: InodeNumber(row: row[0]), name: try ItemName(row[1] as String), inode: InodeNumber(row: row[2]),
             item: (row[3] as UUID?).map { ItemID(uuid: $0) }, hasBase: row[4],
-            baseNumber: CommitNumber(bitPattern: row[5] as Int64))
+            baseNumber: CommitNumber(bitPattern: row[5] as Int64), isExcluded: row[6])
     }
 
     private static func entry(_ row: Row) throws -> Entry {
@@ -41,7 +44,8 @@ extension Rows {
             base: try (row[4] as Data?).map { try ItemRecord(packed: $0) },
             baseNumber: CommitNumber(bitPattern: row[5] as Int64), pinned: row[6], downloadRequested: row[7],
             error: try (row[8] as String?).map { try JSONDecoder().decode(ItemFault.self, from: Data($0.utf8)) },
-            isQueued: row[10])
+            conflicts: try ConflictVersion.list(packed: row[10]), isQueued: row[11], isPaused: row[12],
+            isExcluded: row[13])
     }
 
     func entryRow(_ name: ItemName, in parent: InodeNumber) throws -> EntryRow? {

@@ -7,15 +7,18 @@ struct OutboxRow {
     var position: Int64
     var item: ItemID
     var deletedBase: CommitNumber?
+    /// The directory that it lies in as the container knows it.
+    var baseParent: ItemID?
 }
 
 extension Rows {
-    private static let outboxColumns = "o.position, o.item, o.deleted_base"
+    private static let outboxColumns = "o.position, o.item, o.deleted_base, o.base_parent"
 
     private static func outboxRow(_ row: Row) -> OutboxRow {
         OutboxRow(
             position: row[0], item: ItemID(uuid: row[1]),
-            deletedBase: (row[2] as Int64?).map { CommitNumber(bitPattern: $0) })
+            deletedBase: (row[2] as Int64?).map { CommitNumber(bitPattern: $0) },
+            baseParent: (row[3] as UUID?).map { ItemID(uuid: $0) })
     }
 
     /// Puts a changed item at the tail.
@@ -38,10 +41,13 @@ extension Rows {
     }
 
     /// Puts the deletion of an item at the tail.
-    func enqueueDeletion(_ item: ItemID, base: CommitNumber, baseParent: ItemID?) throws {
+    /// - Parameter record: The packed record that is deleted.
+    func enqueueDeletion(
+        _ item: ItemID, base: CommitNumber, baseParent: ItemID?, record: Data?, at now: Timestamp
+    ) throws {
         try execute(
-            "INSERT OR REPLACE INTO outbox(item, deleted_base, base_parent) VALUES(?, ?, ?)",
-            [item.uuid, Int64(bitPattern: base), baseParent?.uuid])
+            "INSERT OR REPLACE INTO outbox(item, deleted_base, base_parent, base, queued) VALUES(?, ?, ?, ?, ?)",
+            [item.uuid, Int64(bitPattern: base), baseParent?.uuid, record, now.rawValue])
     }
 
     func dequeue(_ item: ItemID) throws {
@@ -66,12 +72,14 @@ extension Rows {
     }
 
     /// The item a removed entry stood for: its deletion is queued if the container knows it, else nothing remains to do.
-    func leaveItem(of entry: EntryRow) throws {
+    func leaveItem(of entry: EntryRow, at now: Timestamp) throws {
         guard let item = entry.item else { return }
         guard entry.hasBase else { return try dequeue(item) }
-        let baseParent = try first("SELECT base_parent FROM entries WHERE item = ?", [item.uuid]) {
-            ($0[0] as UUID?).map { ItemID(uuid: $0) }
+        try keepHistory(of: item, replaced: now, isDeleted: true)
+        let base = try first("SELECT base_parent, base FROM entries WHERE item = ?", [item.uuid]) {
+            (parent: ($0[0] as UUID?).map { ItemID(uuid: $0) }, record: $0[1] as Data?)
         }
-        try enqueueDeletion(item, base: entry.baseNumber, baseParent: baseParent ?? nil)
+        try enqueueDeletion(
+            item, base: entry.baseNumber, baseParent: base?.parent, record: base?.record, at: now)
     }
 }

@@ -47,11 +47,19 @@ enum MetaKey: String {
     case device
     /// The number of the newest commit that is applied here.
     case applied
+    /// The number of the snapshot that is being applied in steps, until its last step sets `applied`.
+    case applying
     /// The identity of `files/` on the disk.
     case filesInode = "files_inode"
     case filesBorn = "files_born"
     /// The root directory has no entry to be pinned in.
     case rootPinned = "root_pinned"
+    /// Whether the whole container's sync is paused.
+    case syncPaused = "sync_paused"
+    /// Whether the deletions that wait are held until they are confirmed.
+    case deletionsHeld = "deletions_held"
+    /// The position in the outbox up to which deletions were confirmed.
+    case deletionsConfirmed = "deletions_confirmed"
 }
 
 extension InodeNumber {

@@ -4,6 +4,7 @@
 ///     files/              the backing directory: the container's tree as iCloud lays it out on disk
 ///     staging/downloads/  bytes that are coming in, sparse files of full size
 ///     staging/removed/    what was removed or replaced and must outlive the commit that says so; bytes of unlinked open files
+///     staging/snapshots/  snapshots of the container on their way out or in; emptied at every start
 ///     staging/aside/      files that repair found in the way and does not know: adopted, never deleted
 ///     running             boot id and process id of the daemon; there at start: the end before was not orderly
 ///     reserve             room for removals on a full disk
@@ -19,6 +20,7 @@ package struct StateDirectory: Hashable, Sendable {
     package var staging: String { "\(path)/staging" }
     package var downloads: String { "\(path)/staging/downloads" }
     package var removed: String { "\(path)/staging/removed" }
+    package var snapshots: String { "\(path)/staging/snapshots" }
     package var aside: String { "\(path)/staging/aside" }
     package var running: String { "\(path)/running" }
     package var reserveName: String { "reserve" }

@@ -91,6 +91,11 @@ enum SystemCalls {
             utimensat(place.directory.rawValue, place.name, times, AT_SYMLINK_NOFOLLOW), "utimensat \(place.name)")
     }
 
+    /// Related: `futimens(2)`.
+    static func setTimes(of descriptor: Descriptor, modified: Timestamp) throws(FileError) {
+        try check(futimens(descriptor.rawValue, [timespec(nil), timespec(modified)]), "futimens")
+    }
+
     /// Related: `statx(2)`; symbolic links are not followed.
     static func status(_ place: BackingPlace) throws(FileError) -> BackingStatus {
         try status(place.directory.rawValue, place.name, AT_SYMLINK_NOFOLLOW)

@@ -5,10 +5,19 @@ import Model
 
 struct ContainerCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Makes an empty container in a store.")
+        commandName: "create", abstract: "Makes an empty container in a store.",
+        discussion: """
+            Keys for a bucket are found where AWS's own tools find them: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, \
+            ~/.aws/credentials with AWS_PROFILE, or the container's or machine's role.
+            """)
 
-    @Argument(help: "Where: file:///path/to/directory, which is made if need be.")
+    @Argument(
+        help:
+            "Where: s3://BUCKET/PREFIX in a bucket that exists, or file:///path/to/directory, which is made if need be."
+    )
     var url: String
+
+    @OptionGroup var bucket: BucketOptions
 
     @Option(help: "The identifier: iCloud., then letters, digits, - and dots, as in iCloud.com.example.Notes.")
     var id: String
@@ -40,8 +49,10 @@ struct ContainerCreateCommand: AsyncParsableCommand {
         let identity = ContainerIdentity(
             id: identifier, uuid: UUID(), created: Timestamp(seconds: Int64(now), nanoseconds: 0),
             settings: .init(name: name, documentScopePublic: documentScopePublic, folderLevels: folderLevels.levels))
-        try await RemoteContainer.create(url: url, identity: identity)
-        print("\(id) is at \(url); mount it with: dewpoint mount \(url) MOUNTPOINT")
+        let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
+        try await RemoteContainer.create(at: location, identity: identity)
+        let command = ["dewpoint mount"] + location.options + [url, "MOUNTPOINT"]
+        print("\(id) is at \(url); mount it with: \(command.joined(separator: " "))")
     }
 }
 

@@ -23,6 +23,7 @@ enum ContainerText {
 
     private static func sync(_ status: ContainerStatus) -> String {
         var parts = ["at commit \(status.applied)"]
+        if status.isPaused { parts.insert("paused", at: 0) }
         parts.append(
             status.pendingUploadCount == 0 ? "all uploaded" : "\(count(status.pendingUploadCount, "change")) to upload")
         if status.activeDownloadCount > 0 { parts.append("\(count(status.activeDownloadCount, "download")) running") }

@@ -16,8 +16,9 @@ struct Dewpoint: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ContainerCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, DownloadCommand.self,
-            EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, LocksCommand.self,
-            CheckCommand.self,
+            EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
+            ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,
+            LocksCommand.self, CheckCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

@@ -34,7 +34,9 @@ enum ItemTable {
         }
         if status.isUploading { flags.append("uploading \(Int(status.percentUploaded))%") }
         if status.isUbiquitousItem, !status.isUploaded, !status.isUploading { flags.append("not uploaded") }
-        if !status.isUbiquitousItem { flags.append("local") }
+        if !status.isUbiquitousItem { flags.append(status.isExcludedFromSync ? "excluded" : "local") }
+        if status.isSyncPaused { flags.append("paused") }
+        if status.conflictCount > 0 { flags.append("\(status.conflictCount) in conflict") }
         if status.pinned { flags.append("pinned") }
         if let fault = status.downloadingError ?? status.uploadingError { flags.append("error: \(fault.text)") }
         return flags.isEmpty ? "-" : flags.joined(separator: ", ")

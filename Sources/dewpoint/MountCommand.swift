@@ -19,6 +19,8 @@ struct MountCommand: AsyncParsableCommand {
     @Argument(help: "An empty directory.", completion: .directory)
     var mountpoint: String
 
+    @OptionGroup var bucket: BucketOptions
+
     @Option(
         help: ArgumentHelp(
             "Where index and local bytes are kept; holds work that is not uploaded yet. (default: $XDG_STATE_HOME/dewpoint/ID)",
@@ -57,9 +59,11 @@ struct MountCommand: AsyncParsableCommand {
     private func serve(at place: String, _ options: DaemonOptions) async throws {
         let readiness = Readiness(descriptor: readyFd)
         do {
-            let remote = try await RemoteContainer.open(url: url, link: options.link)
+            let location = try location()
+            let state = try await statePlace(location)
+            let remote = try await RemoteContainer.open(location, state: state, link: options.link)
             let service = DaemonService(
-                remote: remote, mountpoint: place, state: try statePlace(remote.identity.id),
+                remote: remote, mountpoint: place, state: state,
                 deviceName: chosenDeviceName, options: options,
                 logger: DaemonService.logger("daemon", level: options.logLevel))
             try await service.run { readiness.ready() }
@@ -70,24 +74,31 @@ struct MountCommand: AsyncParsableCommand {
         }
     }
 
+    /// Where the container is, with all that the daemon must know of it.
+    private func location() throws -> ContainerLocation {
+        try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region).resolved(
+            state: try state.map { StatePlace(path: try MountedPath.absolute($0)) },
+            variables: ProcessInfo.processInfo.environment)
+    }
+
     private func launch(at place: String) async throws {
-        let state: StatePlace
-        if self.state == nil {
-            state = try statePlace(try await RemoteContainer.open(url: url).identity.id)
-        } else {
-            state = try statePlace(nil)
-        }
+        let location = try location()
+        let state = try await statePlace(location)
         var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName]
+        arguments += location.options
         for option in options { arguments += ["-o", option] }
         // After `--` nothing is taken for an option, whatever it begins with.
         arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
         try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
     }
 
-    private func statePlace(_ container: ContainerIdentifier?) throws -> StatePlace {
+    /// The state that was given; else the one that this container has; else the store is asked for the container's name.
+    private func statePlace(_ location: ContainerLocation) async throws -> StatePlace {
         if let state { return StatePlace(path: try MountedPath.absolute(state)) }
-        guard let container else { throw CommandFailure(.usage, "give --state DIR") }
-        return StatePlace(container: container, environment: ProcessInfo.processInfo.environment)
+        let environment = ProcessInfo.processInfo.environment
+        if let known = StatePlace.known(location, environment: environment) { return known }
+        return StatePlace(
+            container: try await RemoteContainer.open(location).identity.id, environment: environment)
     }
 
     private func daemonOptions() throws -> DaemonOptions {

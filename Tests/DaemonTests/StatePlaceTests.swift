@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `a directory without a state has no container`() throws {
-        let error = try #require(throws: DaemonError.self) { try StatePlace(path: "/nonexistent").remote() }
+        let error = try #require(throws: DaemonError.self) { try StatePlace(path: "/nonexistent").location() }
         #expect(error.kind == .notFound)
     }
 }

@@ -21,15 +21,33 @@ final class TestDevice: Sendable {
 
     /// Starts a device, on the state of an earlier one where it is given; makes the container where there is none.
     static func start(
-        on store: any ObjectStore, name: String, state: String? = nil, options: EngineOptions = EngineOptions()
+        on store: any ObjectStore, name: String, state: String? = nil, options: EngineOptions = EngineOptions(),
+        environment: EngineEnvironment? = nil, time: TestTime = TestTime()
     ) async throws -> TestDevice {
+        try start(
+            on: store, container: try await container(in: store), name, state, options, environment ?? time.environment)
+    }
+
+    /// Starts a device whose container is known, without asking the store.
+    static func startKnown(
+        on store: any ObjectStore, name: String, state: String, options: EngineOptions = EngineOptions(),
+        time: TestTime = TestTime()
+    ) throws -> TestDevice {
+        try start(
+            on: store, container: Container(store: store, identity: identity), name, state, options, time.environment)
+    }
+
+    private static func start(
+        on store: any ObjectStore, container: Container, _ name: String, _ state: String?, _ options: EngineOptions,
+        _ environment: EngineEnvironment
+    ) throws -> TestDevice {
         let state = state ?? FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())").path
         var logger = Logger(label: "test.\(name)")
         logger.logLevel = .critical
         let engine = try Engine(
-            container: try await container(in: store),
+            container: container,
             place: Engine.Place(remote: "memory", state: state, mountpoint: "", deviceName: name),
-            options: options, environment: .test, logger: logger, owner: 0, group: 0)
+            options: options, environment: environment, logger: logger, owner: 0, group: 0)
         return TestDevice(engine: engine, state: state)
     }
 
@@ -150,6 +168,51 @@ final class TestDevice: Sendable {
         try engine.removeFile(name, in: parent, by: Self.caller)
     }
 
+    func removeDirectory(_ path: String) throws {
+        let (parent, name) = try split(path)
+        try engine.removeDirectory(name, in: parent, by: Self.caller)
+    }
+
+    func link(_ path: String, to newPath: String) throws {
+        let (parent, name) = try split(newPath)
+        _ = try engine.link(try inode(path), as: name, in: parent, by: Self.caller)
+    }
+
+    func setMode(_ mode: UInt16, of path: String) throws {
+        _ = try engine.setAttributes(of: try inode(path), AttributeChange(mode: mode), by: Self.caller)
+    }
+
+    func setModified(_ seconds: Int64, of path: String) throws {
+        let change = AttributeChange(modified: Timestamp(seconds: seconds, nanoseconds: 0))
+        _ = try engine.setAttributes(of: try inode(path), change, by: Self.caller)
+    }
+
+    func setOrdinaryAttribute(_ name: String, _ text: String, of path: String) async throws {
+        try await value(
+            engine.setExtendedAttribute(
+                name, value: Array(text.utf8), mode: .any, of: try inode(path), by: Self.caller))
+    }
+
+    func ordinaryAttribute(_ name: String, of path: String) throws -> String {
+        String(decoding: try engine.extendedAttribute(name, of: try inode(path), by: Self.caller), as: UTF8.self)
+    }
+
+    /// Everything below the root: a directory as `/`, a file as its text, which is downloaded for it.
+    func tree(_ path: String = "") async throws -> [String: String] {
+        var tree: [String: String] = [:]
+        for name in try names(path) {
+            let inner = path.isEmpty ? name : "\(path)/\(name)"
+            if try engine.attributes(of: try inode(inner)).kind == .directory {
+                tree[inner] = "/"
+                tree.merge(try await self.tree(inner)) { first, _ in first }
+            } else {
+                try await setAttribute("download", "wait", of: inner)
+                tree[inner] = try await read(inner)
+            }
+        }
+        return tree
+    }
+
     func attribute(_ name: String, of path: String) throws -> String {
         String(
             decoding: try engine.extendedAttribute("user.dewpoint.\(name)", of: try inode(path), by: Self.caller),
@@ -162,7 +225,12 @@ final class TestDevice: Sendable {
                 "user.dewpoint.\(name)", value: Array(text.utf8), mode: .any, of: try inode(path), by: Self.caller))
     }
 
-    private func value<Value: Sendable>(_ answer: Answer<Value>) async throws -> Value {
+    func removeAttribute(_ name: String, of path: String) async throws {
+        try await value(
+            engine.removeExtendedAttribute("user.dewpoint.\(name)", of: try inode(path), by: Self.caller))
+    }
+
+    func value<Value: Sendable>(_ answer: Answer<Value>) async throws -> Value {
         switch answer {
         case .ready(let value): value
         case .pending(let wait): try await wait()
@@ -170,15 +238,20 @@ final class TestDevice: Sendable {
     }
 }
 
-extension EngineEnvironment {
-    static var test: EngineEnvironment {
+/// The clocks of a test's device, which a test may set forward, as a machine's that slept.
+final class TestTime: Sendable {
+    private let ahead = Mutex(Duration.zero)
+
+    func jump(by duration: Duration) { ahead.withLock { $0 += duration } }
+
+    var environment: EngineEnvironment {
         let start = ContinuousClock.now
         return EngineEnvironment(
             now: {
                 let seconds = Date().timeIntervalSince1970
                 return Timestamp(seconds: Int64(seconds), nanoseconds: Int64((seconds - seconds.rounded(.down)) * 1e9))
             },
-            uptime: { ContinuousClock.now - start },
+            uptime: { [self] in ContinuousClock.now - start + ahead.withLock { $0 } },
             sleep: { duration throws(CancellationError) in
                 do { try await Task.sleep(for: duration) } catch { throw CancellationError() }
             },

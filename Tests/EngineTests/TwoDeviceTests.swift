@@ -60,26 +60,6 @@ import Testing
         try await b.close()
     }
 
-    @Test func `two edits of one file are both kept`() async throws {
-        let (a, b, store) = try await pair()
-        try await a.write("base", to: "f.txt")
-        try await settle(a, b)
-        #expect(try await b.read("f.txt") == "base")
-        await b.stop()
-        try await a.write("from A", to: "f.txt")
-        try await a.engine.sync(wait: true)
-        try await b.write("from B", to: "f.txt")
-        let b2 = try await restart(b, on: store)
-        try await settle(b2, a)
-        for device in [a, b2] {
-            #expect(try device.names() == ["f 2.txt", "f.txt"])
-            #expect(try await device.read("f.txt") == "from A")
-            #expect(try await device.read("f 2.txt") == "from B")
-        }
-        try await a.close()
-        try await b2.close()
-    }
-
     @Test func `two new directories of one name are one`() async throws {
         let (a, b, store) = try await pair()
         await b.stop()

@@ -1,7 +1,8 @@
 import Foundation
+import S3Server
 import Testing
 
-/// A container in a directory and the devices that mount it, for one test.
+/// A container in a directory, or in a bucket of a real server, and the devices that mount it, for one test.
 ///
 ///     DIRECTORY/remote     the container
 ///     DIRECTORY/A, B …     mountpoints
@@ -12,9 +13,13 @@ import Testing
 struct MountedContainer: Sendable {
     let directory: String
     let binary: String
+    /// Where the container is when it is in a bucket.
+    var bucketURL: String?
+    /// What the program under test finds in its environment beside our own variables.
+    var variables: [String: String] = [:]
 
     var remote: String { directory + "/remote" }
-    var url: String { "file://" + remote }
+    var url: String { bucketURL ?? "file://" + remote }
 
     /// The devices that most tests are about.
     var a: Device { device("A") }
@@ -32,6 +37,27 @@ struct MountedContainer: Sendable {
     ) async throws {
         await Leftovers.sweep
         let container = MountedContainer(directory: try Leftovers.newDirectory(), binary: try Requirement.binary())
+        try await with(container, devices: devices, options: options, creating: creating, body)
+    }
+
+    /// The same in a bucket of `server`.
+    static func with(
+        _ server: S3Server, devices: [String] = ["A"], options: String? = nil,
+        _ body: (MountedContainer) async throws -> Void
+    ) async throws {
+        await Leftovers.sweep
+        let directory = try Leftovers.newDirectory()
+        let prefix = directory.split(separator: "/").last.map(String.init) ?? ""
+        let container = MountedContainer(
+            directory: directory, binary: try Requirement.binary(),
+            bucketURL: "s3://\(S3Server.bucket)/mounts/\(prefix)", variables: server.variables)
+        try await with(container, devices: devices, options: options, creating: [], body)
+    }
+
+    private static func with(
+        _ container: MountedContainer, devices: [String], options: String?, creating: [String],
+        _ body: (MountedContainer) async throws -> Void
+    ) async throws {
         do {
             try FileManager.default.createDirectory(atPath: container.remote, withIntermediateDirectories: true)
             try await container.dewpoint(["container", "create", container.url, "--id", identifier] + creating)
@@ -57,7 +83,7 @@ struct MountedContainer: Sendable {
 
     /// Keeps the control sockets of one test apart from all others.
     var environment: [String: String] {
-        ["XDG_RUNTIME_DIR": directory + "/run", "XDG_STATE_HOME": directory + "/state-home"]
+        variables.merging(["XDG_RUNTIME_DIR": directory + "/run", "XDG_STATE_HOME": directory + "/state-home"]) { $1 }
     }
 
     private func end(_ devices: [String], printingLogs: Bool) async {

@@ -96,6 +96,11 @@ extension RealMount {
                 try await Command.check(["mv", a.path("many"), a.path("moved")])
                 try await Command.check(["rm", "-r", a.path("moved")], limit: .seconds(300))
                 #expect(try listing(a.point).isEmpty)
+                // So much deleted at once is asked about.
+                let held = try await Command.run(
+                    [container.binary, "sync", a.point, "--wait"], environment: container.environment)
+                #expect(held.status == 75)
+                try await container.dewpoint(["confirm", a.point])
                 try await a.sync(limit: .seconds(300))
                 try await a.check()
             }

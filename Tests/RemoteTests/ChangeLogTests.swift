@@ -96,7 +96,8 @@ import Testing
     @Test func `a truncated commit is damage wherever it is cut`() async throws {
         _ = try await log().append(Samples.commit(1, records: [Samples.record(1)]))
         let whole = try await base.get(ChangeLog.key(1), range: nil).collect(upTo: 100_000)
-        for count in stride(from: 0, to: whole.count, by: 7) {
+        // Cut to nothing it is a commit that was trimmed.
+        for count in stride(from: 1, to: whole.count, by: 7) {
             try await base.put(ChangeLog.key(1), .bytes(Array(whole.prefix(count))))
             await #expect(throws: StoreError(.corrupt, key: ChangeLog.key(1))) { _ = try await log().read(1) }
         }

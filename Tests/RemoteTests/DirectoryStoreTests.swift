@@ -137,8 +137,8 @@ import Testing
     }
 
     @Test func `the sentence says what this version cannot do`() throws {
-        let error = #expect(throws: StoreError.self) { _ = try StoreLocation("s3://bucket/prefix") }
-        #expect(error?.detail.hasPrefix("s3:// is not supported by this version") == true)
+        let error = #expect(throws: StoreError.self) { _ = try StoreLocation("webdav://host/path") }
+        #expect(error?.detail.hasPrefix("webdav:// is not supported by this version") == true)
     }
 
     @Test func `a location opens a store that keeps what it is given`() async throws {

@@ -1,5 +1,7 @@
 import Foundation
 import Model
+import RemoteS3
+import S3Server
 import Testing
 
 @testable import Remote
@@ -125,6 +127,29 @@ import Testing
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.errors.isEmpty)
         #expect(try await RestoredTree.read(output) == expected())
+    }
+
+    @Test(
+        .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")"),
+        .enabled("python3 has no boto3") { try await Shell.run(["python3", "-c", "import boto3"]).status == 0 })
+    func `the tree is rebuilt from a bucket`() async throws {
+        let server = try await S3Server.shared
+        let url = "s3://\(S3Server.bucket)/restore/\(UUID().uuidString)"
+        let store = S3Store(try S3Location(url, environment: server.variables), variables: server.variables)
+        try await FixtureContainer.write(to: store)
+        let variables = server.variables.filter { $0.key != "AWS_ENDPOINT_URL" }.map { "\($0)=\($1)" }
+        func restore(_ url: String) async throws -> Shell.Result {
+            try await Shell.run(
+                ["env"] + variables + ["python3", Self.script, url, output, "--endpoint", server.endpoint])
+        }
+        let result = try await restore(url)
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.errors.isEmpty)
+        #expect(try await RestoredTree.read(output) == expected())
+
+        let missing = try await restore(url + "x")
+        #expect(missing.status == 1)
+        #expect(missing.errors.contains("this is not a container"))
     }
 
     @Test func `an earlier state is rebuilt`() async throws {

@@ -1,5 +1,7 @@
 import Foundation
 import Model
+import RemoteS3
+import S3Server
 import Testing
 
 @testable import Remote
@@ -7,24 +9,41 @@ import Testing
 /// The stores that the contract is checked on. A new store adds a case.
 enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case memory, directory, conditionedMemory, conditionedDirectory
+    /// A bucket of a real server.
+    case s3
+
+    /// Those that this machine can have.
+    static let available = allCases.filter { $0 != .s3 || S3Server.isAvailable }
+
+    /// Those that hint at changes.
+    static let hinting = available.filter { $0 != .s3 }
 
     var testDescription: String { rawValue }
 
     /// Calls `body` with an empty store.
     func run(_ body: (any ObjectStore) async throws -> Void) async throws {
         let directory = try TemporaryDirectory()
-        let base: any ObjectStore =
-            switch self {
-            case .memory, .conditionedMemory: MemoryStore()
-            case .directory, .conditionedDirectory: try DirectoryStore(root: directory.path, createIfMissing: true)
-            }
         switch self {
-        case .memory, .directory: try await body(base)
-        case .conditionedMemory, .conditionedDirectory:
-            let condition = LinkCondition(
-                delay: .milliseconds(30), downBytesPerSecond: 1_000_000, upBytesPerSecond: 1_000_000)
-            try await body(ConditionedStore(base, condition: condition, clock: InstantClock()) { 99 })
+        case .memory: try await body(MemoryStore())
+        case .directory: try await body(try DirectoryStore(root: directory.path, createIfMissing: true))
+        case .conditionedMemory: try await body(Self.conditioned(MemoryStore()))
+        case .conditionedDirectory:
+            try await body(Self.conditioned(try DirectoryStore(root: directory.path, createIfMissing: true)))
+        case .s3: try await Self.runOnS3(body)
         }
+    }
+
+    private static func conditioned(_ base: any ObjectStore) -> ConditionedStore<InstantClock> {
+        let condition = LinkCondition(
+            delay: .milliseconds(30), downBytesPerSecond: 1_000_000, upBytesPerSecond: 1_000_000)
+        return ConditionedStore(base, condition: condition, clock: InstantClock()) { 99 }
+    }
+
+    /// With a prefix of its own for each test.
+    private static func runOnS3(_ body: (any ObjectStore) async throws -> Void) async throws {
+        let server = try await S3Server.shared
+        let url = "s3://\(S3Server.bucket)/contract/\(UUID().uuidString)"
+        try await body(S3Store(try S3Location(url, environment: server.variables), variables: server.variables))
     }
 }
 
@@ -42,7 +61,12 @@ extension ObjectStore {
 
 /// What every store must do.
 @Suite struct ObjectStoreContract {
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(.enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")"))
+    func `a bucket of a real server is among the stores`() {
+        #expect(StoreUnderTest.available.contains(.s3))
+    }
+
+    @Test(arguments: StoreUnderTest.available)
     func `what was put is read back whole`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             for count in [0, 1, 3_000_001] {
@@ -54,7 +78,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a stream has no empty pieces and ends for good`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.put("a", .bytes(Samples.bytes(2_500_000)))
@@ -69,7 +93,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a range is clipped to the object`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let bytes = Samples.bytes(2_000_000)
@@ -85,7 +109,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `what is not there is not found`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             for key in ["a", "log/1", "log/deep/er"] {
@@ -99,7 +123,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `put replaces and create does not`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.create("log/1", .bytes([1]))
@@ -112,7 +136,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a deleted object is gone, can be deleted again and created again`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.create("a/b", .bytes([1]))
@@ -124,7 +148,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a part of a file is sent`(kind: StoreUnderTest) async throws {
         let directory = try TemporaryDirectory()
         let bytes = Samples.bytes(3_000_000)
@@ -135,7 +159,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a file that is too short or missing is not sent at all`(kind: StoreUnderTest) async throws {
         let directory = try TemporaryDirectory()
         try Data([1, 2, 3]).write(to: URL(filePath: directory.file("source")))
@@ -150,7 +174,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a listing is sorted by bytes, begins behind a key and has a limit`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             // `-` and `.` come before `/`, capitals before small letters.
@@ -173,7 +197,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a long listing comes page by page without gap or repetition`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let sorted = (1...1203).map { ChangeLog.key(CommitNumber($0)) }
@@ -190,7 +214,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a key that could mean anything else is refused`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let long = String(repeating: "a", count: 256)
@@ -209,7 +233,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `of many writers exactly one creates`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let winners = try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -226,7 +250,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `a reader of an object that is replaced sees one or the other`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let count = 2_000_000
@@ -249,7 +273,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: StoreUnderTest.allCases)
+    @Test(.timeLimit(.minutes(1)), arguments: StoreUnderTest.hinting)
     func `a write below the prefix is hinted`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             // Before the directory `log` exists, and after.
@@ -261,7 +285,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
+    @Test(arguments: StoreUnderTest.available)
     func `more than the limit is not collected`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.put("a", .bytes([1, 2, 3]))

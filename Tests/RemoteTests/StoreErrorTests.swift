@@ -5,9 +5,9 @@ import Testing
 
 @Suite struct StoreErrorTests {
     @Test(arguments: [
-        (StoreError.Code.notFound, FileError.Code.corrupt), (.preconditionFailed, .superseded),
+        (StoreError.Code.notFound, FileError.Code.wouldBlock), (.preconditionFailed, .superseded),
         (.throttled, .unreachable),
-        (.unavailable, .unreachable), (.denied, .denied), (.corrupt, .corrupt), (.full, .diskFull),
+        (.unavailable, .unreachable), (.denied, .denied), (.corrupt, .corrupt), (.full, .overQuota),
         (.invalid, .invalid),
         (.cancelled, .cancelled),
     ])

@@ -104,7 +104,7 @@ import Testing
         let content = Lab.content(size: 9)
         let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
         try lab.replica.write { transaction throws(FileError) in
-            _ = try transaction.setContent(entry, content: content, record: record, inUse: false)
+            _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
         }
         #expect(throws: FileError(.superseded, "")) { try lab.replica.finishDownload(of: inode) }
         #expect(try lab.replica.attributes(of: inode).size == 9)
@@ -175,8 +175,9 @@ import Testing
         let record = try lab.record(
             "r", size: 7, content: content, id: try #require(entry.item), modified: Timestamp(rawValue: 42))
         try lab.replica.write { transaction throws(FileError) in
-            let same = try transaction.setContent(entry, content: content, record: record, inUse: true)
+            let same = try transaction.setContent(entry, content: content, modified: record.modified, inUse: true)
             #expect(same == inode)
+            try transaction.setMetadata(same, from: record)
             try transaction.setBase(entry, record: record, number: 8)
         }
         #expect(try lab.replica.inode(inode).incoming == content)

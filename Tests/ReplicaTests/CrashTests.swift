@@ -214,7 +214,7 @@ import Testing
             let entry = try lab.replica.entry(try ItemName("r"), in: .root)
             let record = try lab.record("r", size: 7, content: content, id: try #require(entry.item))
             try lab.replica.write { transaction throws(FileError) in
-                _ = try transaction.setContent(entry, content: content, record: record, inUse: false)
+                _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
                 try transaction.setBase(entry, record: record, number: 8)
             }
             let staging = try lab.replica.beginDownload(of: inode)
@@ -271,23 +271,6 @@ import Testing
             #expect(attributes.size == (committed ? 0 : 5))
             #expect(try lab.replica.children(of: .root, after: nil, limit: 10).count == 1)
             #expect(try lab.replica.pendingCount() == (committed ? 1 : 0))
-        }
-    }
-
-    @Test func `a losing edit becomes a copy or stays`() throws {
-        try atEveryStep { lab in
-            try lab.makeFile("a", bytes: "mine")
-            try lab.uploadAll()
-            let inode = try lab.inode("a")
-            try lab.write("mine 2", to: inode, try lab.replica.openBytes(of: inode))
-        } act: { lab in
-            let entry = try lab.replica.entry(try ItemName("a"), in: .root)
-            try lab.replica.write { transaction throws(FileError) in
-                _ = try transaction.detachAsCopy(entry, as: try ItemName("a 2"))
-            }
-        } verify: { (lab: Lab, committed: Bool) throws in
-            #expect(try lab.bytes(of: try lab.inode(committed ? "a 2" : "a")) == "mine 2")
-            #expect(try lab.inodeIfPresent("a") != nil)
         }
     }
 

@@ -13,10 +13,12 @@ final class Lab {
     let crash = CrashTrigger()
     private let clock = TestClock()
     private let container: ContainerIdentity
+    var containerUUID: UUID { container.uuid }
 
-    init() throws {
+    /// - Parameter container: To make a second replica of the same container.
+    init(container: ContainerIdentity = Lab.container()) throws {
         path = "\(NSTemporaryDirectory())/replica-\(UUID().uuidString)"
-        container = Self.container()
+        self.container = container
         replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock))
     }
 

@@ -82,16 +82,79 @@ import Testing
         let lab = try Lab()
         try lab.makeFile("a", in: try lab.makeDirectory("d"))
         try lab.uploadAll()
-        try lab.makeFile("fresh")
         try lab.replica.close()
         for name in try FileManager.default.contentsOfDirectory(atPath: lab.files("")) {
             try FileManager.default.removeItem(atPath: lab.files(name))
         }
         try lab.open()
         #expect(try !lab.replica.isHere(try lab.inode("d/a")))
-        #expect(lab.replica.repairReport.evictedCount == 1 && lab.replica.repairReport.lostCount == 1)
+        #expect(lab.replica.repairReport.evictedCount == 1 && lab.replica.repairReport.lostCount == 0)
         #expect(try lab.replica.pendingCount() == 0)
         #expect(try lab.replica.check() == [])
+    }
+
+    @Test(arguments: [false, true])
+    func `an emptied backing directory that had the only copy of something is refused until it is put back`(
+        _ killed: Bool
+    ) throws {
+        let lab = try Lab()
+        try lab.makeFile("a", in: try lab.makeDirectory("d"))
+        try lab.uploadAll()
+        let fresh = try lab.makeFile("fresh")
+        if killed { lab.replica.abandon() } else { try lab.replica.close() }
+        #expect(mkdir("\(lab.path)/elsewhere", 0o700) == 0)
+        for name in ["d", "fresh"] { #expect(rename(lab.files(name), "\(lab.path)/elsewhere/\(name)") == 0) }
+        let refusal = try #require(throws: FileError.self) { try lab.open() }
+        #expect(refusal.code == .inputOutput && refusal.detail.contains("1 files that were changed here"))
+        for name in ["d", "fresh"] { #expect(rename("\(lab.path)/elsewhere/\(name)", lab.files(name)) == 0) }
+        try lab.open()
+        #expect(try lab.bytes(of: fresh) == "hello" && lab.replica.isHere(try lab.inode("d/a")))
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test(arguments: [false, true])
+    func `files without their index are refused, and nothing is made of them`(_ killed: Bool) throws {
+        let lab = try Lab()
+        try lab.insertRemote("r")
+        try lab.replica.writePlaceholders(in: .root)
+        let inode = try lab.makeFile("a", in: try lab.makeDirectory("d"))
+        if killed { lab.replica.abandon() } else { try lab.replica.close() }
+        let parts = ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"]
+        for part in parts { rename("\(lab.path)/\(part)", "\(lab.path)/kept-\(part)") }
+        let refusal = try #require(throws: FileError.self) { try lab.open() }
+        #expect(refusal.code == .inputOutput && refusal.detail.contains("d/a"))
+        #expect(access("\(lab.path)/index.sqlite", F_OK) != 0)
+        for part in parts { rename("\(lab.path)/kept-\(part)", "\(lab.path)/\(part)") }
+        try lab.open()
+        #expect(try lab.bytes(of: inode) == "hello")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `placeholders without their index are written again`() throws {
+        let lab = try Lab()
+        try lab.insertRemote("r")
+        try lab.replica.writePlaceholders(in: .root)
+        try lab.replica.close()
+        #expect(unlink("\(lab.path)/index.sqlite") == 0)
+        try lab.open()
+        #expect(try lab.inodeIfPresent("r") == nil)
+    }
+
+    @Test func `a backing directory that goes while it is used is seen`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        try lab.replica.checkBacking()
+        #expect(rename(lab.files("a"), "\(lab.path)/a") == 0)
+        #expect(throws: FileError(.inputOutput, "")) { try lab.replica.checkBacking() }
+        #expect(rename("\(lab.path)/a", lab.files("a")) == 0)
+        try lab.replica.checkBacking()
+        #expect(rename("\(lab.path)/files", "\(lab.path)/elsewhere") == 0)
+        #expect(throws: FileError(.inputOutput, "")) { try lab.replica.checkBacking() }
+        #expect(mkdir("\(lab.path)/files", 0o700) == 0)
+        #expect(throws: FileError(.inputOutput, "")) { try lab.replica.checkBacking() }
+        #expect(rmdir("\(lab.path)/files") == 0)
+        #expect(rename("\(lab.path)/elsewhere", "\(lab.path)/files") == 0)
+        try lab.replica.checkBacking()
     }
 
     @Test func `unknown files and directories become items`() throws {
@@ -187,6 +250,7 @@ import Testing
         try lab.uploadAll()
         try lab.write("HELLO, longer", to: changed, try lab.replica.openBytes(of: changed))
         try lab.makeFile("new")
+        try lab.makeFile("still there", bytes: "")
         lab.replica.abandon()
         for name in ["clean", "changed", "new"] { #expect(unlink(lab.files(name)) == 0) }
         try lab.open()

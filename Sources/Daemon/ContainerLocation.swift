@@ -1,0 +1,64 @@
+import Foundation
+import Remote
+import RemoteS3
+
+/// Where a container is: a URL and, for one in a bucket, where its service answers.
+package struct ContainerLocation: Hashable, Codable, Sendable {
+    /// `s3://BUCKET/PREFIX` or `file:///path/to/directory`.
+    package let url: String
+    /// `nil` for the usual one, or for a directory.
+    package private(set) var endpoint: String?
+    package private(set) var region: String?
+
+    private enum CodingKeys: String, CodingKey {
+        // As earlier versions wrote it.
+        case url = "remote"
+        case endpoint, region
+    }
+
+    /// - Throws: ``DaemonError`` with `usage` when a directory is given what only buckets have.
+    package init(url: String, endpoint: String? = nil, region: String? = nil) throws(DaemonError) {
+        self.url = url
+        self.endpoint = endpoint
+        self.region = region
+        guard isBucket || (endpoint == nil && region == nil) else {
+            throw DaemonError(.usage, "--endpoint and --region are for s3://BUCKET/PREFIX, not for \(url)")
+        }
+    }
+
+    private var isBucket: Bool { url.prefix(S3Location.scheme.count).lowercased() == S3Location.scheme }
+
+    /// With everything said that variables, profiles and the last mount say, so that a later process needs none of them.
+    ///
+    /// - Parameter state: Where the last mount may have noted it, if that is known.
+    package func resolved(state: StatePlace?, variables: [String: String]) throws(DaemonError) -> ContainerLocation {
+        guard isBucket else { return self }
+        let last = StatePlace.lastLocation(url: url, state: state, variables: variables)
+        var resolved = self
+        do throws(StoreError) {
+            let location = try S3Location(
+                url, endpoint: endpoint, region: region, remembered: (last?.endpoint, last?.region),
+                environment: variables)
+            resolved.endpoint = location.endpointURL
+            resolved.region = location.region
+        } catch {
+            throw DaemonError(error, url: url)
+        }
+        return resolved
+    }
+
+    /// As the options would be written, for a command that is shown or run.
+    package var options: [String] {
+        (endpoint.map { ["--endpoint", $0] } ?? []) + (region.map { ["--region", $0] } ?? [])
+    }
+
+    /// Opens the store. Blocks for a moment.
+    ///
+    /// - Parameter createIfMissing: Whether to make a directory and to accept an empty one. Buckets are never made.
+    func openStore(createIfMissing: Bool) throws(StoreError) -> any ObjectStore {
+        guard isBucket else { return try StoreLocation.open(url, createIfMissing: createIfMissing) }
+        let variables = ProcessInfo.processInfo.environment
+        return S3Store(
+            try S3Location(url, endpoint: endpoint, region: region, environment: variables), variables: variables)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+package import Model
+import Remote
+
+/// What a state directory remembers of its container, so that it is mounted again without asking the store:
+///
+///     container.json    the identity, as the store's `container.json` said at the first mount
+///     daemon.json       the place for which that holds
+extension StatePlace {
+    private var identityFile: String { "\(path)/container.json" }
+
+    /// The state that the container at a place has among those in the usual place.
+    ///
+    /// - Returns: `nil` when there is none, or more than one: then the store must be asked which container it holds.
+    package static func known(_ location: ContainerLocation, environment: [String: String]) -> StatePlace? {
+        let base = base(environment)
+        // No such directory: nothing was mounted yet.
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
+        let places = names.map { StatePlace(path: "\(base)/\($0)") }.filter { $0.identity(of: location) != nil }
+        return places.count == 1 ? places[0] : nil
+    }
+
+    /// The identity of the container at a place; `nil` when this is not the state of what lies there, or no state yet.
+    package func identity(of location: ContainerLocation) -> ContainerIdentity? {
+        // What cannot be read is not known: the store is asked, and says what is wrong.
+        guard (try? self.location()) == location, let data = FileManager.default.contents(atPath: identityFile) else {
+            return nil
+        }
+        return try? JSONDecoder().decode(ContainerIdentity.self, from: data)
+    }
+
+    /// Remembers which container this is the state of.
+    func record(_ identity: ContainerIdentity, at location: ContainerLocation) throws(DaemonError) {
+        guard self.identity(of: location) != identity else { return }
+        do {
+            try JSONEncoder().encode(identity).write(to: URL(filePath: identityFile), options: .atomic)
+        } catch {
+            throw DaemonError(.failed, "\(identityFile) cannot be written: \(error.localizedDescription)")
+        }
+        try record(location)
+    }
+}
+
+extension RemoteContainer {
+    /// The container at a place that was mounted with this state before; otherwise the store is asked.
+    ///
+    /// A known container is mounted whether its store answers or not: the engine sees that it is the right one before anything is
+    /// sent or applied.
+    /// - Throws: ``DaemonError`` with `unreachable` when the store does not answer and the container is not known.
+    package static func open(
+        _ location: ContainerLocation, state: StatePlace, link: DaemonOptions.Link? = nil
+    ) async throws(DaemonError) -> RemoteContainer {
+        guard let identity = state.identity(of: location) else {
+            let remote = try await open(location, link: link)
+            try await remote.verify()
+            return remote
+        }
+        let lazy = LazyStore { () throws(StoreError) in try location.openStore(createIfMissing: false) }
+        return RemoteContainer(
+            location: location, container: Container(store: conditioned(lazy, link), identity: identity))
+    }
+}

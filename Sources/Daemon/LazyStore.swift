@@ -1,0 +1,50 @@
+import Remote
+import Synchronization
+
+/// A store that is opened when it is first needed: what a mount starts with whose container is known.
+///
+/// Until it can be opened, because its disk is not there say, every call says `unavailable`.
+final class LazyStore: ObjectStore {
+    private let store = Mutex<(any ObjectStore)?>(nil)
+    private let open: @Sendable () throws(StoreError) -> any ObjectStore
+
+    /// - Parameter open: May block for a moment; tried again with every call until it succeeds.
+    init(open: @escaping @Sendable () throws(StoreError) -> any ObjectStore) { self.open = open }
+
+    private func opened(_ key: String) throws(StoreError) -> any ObjectStore {
+        if let store = store.withLock({ $0 }) { return store }
+        let fresh: any ObjectStore
+        do throws(StoreError) {
+            fresh = try open()
+        } catch {
+            // The container was there: that it is missing now says that the store is, not that there is none.
+            guard error.code == .notFound else { throw error }
+            throw StoreError(.unavailable, key: key, error.detail)
+        }
+        return store.withLock { store in
+            // Another caller may have been faster.
+            if let store { return store }
+            store = fresh
+            return fresh
+        }
+    }
+
+    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await opened(key).get(key, range: range)
+    }
+
+    func put(_ key: String, _ body: Body) async throws(StoreError) { try await opened(key).put(key, body) }
+
+    func create(_ key: String, _ body: Body) async throws(StoreError) { try await opened(key).create(key, body) }
+
+    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        try await opened(prefix).list(prefix: prefix, after: after, limit: limit)
+    }
+
+    func delete(_ key: String) async throws(StoreError) { try await opened(key).delete(key) }
+
+    func byteCount(of key: String) async throws(StoreError) -> Int64 { try await opened(key).byteCount(of: key) }
+
+    /// - Returns: `nil` while the store cannot be opened: ask again.
+    func changes(prefix: String) -> AsyncStream<Void>? { (try? opened(prefix))?.changes(prefix: prefix) }
+}

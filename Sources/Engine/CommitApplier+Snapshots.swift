@@ -1,0 +1,40 @@
+import Model
+import Replica
+
+/// What the records of a commit or a snapshot need to be applied.
+struct RecordFindings: Sendable {
+    /// Their chunk lists, as far as they are not damaged.
+    var contents: [ItemID: Content]
+    /// What was found out about local edits that they meet.
+    var localBytes: [InodeNumber: LocalBytes]
+}
+
+extension CommitApplier {
+    /// Applies a part of a snapshot as if it were a commit.
+    func apply(_ step: SnapshotStep, of number: CommitNumber, _ findings: RecordFindings) throws(FileError) {
+        // No device is the maker of what is as it is; the number is reached with the last part only.
+        let commit = Commit(
+            sequence: step.isLast ? number : replica.applied, device: DeviceID(uuid: ItemID.root.uuid), deviceName: "",
+            time: Timestamp(rawValue: 0), nonce: ItemID.root.uuid, records: step.records.map(\.record),
+            tombstones: step.tombstones)
+        try apply(commit, contents: findings.contents, localBytes: findings.localBytes) {
+            transaction throws(FileError) in
+            for (record, number) in step.records { try transaction.setBaseNumber(record.id, number) }
+            if step.isLast { try transaction.finishSnapshot() } else { try transaction.beginSnapshot(number) }
+        }
+    }
+
+    /// Tells the kernel of a tree that came all at once: so far it can only know that the root was empty.
+    func tellRootChanged() {
+        let kernel = kernel()
+        var last: ItemName?
+        kernel.inodeChanged(.root, bytes: true)
+        while let children = try? replica.children(of: .root, after: last, limit: Self.childLimit), !children.isEmpty {
+            for child in children { kernel.entryChanged(child.name, in: .root) }
+            last = children.last?.name
+        }
+    }
+
+    /// How many names are read at a time.
+    private static let childLimit = 1000
+}

@@ -1,0 +1,32 @@
+import Model
+import Remote
+import Replica
+
+/// Chunk lists that are not known yet: of a long file only the manifest's name came with the record.
+extension Downloads {
+    /// Whether only the manifest of a file is known: it could not be read when its record came, or came with a snapshot.
+    func isContentUnknown(_ number: InodeNumber) throws(FileError) -> Bool {
+        guard active(number) == nil else { return false }
+        let inode = try replica.inode(number)
+        return !inode.isHere && inode.content == nil && inode.incoming == nil
+    }
+
+    func learnContent(of number: InodeNumber) async throws(FileError) {
+        guard let record = try replica.entries(of: number).first?.base, let reference = record.content else {
+            throw FileError(.corrupt, "nothing is known of the bytes of \(number)")
+        }
+        let content: Content
+        do throws(StoreError) { content = try await manifests.get(reference) } catch { throw error.fileError }
+        guard content.byteCount == record.size else {
+            throw FileError(.corrupt, "the sizes in the record of \(record.name) do not add up")
+        }
+        do throws(FileError) {
+            try replica.write { transaction throws(FileError) in
+                try transaction.setKnownContent(number, content: content)
+            }
+        } catch {
+            // Someone else has learned it in the meantime.
+            guard error.code == .superseded else { throw error }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package import Model
+import Remote
+import Replica
+
+/// When changes move, and what a user keeps from moving.
+extension Engine {
+    /// What keeps sync from going on, in a sentence; `nil` when nothing does.
+    var problem: String? {
+        containerGuard.problem ?? heldDeletions ?? uploader.problem ?? follower.problem
+    }
+
+    private var heldDeletions: String? {
+        let count = uploader.heldDeletionCount
+        return count > 0 ? DeletionHold.sentence(count, mountpoint: place.mountpoint) : nil
+    }
+
+    /// Uploads and applies changes now.
+    ///
+    /// - Parameter wait: Whether to return only when nothing is left to upload or to apply.
+    /// - Throws: ``FileError`` with `unreachable` when the store does not answer for as long as the network timeout; `busy` at once
+    ///   when what is left is paused or held, `overQuota` when the store has no room for it.
+    package func sync(wait: Bool) async throws(FileError) {
+        activity.noteLocalChange()
+        follower.wakeUp()
+        guard wait else { return }
+        var troubleSince: Duration?
+        while true {
+            if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
+            if try replica.isContainerPaused() {
+                throw FileError(.busy, "sync is paused; to go on, run: dewpoint resume \(place.mountpoint)")
+            }
+            do {
+                _ = try await follower.catchUp()
+                if try replica.pendingCount() == 0 { return }
+                if let problem = uploader.problem { throw FileError(.unreachable, problem) }
+                troubleSince = nil
+            } catch {
+                if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
+                let now = environment.uptime()
+                if let since = troubleSince, now - since > options.networkTimeout || store.isSilent {
+                    throw (error as? FileError) ?? (error as? StoreError)?.fileError
+                        ?? FileError(.unreachable, "\(error)")
+                }
+                // What is wrong with the container or this disk does not pass by waiting.
+                if let problem = containerGuard.problem { throw FileError(.inputOutput, problem) }
+                troubleSince = troubleSince ?? now
+            }
+            if let heldBack = try heldBack() { throw heldBack }
+            await activity.waitForProgress(atMost: .milliseconds(100))
+        }
+    }
+
+    /// Why the rest of the outbox does not go out although the store answers; `nil` while it does.
+    private func heldBack() throws(FileError) -> FileError? {
+        guard uploader.isIdle, try replica.pendingCount() > 0 else { return nil }
+        if let heldDeletions { return FileError(.busy, heldDeletions) }
+        if let fault = uploader.anyFault { return FileError(.overQuota, fault.text) }
+        return FileError(.busy, "sync of some changed items is paused; to go on, run: dewpoint resume PATH")
+    }
+
+    // MARK: Pausing
+
+    package func setPaused(_ path: String, _ isPaused: Bool) throws(FileError) {
+        try setPaused(try resolve(path), isPaused)
+    }
+
+    /// Pauses or resumes sync of an item and all that lies in it; of the root, of the whole container.
+    func setPaused(_ number: InodeNumber, _ isPaused: Bool) throws(FileError) {
+        try replica.setPaused(isPaused, of: number)
+        if !isPaused {
+            // Newer bytes that came while it was paused were only noted.
+            try forEachFile(below: number) { file throws(FileError) in
+                guard try replica.entries(of: file).contains(where: { $0.downloadRequested }) else { return }
+                if try !replica.isPaused(file) { downloads.request(file) }
+            }
+        }
+        activity.noteLocalChange()
+        follower.wakeUp()
+    }
+
+    // MARK: Exclusion
+
+    /// Keeps an item and all that lies in it on this machine; the container loses it, once all of its bytes are here.
+    func exclude(_ number: InodeNumber) async throws(FileError) {
+        guard number != .root else {
+            throw FileError(.invalid, "a container cannot be excluded from its own sync")
+        }
+        var attempts = 0
+        while true {
+            if try !replica.isExcluded(number) { try await download(number) }
+            do throws(FileError) {
+                try replica.setExcluded(true, of: number)
+                break
+            } catch {
+                // Newer bytes came in between.
+                attempts += 1
+                guard error.code == .wouldBlock, attempts < Self.excludeAttempts else { throw error }
+            }
+        }
+        // From here on these are the only ones.
+        try replica.makeDurable()
+        activity.noteLocalChange()
+    }
+
+    /// How often newer bytes may come while an item is excluded.
+    private static let excludeAttempts = 10
+
+    /// Lets an item travel again.
+    func include(_ number: InodeNumber) throws(FileError) {
+        try replica.setExcluded(false, of: number)
+        activity.noteLocalChange()
+    }
+
+    // MARK: Held deletions
+
+    /// How many items one change brings back.
+    private static let restoreBatch = 500
+
+    /// Lets the deletions go that are held, or brings the items back.
+    /// - Throws: `invalid` when none are held.
+    package func answerHeldDeletions(discarding isDiscarding: Bool) throws(FileError) {
+        guard try replica.pendingDeletions(within: .zero, ifMoreThan: .max).areHeld else {
+            throw FileError(.invalid, "no deletions are held")
+        }
+        if isDiscarding {
+            try restoreDeletions()
+            try replica.setDeletionsHeld(false)
+        } else {
+            try replica.confirmDeletions()
+        }
+        try replica.makeDurable()
+        activity.noteLocalChange()
+    }
+
+    private func restoreDeletions() throws(FileError) {
+        while true {
+            let restored = try replica.write { transaction throws(FileError) in
+                try transaction.restoreDeletions(limit: Self.restoreBatch)
+            }
+            if restored.isEmpty { return }
+            for name in restored { kernel.entryChanged(name.name, in: name.parent) }
+        }
+    }
+}

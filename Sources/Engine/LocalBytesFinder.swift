@@ -1,0 +1,98 @@
+import Logging
+import Model
+import Remote
+import Replica
+
+/// Finds out what locally changed bytes are before a commit is applied that changes the same files, or brings files of the same names.
+///
+/// They are read and hashed, and what the container lacks of them is sent, so that the loser of two edits can be a conflict version in
+/// one index transaction. What cannot be read or sent now has no finding, and stays current.
+struct LocalBytesFinder: Sendable {
+    private let replica: Replica
+    private let openFiles: OpenFiles
+    private let store: any ObjectStore
+    private let environment: EngineEnvironment
+    private let logger: Logger
+
+    init(
+        replica: Replica, openFiles: OpenFiles, store: any ObjectStore, environment: EngineEnvironment, logger: Logger
+    ) {
+        self.replica = replica
+        self.openFiles = openFiles
+        self.store = store
+        self.environment = environment
+        self.logger = logger
+    }
+
+    /// - Parameter contents: The chunk lists of the records.
+    func find(for records: [ItemRecord], contents: [ItemID: Content]) async throws -> [InodeNumber: LocalBytes] {
+        var found: [InodeNumber: LocalBytes] = [:]
+        for record in records where record.kind == .file && record.device != replica.device {
+            guard let content = contents[record.id], let (number, base) = try meeting(record, content),
+                found[number] == nil
+            else { continue }
+            found[number] = try await examine(number, base: base, remote: content)
+        }
+        return found
+    }
+
+    /// The local file with changed bytes that a record meets, and the bytes that the container had of it before.
+    private func meeting(_ record: ItemRecord, _ content: Content) throws(FileError) -> (InodeNumber, Content?)? {
+        if let entry = try replica.entry(of: record.id) {
+            guard entry.base?.content != record.content else { return nil }
+            let inode = try replica.inode(entry.inode)
+            guard inode.isModified, inode.isHere else { return nil }
+            return (entry.inode, inode.content)
+        }
+        // A new file that may be the same as a new one here.
+        let parent: InodeNumber?
+        if record.parent == .root { parent = .root } else { parent = try replica.entry(of: record.parent)?.inode }
+        guard let parent,
+            let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
+            occupant.base == nil, occupant.kind == .file
+        else { return nil }
+        let inode = try replica.inode(occupant.inode)
+        guard inode.isModified, inode.isHere, inode.attributes.size == content.byteCount else { return nil }
+        return (occupant.inode, nil)
+    }
+
+    private func present(_ find: () throws(FileError) -> Entry) throws(FileError) -> Entry? {
+        do throws(FileError) {
+            return try find()
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    private func examine(_ number: InodeNumber, base: Content?, remote: Content) async throws -> LocalBytes? {
+        // Who has it open for writing may be in the middle of an edit, which is later than any other device's.
+        if openFiles.inode(number)?.hasWriters == true { return nil }
+        do {
+            let inode = try replica.inode(number)
+            let descriptor = try replica.openBytes(of: number)
+            var upload = ContentUpload(
+                replica: replica,
+                writer: PackWriter(store: store, makeID: { [environment] in ItemID(uuid: environment.makeUUID()) }),
+                known: remote)
+            try await upload.add(inode, from: descriptor) { _ in }
+            try await upload.finish()
+            guard let content = try upload.content(of: number) else { return nil }
+            let finding: LocalBytes.Finding
+            if content.hasSameBytes(as: remote) {
+                finding = .sameAsRemote
+            } else if let base, content.hasSameBytes(as: base) {
+                finding = .sameAsBase
+            } else {
+                finding = .stored(content, try await ManifestStore(store: store).put(content))
+            }
+            return LocalBytes(generation: inode.generation, finding: finding)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            // Nothing is lost: the edit stays current here, and the other becomes the version.
+            logger.notice("a local edit could not be sent for comparison", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,71 @@
+/// A pack or manifest that nothing refers to, and that nothing may refer to ever again; written as its key.
+package enum CondemnedObject: Hashable, Sendable {
+    case pack(PackID)
+    case manifest(ChunkHash)
+}
+
+extension CondemnedObject: LosslessStringConvertible, Codable {
+    private static let packs = "packs/"
+    private static let manifests = "manifests/"
+
+    /// - Parameter key: Such as `packs/4b0…`; `nil` for what is no pack's or manifest's key as they are written.
+    package init?(_ key: String) {
+        if key.hasPrefix(Self.packs), let id = PackID(String(key.dropFirst(Self.packs.count))) {
+            self = .pack(id)
+        } else if key.hasPrefix(Self.manifests), let hash = ChunkHash(String(key.dropFirst(Self.manifests.count))) {
+            self = .manifest(hash)
+        } else {
+            return nil
+        }
+        // Capitals, for one, are read in an identity and are another object's key.
+        guard description.utf8.elementsEqual(key.utf8) else { return nil }
+    }
+
+    package var description: String {
+        switch self {
+        case .pack(let id): "\(Self.packs)\(id)"
+        case .manifest(let hash): "\(Self.manifests)\(hash)"
+        }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let key = try container.decode(String.self)
+        guard let object = CondemnedObject(key) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no pack or manifest: \(key)")
+        }
+        self = object
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension Content {
+    /// The packs that it refers to, once for each run.
+    package var packs: [PackID] {
+        runs.compactMap { run in
+            switch run {
+            case .stored(let pack, _, _): pack
+            case .zeros: nil
+            }
+        }
+    }
+}
+
+extension ItemRecord {
+    /// Every content that the record refers to: as long as the record counts, these are kept.
+    package var references: [Reference] { (content.map { [$0] } ?? []) + conflicts.map(\.content) }
+}
+
+extension ItemRecord.Reference {
+    /// The objects that it names itself; what a manifest refers to stands in the manifest.
+    package var objects: [CondemnedObject] {
+        switch self {
+        case .inline(let content): content.packs.map { .pack($0) }
+        case .manifest(let hash): [.manifest(hash)]
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// One content of an item that can be had: the current one, one that lost a conflict, or an earlier one.
+///
+/// Apple's `NSFileVersion` in one value; source: semantics section 4.
+package struct ItemVersion: Hashable, Sendable, Codable {
+    package enum Kind: String, Hashable, Sendable, Codable {
+        case current
+        /// Lost against another edit, and waits to be resolved.
+        case conflict
+        /// Was current until it was replaced; kept for 30 days.
+        case earlier
+    }
+
+    /// Names the version on every device for as long as it is kept: `current`, the UUID of a conflict version, or `commit-` and the number
+    /// of the commit that it came with.
+    package var id: String
+    package var kind: Kind
+    /// When its bytes were made: RFC 3339, in UTC.
+    package var date: String
+    /// The human name of the device that made it, as far as it is known here.
+    package var computer: String?
+    package var device: DeviceID
+    package var size: Int64
+    /// Whether its bytes are here; of the current version only.
+    package var local: Bool
+    /// Apple's words for the kind: what is no conflict counts as resolved.
+    package var conflict: Bool
+    package var resolved: Bool
+
+    package init(
+        id: String, kind: Kind, date: Timestamp, computer: String?, device: DeviceID, size: Int64, local: Bool
+    ) {
+        self.id = id
+        self.kind = kind
+        self.date = date.rfc3339
+        self.computer = computer
+        self.device = device
+        self.size = size
+        self.local = local
+        conflict = kind == .conflict
+        resolved = kind != .conflict
+    }
+}
+
+/// Which version of an item shall be the current one.
+package enum VersionChoice: Hashable, Sendable {
+    /// The one that is current now.
+    case current
+    /// The one that was made last.
+    case newest
+    /// The one with this ``ItemVersion/id``.
+    case version(String)
+
+    package init(_ text: String) {
+        switch text {
+        case "current": self = .current
+        case "newest": self = .newest
+        default: self = .version(text)
+        }
+    }
+}

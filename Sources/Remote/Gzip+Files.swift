@@ -1,0 +1,101 @@
+import CZlib
+import Crypto
+import Glibc
+import Model
+
+extension Gzip {
+    /// How much of a file is read at a time: 1 MiB.
+    private static let readByteCount = 1 << 20
+
+    /// Packs a file into another, with the SHA-256 of the unpacked bytes as the member's comment (RFC 1952, section 2.3.1). Blocks.
+    ///
+    /// - Parameter target: A file that is not there.
+    /// - Returns: The length of the packed file in bytes.
+    static func compress(file source: String, to target: String) throws(SystemCallFailure) -> Int64 {
+        let input = try OpenFile(path: source, flags: O_RDONLY)
+        let output = try OpenFile(path: target, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        let zlib = ZlibStream.packing(comment: try hash(of: input).description)
+        var offset: Int64 = 0
+        var byteCount: Int64 = 0
+        var isLast = false
+        while !isLast {
+            let piece = try input.read(offset..<offset + Int64(readByteCount))
+            offset += Int64(piece.count)
+            isLast = piece.count < readByteCount
+            let flush = isLast ? Z_FINISH : Z_NO_FLUSH
+            try zlib.feed(piece) { (stream) throws(SystemCallFailure) in
+                deflate(stream, flush)
+                // Room that is left says that nothing more comes of this piece.
+                return stream.pointee.avail_out > 0
+            } _: { (bytes) throws(SystemCallFailure) in
+                try output.write(bytes)
+                byteCount += Int64(bytes.count)
+            }
+        }
+        return byteCount
+    }
+
+    private static func hash(of file: OpenFile) throws(SystemCallFailure) -> ChunkHash {
+        var digest = SHA256()
+        var offset: Int64 = 0
+        while true {
+            let piece = try file.read(offset..<offset + Int64(readByteCount))
+            guard !piece.isEmpty else { return ChunkHash(digest: digest.finalize()) }
+            digest.update(data: piece)
+            offset += Int64(piece.count)
+        }
+    }
+}
+
+/// Unpacks a gzip member that arrives in pieces, and sees that it is whole: by its checksum and length, and by the SHA-256 in its
+/// comment. Not for use by several threads at once.
+final class GzipUnpacker {
+    enum Failure: Error {
+        /// Cut off, a wrong checksum, something behind the member, or no or another SHA-256.
+        case damaged
+        /// More than the limit comes out.
+        case tooLong
+        case notWritten(SystemCallFailure)
+    }
+
+    private let zlib = ZlibStream.unpacking(commentByteLimit: 2 * ChunkHash.byteCount)
+    private var digest = SHA256()
+    private var isEnded = false
+    private var byteCount: Int64 = 0
+    private let limit: Int64
+
+    /// - Parameter limit: The most bytes that may come out.
+    init(limit: Int64) { self.limit = limit }
+
+    /// Takes the next piece and hands over what comes out of it.
+    func take(
+        _ piece: [UInt8], _ handle: (UnsafeRawBufferPointer) throws(SystemCallFailure) -> Void
+    ) throws(Failure) {
+        guard !piece.isEmpty else { return }
+        // One member and nothing behind it.
+        guard !isEnded else { throw .damaged }
+        try zlib.feed(piece) { (stream) throws(Failure) in
+            let result = inflate(stream, Z_NO_FLUSH)
+            isEnded = result == Z_STREAM_END
+            if isEnded {
+                guard stream.pointee.avail_in == 0 else { throw .damaged }
+                return true
+            }
+            // Z_BUF_ERROR: nothing was left to do, since the piece was used up together with the room for its bytes.
+            guard result == Z_OK || result == Z_BUF_ERROR else { throw .damaged }
+            return stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0
+        } _: { (bytes) throws(Failure) in
+            byteCount += Int64(bytes.count)
+            guard byteCount <= limit else { throw .tooLong }
+            digest.update(bufferPointer: bytes)
+            do throws(SystemCallFailure) { try handle(bytes) } catch { throw .notWritten(error) }
+        }
+    }
+
+    /// Ends the member.
+    ///
+    /// - Throws: `damaged` when it was cut off, or its bytes are not those that the comment tells of.
+    func finish() throws(Failure) {
+        guard isEnded, zlib.comment == ChunkHash(digest: digest.finalize()).description else { throw .damaged }
+    }
+}

@@ -1,0 +1,138 @@
+import Model
+import Synchronization
+
+/// Recently fetched stretches of packs, so that small files that went up together come down together: one GET brings the files that lie
+/// around the one that is read.
+///
+/// The first small read in a pack brings just what it asks for, since it may stay the only one. From the second on whole stretches are
+/// fetched and kept for a while. Several readers of one stretch wait for one GET.
+///
+///     absent ── second small read in the pack ──▶ fetching ──▶ here ── ``windowLimit`` newer ones ──▶ absent
+///                                                     └─ failure ─▶ absent: each waiting reader fetches for itself
+package final class PackWindows: Sendable {
+    /// How long a stretch is; it starts at a multiple of that: 1 MiB.
+    static let windowByteCount: Int64 = 1 << 20
+    /// The longest range that is taken from a stretch; longer ones are worth a GET of their own: 64 KiB.
+    static let rangeByteLimit: Int64 = 64 << 10
+    /// How many stretches are kept: 16 MiB in all.
+    static let windowLimit = 16
+    /// Of how many packs it is remembered that something small was read there.
+    static let packLimit = 64
+
+    private struct Place: Hashable {
+        let pack: PackID
+        let index: Int64
+    }
+
+    private enum Window {
+        case fetching([CheckedContinuation<[UInt8]?, Never>])
+        case here([UInt8], lastUse: UInt64)
+    }
+
+    private struct State {
+        var windows: [Place: Window] = [:]
+        /// The latest last.
+        var packs: [PackID] = []
+        var uses: UInt64 = 0
+    }
+
+    private enum Part {
+        case ownGet
+        case here([UInt8])
+        case wait
+        case fetch
+    }
+
+    private let store: any ObjectStore
+    private let state = Mutex(State())
+
+    package init(store: any ObjectStore) { self.store = store }
+
+    /// - Parameter range: Byte offsets in the pack.
+    /// - Returns: The bytes; `nil` when the caller should fetch the range itself. They are not verified.
+    func bytes(of pack: PackID, _ range: Range<Int64>) async throws(StoreError) -> [UInt8]? {
+        let index = range.lowerBound / Self.windowByteCount
+        let start = index * Self.windowByteCount
+        guard Int64(range.count) <= Self.rangeByteLimit, range.upperBound <= start + Self.windowByteCount else {
+            return nil
+        }
+        let place = Place(pack: pack, index: index)
+        let window: [UInt8]?
+        switch state.withLock({ Self.next(place, &$0) }) {
+        case .ownGet: return nil
+        case .here(let bytes): window = bytes
+        case .wait: window = await arrival(of: place)
+        case .fetch: window = try await fetch(place, from: start)
+        }
+        guard let window, window.count >= range.upperBound - start else { return nil }
+        return Array(window[Int(range.lowerBound - start)..<Int(range.upperBound - start)])
+    }
+
+    private static func next(_ place: Place, _ state: inout State) -> Part {
+        state.uses += 1
+        switch state.windows[place] {
+        case .here(let bytes, _):
+            state.windows[place] = .here(bytes, lastUse: state.uses)
+            return .here(bytes)
+        case .fetching:
+            return .wait
+        case nil:
+            guard state.packs.contains(place.pack) else {
+                state.packs.append(place.pack)
+                if state.packs.count > packLimit { state.packs.removeFirst() }
+                return .ownGet
+            }
+            state.windows[place] = .fetching([])
+            return .fetch
+        }
+    }
+
+    private func arrival(of place: Place) async -> [UInt8]? {
+        await withCheckedContinuation { continuation in
+            let answer: [UInt8]?? = state.withLock { state in
+                switch state.windows[place] {
+                case .fetching(let waiters):
+                    state.windows[place] = .fetching(waiters + [continuation])
+                    return nil
+                case .here(let bytes, _): return .some(bytes)
+                case nil: return .some(nil)
+                }
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    private func fetch(_ place: Place, from start: Int64) async throws(StoreError) -> [UInt8] {
+        do throws(StoreError) {
+            let stream = try await store.get(Pack.key(place.pack), range: start..<start + Self.windowByteCount)
+            let bytes = try await stream.collect(upTo: Int(Self.windowByteCount))
+            settle(place, bytes)
+            return bytes
+        } catch {
+            settle(place, nil)
+            throw error
+        }
+    }
+
+    private func settle(_ place: Place, _ bytes: [UInt8]?) {
+        let waiters = state.withLock { state -> [CheckedContinuation<[UInt8]?, Never>] in
+            defer {
+                state.uses += 1
+                state.windows[place] = bytes.map { .here($0, lastUse: state.uses) }
+                Self.trim(&state)
+            }
+            guard case .fetching(let waiters)? = state.windows[place] else { return [] }
+            return waiters
+        }
+        for waiter in waiters { waiter.resume(returning: bytes) }
+    }
+
+    private static func trim(_ state: inout State) {
+        var here: [(place: Place, lastUse: UInt64)] = []
+        for (place, window) in state.windows {
+            if case .here(_, let lastUse) = window { here.append((place, lastUse)) }
+        }
+        guard here.count > windowLimit, let oldest = here.min(by: { $0.lastUse < $1.lastUse }) else { return }
+        state.windows[oldest.place] = nil
+    }
+}

@@ -1,0 +1,98 @@
+import AsyncHTTPClient
+import Foundation
+import Remote
+
+/// Keeps the credentials that requests are signed with: looks for them once, and again before they expire.
+///
+///     none     ── credentials() ──▶ held       the first source that is set up gives them
+///     held     ── credentials() ──▶ held       as they are, while they last
+///     ageing   ── credentials() ──▶ held       fetched anew; the old ones serve on while that fails and they are valid
+///     held     ── reject(_:) ─────▶ none       the store no longer takes them: a file or variable may have changed
+///
+/// Of any number of callers one fetches and the others wait for it.
+actor CredentialChain {
+    private let environment: [String: String]
+    private let metadata: MetadataClient
+    private let now: @Sendable () -> Date
+    private var held: Credentials?
+    private var fetch: Task<Result<Credentials, StoreError>, Never>?
+    /// After a fetch that failed: when the next one may begin, while the old ones are still valid.
+    private var nextFetch = Date.distantPast
+
+    /// How long before their end credentials are fetched anew: 5 minutes, as AWS's own libraries do.
+    static let refreshMargin: TimeInterval = 300
+    /// How long to leave the source alone after it did not answer: 10 s.
+    static let refreshPause: TimeInterval = 10
+
+    /// - Parameters:
+    ///   - environment: Variables of the process; files are found by them.
+    ///   - http: For sources that are servers.
+    init(environment: [String: String], http: HTTPClient, now: @escaping @Sendable () -> Date) {
+        self.environment = environment
+        metadata = MetadataClient(http: http)
+        self.now = now
+    }
+
+    /// - Throws: ``StoreError`` with `denied` and what to do when there are none, `unavailable` when their source does not
+    ///   answer.
+    func credentials() async throws(StoreError) -> Credentials {
+        if let held, !needsFetch(held) { return held }
+        let result = await fetched()
+        switch result {
+        case .success(let credentials): return credentials
+        case .failure(let error):
+            guard let held, lasts(held, for: 0) else { throw error }
+            return held
+        }
+    }
+
+    /// Tells that the store refused these; the next call looks for others.
+    func reject(_ credentials: Credentials) {
+        if held == credentials { held = nil }
+    }
+
+    private func needsFetch(_ credentials: Credentials) -> Bool {
+        guard !lasts(credentials, for: Self.refreshMargin) else { return false }
+        return !lasts(credentials, for: 0) || now() >= nextFetch
+    }
+
+    private func lasts(_ credentials: Credentials, for margin: TimeInterval) -> Bool {
+        guard let expiration = credentials.expiration else { return true }
+        return now().addingTimeInterval(margin) < expiration
+    }
+
+    private func fetched() async -> Result<Credentials, StoreError> {
+        if let fetch { return await fetch.value }
+        // Its own task, so that a caller who is cancelled does not end it for the others.
+        let task = Task { [environment, metadata] in await Self.look(environment, metadata) }
+        fetch = task
+        let result = await task.value
+        fetch = nil
+        switch result {
+        case .success(let credentials): held = credentials
+        case .failure: nextFetch = now().addingTimeInterval(Self.refreshPause)
+        }
+        return result
+    }
+
+    private static func look(
+        _ environment: [String: String], _ metadata: MetadataClient
+    ) async -> Result<Credentials, StoreError> {
+        do throws(StoreError) {
+            switch try CredentialSource.first(environment: environment) {
+            case .found(let credentials): return .success(credentials)
+            case .container(let url, let token): return .success(try await metadata.container(url: url, token: token))
+            case .instance(let endpoint):
+                guard let credentials = try await metadata.instance(endpoint: endpoint) else { throw none }
+                return .success(credentials)
+            case nil: throw none
+            }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static let none = CredentialSource.refusal(
+        "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or put a profile into "
+            + "~/.aws/credentials with: aws configure")
+}

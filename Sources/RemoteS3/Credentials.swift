@@ -1,0 +1,32 @@
+import Foundation
+
+/// A key pair that signs requests. However it is printed, no secret is shown.
+struct Credentials: Hashable, Sendable {
+    /// Public: it goes with every request, and S3's own messages name it.
+    let accessKeyID: String
+    let secretAccessKey: String
+    /// Of temporary credentials.
+    let sessionToken: String?
+    /// When the store stops accepting them; `nil` for never.
+    let expiration: Date?
+    /// Where they came from, for messages: `the environment`.
+    let origin: String
+
+    init(
+        accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil, expiration: Date? = nil,
+        origin: String
+    ) {
+        self.accessKeyID = accessKeyID
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
+        self.expiration = expiration
+        self.origin = origin
+    }
+}
+
+extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    var description: String { "key \(accessKeyID) from \(origin)" }
+    var debugDescription: String { description }
+    /// What `dump` and a debugger print: nothing of what is inside.
+    var customMirror: Mirror { Mirror(self, children: ["key": accessKeyID, "origin": origin]) }
+}

@@ -1,0 +1,129 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Remote
+
+/// Asks the servers that give credentials to a container or a machine.
+///
+/// Source: "Container credential provider" and "IMDS credential provider", AWS SDKs and Tools Reference Guide.
+struct MetadataClient: Sendable {
+    let http: HTTPClient
+
+    /// How long such a server, which is near, may take to answer: 2 s. Elsewhere than on EC2 nobody does.
+    static let answerLimit = TimeAmount.seconds(2)
+    /// The longest answer that is read: 64 KiB.
+    private static let answerByteLimit = 64 << 10
+    /// How long a token of the metadata service is valid: a minute, since each look takes a new one.
+    private static let tokenSeconds = "60"
+    private static let rolePath = "/latest/meta-data/iam/security-credentials/"
+
+    func container(url: String, token: CredentialSource.Token?) async throws(StoreError) -> Credentials {
+        var headers: [(String, String)] = [("Accept", "application/json")]
+        switch token {
+        case nil: break
+        case .text(let text): headers.append(("Authorization", text))
+        case .file(let path):
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw CredentialSource.refusal("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: \(path) cannot be read")
+            }
+            let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            headers.append(("Authorization", text))
+        }
+        let answer = try await ask(url, headers: headers)
+        guard answer.status == 200 else {
+            throw unavailable("the container's credential server answered with status \(answer.status)")
+        }
+        return try credentials(answer.body, origin: "the container's credential server")
+    }
+
+    /// - Returns: `nil` when nobody answers, as anywhere but on EC2, or the machine has no role.
+    func instance(endpoint: String) async throws(StoreError) -> Credentials? {
+        let token: Answer
+        do throws(StoreError) {
+            token = try await ask(
+                endpoint + "/latest/api/token", method: .PUT,
+                headers: [("X-aws-ec2-metadata-token-ttl-seconds", Self.tokenSeconds)])
+        } catch {
+            guard error.code != .cancelled else { throw error }
+            return nil
+        }
+        // Services that only look alike have no tokens; keys are taken from none but the real one.
+        guard token.status == 200 else { return nil }
+        let headers = [("X-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
+        let roles = try await ask(endpoint + Self.rolePath, headers: headers)
+        let role = String(decoding: roles.body, as: UTF8.self).split(separator: "\n").first.map(String.init)
+        guard roles.status == 200, let role else { return nil }
+        let answer = try await ask(endpoint + Self.rolePath + PercentEncoding.encode(role), headers: headers)
+        guard answer.status == 200 else {
+            throw unavailable("the machine's metadata service answered with status \(answer.status)")
+        }
+        return try credentials(answer.body, origin: "the machine's role \(role)")
+    }
+
+    // MARK: - Private
+
+    private struct Answer {
+        let status: UInt
+        let body: [UInt8]
+    }
+
+    private func ask(
+        _ url: String, method: HTTPMethod = .GET, headers: [(String, String)]
+    ) async throws(StoreError) -> Answer {
+        var request = HTTPClientRequest(url: url)
+        request.method = method
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        do {
+            let response = try await http.execute(request, deadline: .now() + Self.answerLimit)
+            let body = try await response.body.collect(upTo: Self.answerByteLimit)
+            return Answer(status: response.status.code, body: Array(body.readableBytesView))
+        } catch {
+            guard !Task.isCancelled else { throw StoreError(.cancelled, key: "credentials") }
+            throw unavailable("the server for credentials does not answer: \(TransportFault(error).sentence)")
+        }
+    }
+
+    private func unavailable(_ sentence: String) -> StoreError {
+        StoreError(.unavailable, key: "credentials", sentence)
+    }
+
+    /// What both servers send.
+    private struct Document: Decodable {
+        var code: String?
+        var accessKeyId: String?
+        var secretAccessKey: String?
+        var token: String?
+        var expiration: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case code = "Code"
+            case accessKeyId = "AccessKeyId"
+            case secretAccessKey = "SecretAccessKey"
+            case token = "Token"
+            case expiration = "Expiration"
+        }
+    }
+
+    private func credentials(_ body: [UInt8], origin: String) throws(StoreError) -> Credentials {
+        // What cannot be decoded is not printed: half of it may be a secret.
+        guard let document = try? JSONDecoder().decode(Document.self, from: Data(body)),
+            document.code == nil || document.code == "Success",
+            let id = document.accessKeyId, let secret = document.secretAccessKey, !id.isEmpty, !secret.isEmpty
+        else { throw unavailable("\(origin) sent no credentials") }
+        var expiration: Date?
+        if let text = document.expiration {
+            expiration = Self.date(text)
+            guard expiration != nil else { throw unavailable("\(origin) sent an expiration that is no time") }
+        }
+        return Credentials(
+            accessKeyID: id, secretAccessKey: secret, sessionToken: document.token, expiration: expiration,
+            origin: origin)
+    }
+
+    /// ISO 8601, with or without fractions of a second.
+    private static func date(_ text: String) -> Date? {
+        if let date = try? Date(text, strategy: .iso8601) { return date }
+        return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+}

@@ -1,0 +1,171 @@
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import NIOHTTP1
+import Remote
+
+/// Sends a long body in parts, several at a time, so that one that fails costs little.
+///
+///     POST ?uploads ──▶ id ──▶ PUT ?partNumber&uploadId … ──▶ POST ?uploadId with the list      the object is there
+///                                        └─ failure ──▶ DELETE ?uploadId                        nothing is left
+///
+/// Never for objects that are only to be created: services ignore conditions when they put parts together.
+struct MultipartUpload: Sendable {
+    let connection: S3Connection
+    let key: String
+    let reader: BodyReader
+
+    /// From this length on a body is sent in parts: 64 MiB.
+    static let byteThreshold: Int64 = 64 << 20
+    /// The usual length of a part: 16 MiB.
+    static let partByteCount: Int64 = 16 << 20
+    /// How many parts an object may have.
+    static let partLimit: Int64 = 10_000
+    /// How many parts are sent at a time.
+    static let width = 3
+    /// The longest answer: 64 KiB.
+    private static let answerByteLimit = 64 << 10
+
+    /// A part that the store has.
+    private struct Part: Sendable {
+        let number: Int
+        let etag: String
+        let md5: [UInt8]
+    }
+
+    func run() async throws(StoreError) {
+        let id = try await begin()
+        do throws(StoreError) {
+            try await complete(id, try await sendParts(id))
+        } catch {
+            await abort(id)
+            throw error
+        }
+    }
+
+    /// The part lengths of a body: equal ones but for the last, as few as are allowed.
+    static func parts(byteCount: Int64) -> [Range<Int64>] {
+        let mebibyte: Int64 = 1 << 20
+        let needed = (byteCount + partLimit - 1) / partLimit
+        let length = max(partByteCount, (needed + mebibyte - 1) / mebibyte * mebibyte)
+        return stride(from: 0, to: byteCount, by: Int(length)).map { $0..<min(byteCount, $0 + length) }
+    }
+
+    // MARK: - Private
+
+    private var fullKey: String { connection.location.key(key) }
+
+    private func begin() async throws(StoreError) -> String {
+        let document = try await ask(S3Request(method: .POST, key: fullKey, query: [("uploads", "")]))
+        guard let id = document.text("UploadId") else {
+            throw StoreError(.unavailable, key: key, "the store began no upload")
+        }
+        return id
+    }
+
+    private func sendParts(_ id: String) async throws(StoreError) -> [Part] {
+        let result = await withTaskGroup(of: Result<Part, StoreError>.self) { group in
+            var waiting = Self.parts(byteCount: reader.byteCount).enumerated().makeIterator()
+            func start() {
+                guard let (index, range) = waiting.next() else { return }
+                group.addTask { await outcome(id, number: index + 1, range) }
+            }
+            for _ in 0..<Self.width { start() }
+            var parts: [Part] = []
+            while let outcome = await group.next() {
+                switch outcome {
+                case .success(let part): parts.append(part)
+                case .failure(let error):
+                    group.cancelAll()
+                    return Result<[Part], StoreError>.failure(error)
+                }
+                start()
+            }
+            return .success(parts.sorted { $0.number < $1.number })
+        }
+        return try result.get()
+    }
+
+    private func outcome(_ id: String, number: Int, _ range: Range<Int64>) async -> Result<Part, StoreError> {
+        do throws(StoreError) { return .success(try await send(id, number: number, range)) } catch {
+            return .failure(error)
+        }
+    }
+
+    private func send(_ id: String, number: Int, _ range: Range<Int64>) async throws(StoreError) -> Part {
+        let hash = try await PayloadHash(reader, range)
+        let request = S3Request(
+            method: .PUT, key: fullKey, query: [("partNumber", "\(number)"), ("uploadId", id)],
+            payload: .part(reader, range, hash))
+        let response: HTTPClientResponse
+        do throws(S3Connection.Failure) { response = try await connection.send(request) } catch {
+            throw error.storeError(key: key)
+        }
+        // Read and forgotten, so that the connection can be used again.
+        _ = try? await connection.collect(response, upTo: Self.answerByteLimit)
+        guard let etag = response.headers.first(name: "etag") else {
+            throw StoreError(.unavailable, key: key, "the store took a part without a tag")
+        }
+        return Part(number: number, etag: etag, md5: hash.md5)
+    }
+
+    private func complete(_ id: String, _ parts: [Part]) async throws(StoreError) {
+        var request = S3Request(method: .POST, key: fullKey, query: [("uploadId", id)])
+        let list = parts.map {
+            "<Part><PartNumber>\($0.number)</PartNumber><ETag>\(Self.escaped($0.etag))</ETag></Part>"
+        }
+        request.setBody("<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>")
+        do throws(StoreError) {
+            let document = try await ask(request)
+            // A failure that shows only after the answer has begun comes with the status of success.
+            guard document.name == "CompleteMultipartUploadResult" else {
+                throw StoreError(
+                    .unavailable, key: key,
+                    "the store could not put the parts together: \(document.text("Message") ?? document.name)")
+            }
+        } catch {
+            // An answer may get lost: then the upload is done, and its id no longer known.
+            guard try await isComplete(parts) else {
+                throw error.code == .notFound
+                    ? StoreError(.unavailable, key: key, "the store forgot the parts it had") : error
+            }
+        }
+    }
+
+    /// Whether the object is made of exactly these parts: its ETag is the MD5 of theirs, and their number.
+    private func isComplete(_ parts: [Part]) async throws(StoreError) -> Bool {
+        let tag = Hex.text(Insecure.MD5.hash(data: parts.flatMap(\.md5))) + "-\(parts.count)"
+        do throws(S3Connection.Failure) {
+            let response = try await connection.send(S3Request(method: .HEAD, key: fullKey))
+            return response.headers.first(name: "etag")?.trimmingCharacters(in: ["\""]) == tag
+        } catch {
+            return false
+        }
+    }
+
+    /// Frees what the parts take. Also for a task that is cancelled, hence one of its own. When it fails, the bucket's rule
+    /// for unfinished uploads does it later.
+    private func abort(_ id: String) async {
+        let request = S3Request(method: .DELETE, key: fullKey, query: [("uploadId", id)])
+        await Task { [connection] in _ = try? await connection.send(request) }.value
+    }
+
+    private func ask(_ request: S3Request) async throws(StoreError) -> S3Document {
+        let response: HTTPClientResponse
+        do throws(S3Connection.Failure) { response = try await connection.send(request) } catch {
+            throw error.storeError(key: key)
+        }
+        let bytes: [UInt8]
+        do throws(TransportFault) { bytes = try await connection.collect(response, upTo: Self.answerByteLimit) } catch {
+            throw StoreError(.unavailable, key: key, "the answer broke off: \(error.sentence)")
+        }
+        guard let document = S3Document.parse(bytes) else {
+            throw StoreError(.unavailable, key: key, "the store's answer is not understood")
+        }
+        return document
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "<", with: "&lt;")
+    }
+}

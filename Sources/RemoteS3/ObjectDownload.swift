@@ -1,0 +1,159 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import Remote
+import Synchronization
+
+/// The bytes of an object as they arrive. A transfer that breaks off goes on, with a new request, from where it broke.
+///
+///     flowing ── piece ───▶ flowing
+///     flowing ── broken ──▶ flowing       a GET from here on, of the same object by its ETag; at most `resumeLimit` times
+///                                         without a byte in between
+///     flowing ── end ─────▶ ended
+final class ObjectDownload: Sendable {
+    private let connection: S3Connection
+    private let key: String
+    private let range: Range<Int64>?
+    private let state = Mutex(State())
+    /// Out while a piece is waited for.
+    private let source = Mutex<Source?>(nil)
+
+    /// How often in a row a transfer is taken up again that brings nothing.
+    private static let resumeLimit = 3
+
+    private struct State {
+        /// The next byte.
+        var position: Int64 = 0
+        /// Where the bytes end, which the first answer tells.
+        var end: Int64 = 0
+        /// What the object is: another one under the same key has another.
+        var etag: String?
+        var resumeCount = 0
+    }
+
+    /// The client's iterator, which is not Sendable although it may go from one task to the next, one after the other.
+    ///
+    /// Unchecked, since no region proof covers a value that comes back into a mutex after an await. The guard is that whoever
+    /// took it out of `source` is the only one to have it.
+    private struct Source: @unchecked Sendable {
+        var iterator: HTTPClientResponse.Body.AsyncIterator
+    }
+
+    /// - Parameter range: Not empty.
+    init(_ connection: S3Connection, key: String, range: Range<Int64>?) {
+        self.connection = connection
+        self.key = key
+        self.range = range
+    }
+
+    /// Makes the first request.
+    func start() async throws(StoreError) {
+        let response: HTTPClientResponse
+        do throws(S3Connection.Failure) { response = try await connection.send(request(range)) } catch {
+            if case .fault(let fault) = error.cause, fault.status == 416 { return }
+            throw error.storeError(key: key)
+        }
+        let span = try span(of: response, wanted: range?.lowerBound ?? 0)
+        let end = min(span.upperBound, range?.upperBound ?? span.upperBound)
+        state.withLock { state in
+            state.position = span.lowerBound
+            state.end = end
+            state.etag = response.headers.first(name: "etag")
+        }
+        give(response)
+    }
+
+    /// - Returns: Not empty; `nil` at the end.
+    func next() async throws(StoreError) -> [UInt8]? {
+        while true {
+            let (position, end) = state.withLock { ($0.position, $0.end) }
+            guard position < end else {
+                _ = takeSource()
+                return nil
+            }
+            let piece: ByteBuffer?
+            let reason: String
+            do {
+                piece = try await nextBuffer()
+                reason = "it ended before its end"
+            } catch {
+                guard !Task.isCancelled else { throw StoreError(.cancelled, key: key) }
+                piece = nil
+                reason = TransportFault(error).sentence
+            }
+            guard let piece else {
+                try await resume(from: position, to: end, because: reason)
+                continue
+            }
+            // More than was asked for is not handed on.
+            let bytes = Array(piece.readableBytesView.prefix(Int(min(Int64(piece.readableBytes), end - position))))
+            guard !bytes.isEmpty else { continue }
+            state.withLock { state in
+                state.position += Int64(bytes.count)
+                state.resumeCount = 0
+            }
+            return bytes
+        }
+    }
+
+    // MARK: - Private
+
+    private func request(_ range: Range<Int64>?) -> S3Request {
+        var request = S3Request(method: .GET, key: connection.location.key(key))
+        if let range { request.headers.append(("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
+        return request
+    }
+
+    private func resume(from position: Int64, to end: Int64, because reason: String) async throws(StoreError) {
+        let broken = StoreError(
+            .unavailable, key: key, "the transfer broke off at byte \(position) of \(end): \(reason)")
+        let mayResume = state.withLock { state in
+            state.resumeCount += 1
+            return state.resumeCount <= Self.resumeLimit
+        }
+        guard mayResume else { throw broken }
+        let response: HTTPClientResponse
+        do throws(S3Connection.Failure) { response = try await connection.send(request(position..<end)) } catch {
+            throw error.storeError(key: key)
+        }
+        let span = try span(of: response, wanted: position)
+        let isSame = state.withLock { $0.etag == response.headers.first(name: "etag") }
+        guard isSame, span.lowerBound == position, span.upperBound >= end else { throw broken }
+        give(response)
+    }
+
+    /// Which bytes of the object an answer has.
+    private func span(of response: HTTPClientResponse, wanted: Int64) throws(StoreError) -> Range<Int64> {
+        let length = response.headers.first(name: "content-length").flatMap { Int64($0) }
+        guard response.status == .partialContent else {
+            // The whole object, which some services send when it is asked for from its start.
+            guard wanted == 0, let length, length >= 0 else {
+                throw StoreError(.invalid, key: key, "this store sends whole objects to those who ask for parts")
+            }
+            return 0..<length
+        }
+        // `bytes 0-9/443`
+        let words = response.headers.first(name: "content-range")?.dropFirst("bytes ".count).split {
+            $0 == "-" || $0 == "/"
+        }
+        guard let words, words.count == 3, let first = Int64(words[0]), let last = Int64(words[1]), first == wanted,
+            last >= first, last < Int64.max
+        else { throw StoreError(.invalid, key: key, "this store does not send the part that was asked for") }
+        return first..<last + 1
+    }
+
+    private func give(_ response: HTTPClientResponse) {
+        let new = Source(iterator: response.body.makeAsyncIterator())
+        source.withLock { $0 = new }
+    }
+
+    private func takeSource() -> Source? { source.withLock { $0.take() } }
+
+    private func nextBuffer() async throws -> ByteBuffer? {
+        guard var taken = takeSource() else { return nil }
+        let piece = try await taken.iterator.next()
+        let back = taken
+        source.withLock { $0 = back }
+        return piece
+    }
+}

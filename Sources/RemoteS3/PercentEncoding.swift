@@ -1,0 +1,21 @@
+/// The one way in which S3's signatures write bytes in a URL: everything but letters, digits, `-`, `.`, `_` and `~` becomes
+/// `%HH`, with capital hex digits.
+///
+/// Source: "Create a signed AWS API request", function `UriEncode`.
+enum PercentEncoding {
+    /// - Parameter keepingSlashes: For a path, whose slashes part its components.
+    static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            if unreserved.contains(byte) || keepingSlashes && byte == UInt8(ascii: "/") {
+                encoded.append(byte)
+            } else {
+                encoded += [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+    private static let hexDigits = Array("0123456789ABCDEF".utf8)
+}

@@ -1,0 +1,248 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Remote
+import Synchronization
+
+/// Sends requests to one bucket: addressed, signed, and again where that may help.
+///
+///     request ── attempt ──▶ answer of success
+///                        ──▶ the bucket is in another region     once: go there
+///                        ──▶ these credentials are no good       once: look for others
+///                        ──▶ transient                           RetryPolicy
+///                        ──▶ anything else                       Failure
+final class S3Connection: Sendable {
+    let location: S3Location
+    private let http: HTTPClient
+    private let chain: CredentialChain
+    private let environment: S3Environment
+    /// The region that is signed for: the location's until the store names another.
+    private let region: Mutex<String>
+
+    /// How many connections are kept at most; further requests wait for one.
+    private static let connectionLimit = 32
+    /// How long a connection that nobody uses is kept: 15 s, less than services keep them.
+    private static let idleLimit = TimeAmount.seconds(15)
+    /// How much of the body of a failure is read: 64 KiB.
+    private static let faultByteLimit = 64 << 10
+
+    /// - Parameter variables: Of the process: where credentials are looked for.
+    init(_ location: S3Location, variables: [String: String], environment: S3Environment) {
+        self.location = location
+        self.environment = environment
+        region = Mutex(location.region)
+        var configuration = HTTPClient.Configuration()
+        configuration.redirectConfiguration = .disallow
+        configuration.httpVersion = .http1Only
+        configuration.decompression = .disabled
+        configuration.timeout = .init(connect: .init(environment.limits.connect), read: .init(environment.limits.read))
+        configuration.connectionPool = .init(
+            idleTimeout: Self.idleLimit, concurrentHTTP1ConnectionsPerHostSoftLimit: Self.connectionLimit)
+        // A server that refuses connections is tried again by us, whose limits are known.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        chain = CredentialChain(environment: variables, http: http, now: environment.now)
+    }
+
+    /// Closes the connections. Whatever is under way holds a reference, so nothing is.
+    deinit { http.shutdown { _ in } }
+
+    /// Why a request did not succeed.
+    struct Failure: Error, Sendable {
+        enum Cause: Sendable {
+            case fault(S3Fault)
+            case transport(TransportFault)
+            /// Of the credentials or of the body that was to be sent.
+            case local(StoreError)
+            case cancelled
+        }
+
+        let cause: Cause
+        /// How often the request was made. After the first one it may have been carried out unnoticed.
+        let attemptCount: Int
+        let context: S3Context
+
+        func storeError(key: String) -> StoreError {
+            switch cause {
+            case .fault(let fault): fault.storeError(key: key, context)
+            case .transport(let fault):
+                StoreError(.unavailable, key: key, "\(context.location.endpoint.url): \(fault.sentence)")
+            case .local(let error): StoreError(error.code, key: error.code == .invalid ? error.key : key, error.detail)
+            case .cancelled: StoreError(.cancelled, key: key)
+            }
+        }
+    }
+
+    /// - Returns: An answer with a status of success, whose body is not read yet.
+    func send(_ request: S3Request) async throws(Failure) -> HTTPClientResponse {
+        let start = environment.uptime()
+        var attemptCount = 0
+        var hasMoved = false
+        var hasRenewed = false
+        while true {
+            attemptCount += 1
+            let attempt = await attempt(request)
+            let cause: Failure.Cause
+            switch attempt.result {
+            case .success(let response): return response
+            case .failure(let found): cause = found.cause
+            }
+            if case .fault(let fault) = cause {
+                if !hasMoved, move(fault) {
+                    hasMoved = true
+                    continue
+                }
+                if !hasRenewed, fault.isAboutCredentials, let old = attempt.context.credentials {
+                    hasRenewed = true
+                    await chain.reject(old)
+                    if let new = try? await chain.credentials(), new != old { continue }
+                }
+            }
+            guard
+                let delay = delay(cause, attemptCount, elapsed: environment.uptime() - start)
+            else { throw Failure(cause: cause, attemptCount: attemptCount, context: attempt.context) }
+            do {
+                try await environment.sleep(delay)
+            } catch {
+                throw Failure(cause: .cancelled, attemptCount: attemptCount, context: attempt.context)
+            }
+        }
+    }
+
+    /// The body of a failure or of a small answer.
+    func collect(_ response: HTTPClientResponse, upTo limit: Int) async throws(TransportFault) -> [UInt8] {
+        do {
+            return Array(try await response.body.collect(upTo: limit).readableBytesView)
+        } catch {
+            throw TransportFault(error)
+        }
+    }
+
+    // MARK: - Private
+
+    private struct Attempt {
+        let result: Result<HTTPClientResponse, AttemptError>
+        let context: S3Context
+    }
+
+    private struct AttemptError: Error {
+        let cause: Failure.Cause
+    }
+
+    private func delay(_ cause: Failure.Cause, _ attemptCount: Int, elapsed: Duration) -> Duration? {
+        let retryAfter: Duration?
+        switch cause {
+        case .fault(let fault) where fault.isTransient: retryAfter = fault.retryAfter
+        case .transport(let fault) where fault.isTransient: retryAfter = nil
+        case .fault, .transport, .local, .cancelled: return nil
+        }
+        return RetryPolicy.delay(
+            afterAttempts: attemptCount, elapsed: elapsed, retryAfter: retryAfter, chance: environment.chance())
+    }
+
+    /// Goes to the region that the store named.
+    private func move(_ fault: S3Fault) -> Bool {
+        region.withLock { region in
+            guard let other = fault.otherRegion(than: region) else { return false }
+            region = other
+            return true
+        }
+    }
+
+    private func attempt(_ request: S3Request) async -> Attempt {
+        let region = region.withLock { $0 }
+        let now = environment.now()
+        func context(_ credentials: Credentials?) -> S3Context {
+            S3Context(
+                location: location, region: region, credentials: credentials,
+                time: now.formatted(.iso8601), method: request.method.rawValue)
+        }
+        let credentials: Credentials
+        do throws(StoreError) { credentials = try await chain.credentials() } catch {
+            let cause: Failure.Cause = error.code == .cancelled ? .cancelled : .local(error)
+            return Attempt(result: .failure(AttemptError(cause: cause)), context: context(nil))
+        }
+        let signature = Signature(credentials: credentials, region: region, time: now)
+        let result: Result<HTTPClientResponse, AttemptError>
+        do throws(AttemptError) { result = .success(try await exchange(request, signature)) } catch {
+            result = .failure(error)
+        }
+        return Attempt(result: result, context: context(credentials))
+    }
+
+    private func exchange(_ request: S3Request, _ signature: Signature) async throws(AttemptError) -> HTTPClientResponse
+    {
+        let message = message(request, signature)
+        do {
+            let response = try await transfer(message, request.payload)
+            guard !(200..<300 ~= response.status.code) else { return response }
+            let body = request.method == .HEAD ? [] : try await collect(response, upTo: Self.faultByteLimit)
+            throw AttemptError(
+                cause: .fault(S3Fault(status: response.status.code, headers: response.headers, body: body)))
+        } catch let error as AttemptError {
+            throw error
+        } catch let error as StoreError {
+            throw AttemptError(cause: .local(error))
+        } catch {
+            throw AttemptError(cause: Task.isCancelled ? .cancelled : .transport(TransportFault(error)))
+        }
+    }
+
+    private func message(_ request: S3Request, _ signature: Signature) -> HTTPClientRequest {
+        let address = S3Address(location, region: signature.region, key: request.key)
+        var headers = request.headers + [("host", address.authority)]
+        switch request.payload {
+        case .none: break
+        case .bytes(_, let hash), .part(_, _, let hash): headers.append(("content-md5", hash.md5Header))
+        }
+        let signed = Signature.Request(
+            method: request.method.rawValue, path: address.path, query: request.query, headers: headers,
+            payloadHash: request.payload.hash.sha256)
+        let query = request.query.isEmpty ? "" : "?" + Signature.queryText(request.query)
+        var message = HTTPClientRequest(
+            url: address.origin + PercentEncoding.encode(address.path, keepingSlashes: true) + query)
+        message.method = request.method
+        for (name, value) in headers + signature.headers(for: signed) { message.headers.add(name: name, value: value) }
+        message.headers.add(name: "user-agent", value: "dewpoint")
+        return message
+    }
+
+    /// Sends, and waits for the head of the answer.
+    private func transfer(_ message: HTTPClientRequest, _ payload: S3Request.Payload) async throws -> HTTPClientResponse
+    {
+        var message = message
+        switch payload {
+        case .none: return try await http.execute(message, deadline: .distantFuture)
+        case .bytes(let bytes, _):
+            message.body = .bytes(ByteBuffer(bytes: bytes))
+            return try await http.execute(message, deadline: .distantFuture)
+        case .part(let reader, let range, _):
+            let progress = UploadBody.Progress(uptime: environment.uptime)
+            message.body = .stream(
+                UploadBody(reader: reader, range: range, progress: progress),
+                length: .known(range.upperBound - range.lowerBound))
+            return try await watched(progress) { [http, message] in
+                try await http.execute(message, deadline: .distantFuture)
+            }
+        }
+    }
+
+    /// Ends a transfer that stands still: the client's own limits do not see a peer that no longer takes anything.
+    private func watched(
+        _ progress: UploadBody.Progress, _ body: @escaping @Sendable () async throws -> HTTPClientResponse
+    ) async throws -> HTTPClientResponse {
+        // The answer may take as long again as the last bytes.
+        let limit = environment.limits.send + environment.limits.read
+        return try await withThrowingTaskGroup(of: HTTPClientResponse.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await body() }
+            group.addTask { [environment] in
+                while case let rest = limit - progress.silence, rest > .zero { try await environment.sleep(rest) }
+                throw TransportFault("sending stood still")
+            }
+            guard let response = try await group.next() else { throw CancellationError() }
+            return response
+        }
+    }
+}

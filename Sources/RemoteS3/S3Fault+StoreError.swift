@@ -1,0 +1,97 @@
+import Remote
+
+/// What a message about a failed request names.
+struct S3Context: Sendable {
+    let location: S3Location
+    /// The region that was signed for.
+    let region: String
+    /// `nil` when there were none.
+    let credentials: Credentials?
+    /// When the request was signed, as the signature has it.
+    let time: String
+    let method: String
+
+    var keyText: String { credentials.map { "the access \($0)" } ?? "the access key" }
+}
+
+extension S3Fault {
+    /// Translates an answer into what every store may say.
+    ///
+    /// - Parameter key: The object's key in the container.
+    func storeError(key: String, _ context: S3Context) -> StoreError {
+        let (code, sentence) = translation(context)
+        return StoreError(code, key: key, sentence)
+    }
+
+    private func translation(_ context: S3Context) -> (StoreError.Code, String) {
+        let location = context.location
+        let endpoint = location.endpoint.url
+        switch code {
+        case "NoSuchBucket":
+            return (
+                .invalid,
+                "there is no bucket \(location.bucket) at \(endpoint): create it first, with: "
+                    + "aws s3 mb s3://\(location.bucket) --endpoint-url \(endpoint)"
+            )
+        case "InvalidAccessKeyId":
+            return (.denied, "\(context.keyText) is not known at \(endpoint); check the key and the endpoint")
+        case "SignatureDoesNotMatch":
+            return (.denied, "the secret key does not belong to \(context.keyText); check it for typing errors")
+        case "ExpiredToken", "TokenRefreshRequired", "InvalidToken":
+            return (.denied, "\(context.keyText) is no longer valid (\(code)); get new credentials")
+        case "RequestTimeTooSkewed":
+            return (
+                .denied,
+                "the clocks differ too much: this machine says \(context.time), the store \(serverTime ?? "another time"); "
+                    + "set this machine's clock"
+            )
+        case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect",
+            "IllegalLocationConstraintException":
+            let region = region.map { "in the region \($0)" } ?? "in another region"
+            return (
+                .invalid,
+                "the bucket \(location.bucket) is \(region), not in \(context.region); give the right --region and --endpoint"
+            )
+        case "InvalidBucketName": return (.invalid, "the store takes \(location.bucket) for no name of a bucket")
+        // Ceph says the first with 403, MinIO the third with 507.
+        case "QuotaExceeded", "EntityTooLarge", "XMinioStorageFull", "InsufficientStorage", "TooManyParts":
+            return (.full, said("the store has no room for it"))
+        case "SlowDown", "SlowDownRead", "SlowDownWrite", "TooManyRequests", "ServiceUnavailable":
+            return (.throttled, said("the store asks for patience"))
+        case "PreconditionFailed": return (.preconditionFailed, "")
+        case "NoSuchKey", "NoSuchUpload": return (.notFound, "")
+        default: return translationByStatus(context)
+        }
+    }
+
+    private func translationByStatus(_ context: S3Context) -> (StoreError.Code, String) {
+        switch status {
+        case 404: (.notFound, "")
+        case 412: (.preconditionFailed, "")
+        case 401, 403:
+            (
+                .denied,
+                said(
+                    "\(context.keyText) may not \(context.method) in the bucket \(context.location.bucket); it needs the "
+                        + "rights to list it and to get, put and delete its objects")
+            )
+        case 429, 503: (.throttled, said("the store asks for patience"))
+        case 507: (.full, said("the store has no room for it"))
+        case 501: (.invalid, said("the store does not know how to do this"))
+        case 408, 409, 500, 502, 504: (.unavailable, said("the store failed"))
+        case 300..<400:
+            (.unavailable, said("something sent the request elsewhere; is \(context.location.endpoint.url) right?"))
+        case 500...: (.unavailable, said("the store failed"))
+        default:
+            isTransient
+                ? (.unavailable, said("the bytes did not arrive whole"))
+                : (.invalid, said("the store refuses the request"))
+        }
+    }
+
+    /// The sentence, with what the store said itself.
+    private func said(_ sentence: String) -> String {
+        let words = [code, message].filter { !$0.isEmpty }.joined(separator: ": ")
+        return "\(sentence) (\(words.isEmpty ? "status \(status)" : "\(status) \(words)"))"
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+package import Model
+
+/// Packs and manifests that no new record may refer to: the container was found to have no use for them.
+///
+/// Once condemned, always condemned: the rows stay, so that a device that remembers chunks from long ago does not refer to what is
+/// deleted by now.
+extension Replica {
+    package func isCondemned(_ object: CondemnedObject) throws(FileError) -> Bool {
+        try read { try $0.exists("SELECT 1 FROM condemned WHERE object = ?", [object.row]) }
+    }
+
+    /// Whether some of the bytes are in condemned packs.
+    package func refersToCondemned(_ content: Content) throws(FileError) -> Bool {
+        // Runs of one pack follow each other.
+        var last: PackID?
+        for pack in content.packs where pack != last {
+            if try isCondemned(.pack(pack)) { return true }
+            last = pack
+        }
+        return false
+    }
+
+    /// Those of the given objects that may be deleted: condemned by a commit of that time, or an earlier one.
+    package func condemned(
+        among objects: [CondemnedObject], upTo time: Timestamp
+    ) throws(FileError) -> Set<CondemnedObject> {
+        try read { rows in
+            Set(
+                try objects.filter { object in
+                    try rows.exists(
+                        "SELECT 1 FROM condemned WHERE object = ? AND time <= ?", [object.row, time.rawValue])
+                })
+        }
+    }
+}
+
+extension ReplicaTransaction {
+    /// Notes what a commit condemns, and forgets the chunks that are there.
+    package func condemn(_ objects: [CondemnedObject], number: CommitNumber, time: Timestamp) throws(FileError) {
+        guard !objects.isEmpty else { return }
+        try translated {
+            for object in objects {
+                try rows.execute(
+                    "INSERT OR IGNORE INTO condemned(object, number, time) VALUES(?, ?, ?)",
+                    [object.row, Int64(bitPattern: number), time.rawValue])
+            }
+            try rows.execute("DELETE FROM chunks WHERE pack IN (SELECT object FROM condemned)")
+        }
+    }
+}
+
+extension CondemnedObject {
+    /// As in the index: 16 bytes for a pack, 32 for a manifest.
+    var row: Data {
+        switch self {
+        case .pack(let id): withUnsafeBytes(of: id.uuid.uuid) { Data($0) }
+        case .manifest(let hash): Data(hash.bytes)
+        }
+    }
+
+    init?(row: Data) {
+        if let hash = ChunkHash(bytes: row) {
+            self = .manifest(hash)
+        } else if let uuid = UUID.fromDatabaseValue(row.databaseValue) {
+            self = .pack(PackID(uuid: uuid))
+        } else {
+            return nil
+        }
+    }
+}

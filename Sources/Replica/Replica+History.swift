@@ -1,0 +1,28 @@
+import GRDB
+package import Model
+
+/// Earlier states of items, and deleted ones.
+extension Replica {
+    /// The earlier states of an item, the newest first.
+    package func history(of item: ItemID) throws(FileError) -> [EarlierState] {
+        try read { try $0.history(of: item) }
+    }
+
+    /// The last state of every item that was deleted and has not come back, the latest deletion first.
+    package func deletedItems() throws(FileError) -> [EarlierState] { try readSnapshot { try $0.deletedItems() } }
+
+    /// - Returns: `nil` when the item was never deleted, has come back, or is no longer kept.
+    package func deletedItem(_ item: ItemID) throws(FileError) -> EarlierState? {
+        try readSnapshot { try $0.deletedItem(item) }
+    }
+
+    /// Forgets earlier states that were replaced before `time`.
+    package func dropHistory(before time: Timestamp) throws(FileError) {
+        try change { try $0.rows.dropHistory(before: time) }
+    }
+
+    /// The human name of a device, as far as a commit of it was seen here.
+    package func deviceName(_ device: DeviceID) throws(FileError) -> String? {
+        try read { try $0.deviceName(device) }
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import GRDB
+package import Model
+
+extension Replica {
+    /// Writes the state of the container after ``applied`` as a SQLite file: what is known of the container, never what was
+    /// changed here and not uploaded.
+    ///
+    /// Reads one state of the index while everything else goes on. Memory stays flat; a million items take some tens of
+    /// seconds, on a thread of its own.
+    /// - Parameter path: A file that is not there. What a failure leaves of it is the caller's to remove.
+    /// - Throws: `busy` while a deletion waits to be uploaded (what the container still has is not known here any more), and
+    ///   while ``applied`` lags behind what is here.
+    package func exportSnapshot(to path: String) async throws(FileError) -> SnapshotSummary {
+        try checkAlive()
+        let index = state.index
+        let time = environment.now()
+        let device = device
+        do {
+            let queue = try SnapshotConnection.open(path)
+            return try await queue.writeWithoutTransaction { database in
+                try database.execute(sql: "ATTACH DATABASE ? AS live", arguments: [index])
+                let export = SnapshotExport(database: database, time: time, device: device)
+                let summary = try export.run()
+                try database.execute(sql: "DETACH DATABASE live")
+                return summary
+            }
+        } catch {
+            throw FileError(index: error)
+        }
+    }
+}
+
+/// How the files of snapshots are opened: nobody else reads them, and a crash leaves nothing that is kept.
+enum SnapshotConnection {
+    /// How much of the file is kept in memory, in KiB.
+    private static let cacheKibibytes = 8 << 10
+
+    static func open(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "snapshot"
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(Replica.busySeconds)
+        configuration.prepareDatabase { database in
+            try database.execute(sql: "PRAGMA main.journal_mode = MEMORY")
+            try database.execute(sql: "PRAGMA main.synchronous = OFF")
+            try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
+            // What the file says of itself runs nothing.
+            try database.execute(sql: "PRAGMA trusted_schema = OFF")
+        }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+}
+
+/// One export: the index is attached as `live`, and read in one transaction.
+private struct SnapshotExport {
+    let database: Database
+    let time: Timestamp
+    let device: DeviceID
+
+    func run() throws -> SnapshotSummary {
+        var summary: SnapshotSummary?
+        try database.inTransaction(.deferred) {
+            let number = try liveNumber()
+            try database.execute(sql: SnapshotTables.definition)
+            let count = try copyItems()
+            try SnapshotTables.copyOut(database)
+            let found = SnapshotSummary(number: number, time: time, itemCount: count)
+            try writeMeta(found)
+            summary = found
+            return .commit
+        }
+        guard let summary else { throw FileError(.inputOutput, "an export ended without its result") }
+        return summary
+    }
+
+    /// The commit that the index stands at.
+    private func liveNumber() throws -> CommitNumber {
+        let waiting = try Bool.fetchOne(
+            database, sql: "SELECT EXISTS(SELECT 1 FROM live.outbox WHERE deleted_base IS NOT NULL)")
+        guard waiting == false else { throw FileError(.busy, "a deletion waits to be uploaded") }
+        guard try liveMeta(.applying, as: Int64.self) == nil else {
+            throw FileError(.busy, "a snapshot is half applied")
+        }
+        return CommitNumber(bitPattern: try liveMeta(.applied, as: Int64.self) ?? 0)
+    }
+
+    private func liveMeta<Value: DatabaseValueConvertible>(_ key: MetaKey, as _: Value.Type) throws -> Value? {
+        try Value.fetchOne(database, sql: "SELECT value FROM live.meta WHERE key = ?", arguments: [key.rawValue])
+    }
+
+    private func copyItems() throws -> Int {
+        let insert = try database.makeStatement(
+            sql: """
+                INSERT INTO items(\(SnapshotColumns.names), record, number) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        let insertAttribute = try database.makeStatement(sql: "INSERT INTO xattrs(item, name, value) VALUES(?, ?, ?)")
+        let rows = try Row.fetchCursor(
+            database, sql: "SELECT base, base_number FROM live.entries WHERE base IS NOT NULL AND item IS NOT NULL")
+        var count = 0
+        while let row = try rows.next() {
+            let packed: Data = row[0]
+            let number: Int64 = row[1]
+            let record = try ItemRecord(packed: packed)
+            try insert.execute(arguments: StatementArguments(SnapshotColumns(record).arguments + [packed, number]))
+            for (name, value) in record.xattrs.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+                try insertAttribute.execute(arguments: [record.id.uuid, name, value])
+            }
+            count += 1
+        }
+        return count
+    }
+
+    private func writeMeta(_ summary: SnapshotSummary) throws {
+        let values: [(SnapshotTables.MetaKey, (any DatabaseValueConvertible)?)] = [
+            (.format, SnapshotTables.format), (.container, try liveMeta(.containerUUID, as: String.self)),
+            (.number, Int64(bitPattern: summary.number)), (.time, time.rawValue), (.device, device.description),
+            (.items, summary.itemCount),
+        ]
+        for (key, value) in values {
+            try database.execute(
+                sql: "INSERT INTO main.meta(key, value) VALUES(?, ?)", arguments: [key.rawValue, value])
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import GRDB
+package import Model
+import Synchronization
+
+extension Replica {
+    /// Takes over a whole snapshot, on a device that has nothing yet: one transaction, after which ``applied`` is its number.
+    ///
+    /// A million items take some tens of seconds, on a thread of its own; other changes wait, reading goes on.
+    /// - Returns: `false`, with nothing done, when there is something here already or the snapshot is no plain tree: then it is
+    ///   applied like a commit, see ``SnapshotFile/prepareSteps(for:)``.
+    package func importSnapshot(_ snapshot: SnapshotFile) async throws(FileError) -> Bool {
+        try checkAlive()
+        guard snapshot.isTree else { return false }
+        let now = environment.now()
+        let (owner, group) = (environment.owner, environment.group)
+        let path = snapshot.path
+        let number = snapshot.summary.number
+        do {
+            let isDone = try await pool.writeWithoutTransaction { database in
+                try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
+                let result = Result {
+                    try SnapshotImport(database: database, number: number, now: now, owner: owner, group: group).run()
+                }
+                try database.execute(sql: "DETACH DATABASE snapshot")
+                // All of it went through the log, which would stay that long.
+                if case .success(true) = result { _ = try? database.checkpoint(.truncate) }
+                return try result.get()
+            }
+            if isDone { appliedNumber.store(number, ordering: .releasing) }
+            return isDone
+        } catch {
+            throw FileError(index: error)
+        }
+    }
+}
+
+extension Replica {
+    /// Takes over what a snapshot has besides items: see ``SnapshotTables/copied``. To be done before its steps are applied.
+    package func takeTables(from snapshot: SnapshotFile) async throws(FileError) {
+        try checkAlive()
+        let path = snapshot.path
+        do {
+            try await pool.writeWithoutTransaction { database in
+                try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
+                let result = Result {
+                    try database.inTransaction(.immediate) {
+                        try SnapshotTables.copyIn(database)
+                        return .commit
+                    }
+                }
+                try database.execute(sql: "DETACH DATABASE snapshot")
+                try result.get()
+            }
+        } catch {
+            throw FileError(index: error)
+        }
+    }
+}
+
+/// One import: the snapshot is attached as `snapshot`.
+private struct SnapshotImport {
+    let database: Database
+    let number: CommitNumber
+    let now: Timestamp
+    let owner: UInt32
+    let group: UInt32
+
+    func run() throws -> Bool {
+        var isDone = false
+        try database.inTransaction(.immediate) {
+            guard try isEmpty() else { return .rollback }
+            try copyItems()
+            try SnapshotTables.copyIn(database)
+            try Rows(database: database).setMeta(.applied, Int64(bitPattern: number))
+            isDone = true
+            return .commit
+        }
+        return isDone
+    }
+
+    private func isEmpty() throws -> Bool {
+        let rows = Rows(database: database)
+        return try rows.meta(.applied, as: Int64.self) ?? 0 == 0
+            && !rows.exists("SELECT 1 FROM main.entries", []) && !rows.exists("SELECT 1 FROM main.outbox", [])
+    }
+
+    private func copyItems() throws {
+        let last = try Int64.fetchOne(database, sql: "SELECT max(id) FROM main.inodes") ?? 1
+        let used = try Int64.fetchOne(database, sql: "SELECT seq FROM main.sqlite_sequence WHERE name = 'inodes'") ?? 1
+        // Inode numbers are never used twice, also not those of files that are gone.
+        let start = max(last, used)
+        // Built afterwards in one go: inserting by random identities would visit each page again and again.
+        let indexes = try Row.fetchAll(
+            database,
+            sql:
+                "SELECT name, sql FROM main.sqlite_master WHERE type = 'index' AND tbl_name = 'entries' AND sql NOT NULL"
+        ).map { ($0[0] as String, $0[1] as String) }
+        for (name, _) in indexes { try database.execute(sql: "DROP INDEX main.\(name)") }
+        try copyInodes(from: start)
+        try copyEntries(from: start)
+        for (_, definition) in indexes { try database.execute(sql: definition) }
+    }
+
+    private func copyInodes(from start: Int64) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO main.inodes(id, kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device,
+                    here, backing_modified, backing_changed, dirty, generation, target, content)
+                SELECT rowid + :start, kind, mode, :owner, :group,
+                    CASE kind WHEN 1 THEN 2 + (
+                        SELECT count(*) FROM snapshot.items c WHERE c.parent = i.item AND c.kind = 1) ELSE 1 END,
+                    CASE kind WHEN 0 THEN size WHEN 1 THEN :directorySize ELSE length(CAST(target AS BLOB)) END,
+                    CASE kind WHEN 0 THEN (size > 0) * :placeholderBlocks WHEN 1 THEN :directoryBlocks ELSE 0 END,
+                    :now, modified, :now, 0, kind <> 0, :now, :now, 0, 0, target, content
+                FROM snapshot.items i
+                """,
+            arguments: [
+                "start": start, "owner": Int64(owner), "group": Int64(group),
+                "directorySize": InodeRow.directorySize, "directoryBlocks": InodeRow.directoryBlocks,
+                "placeholderBlocks": InodeRow.placeholderBlocks(size: 1), "now": now.rawValue,
+            ])
+        try database.execute(
+            sql: """
+                UPDATE main.inodes SET changed = ?, links = 2 + (
+                    SELECT count(*) FROM snapshot.items WHERE parent = zeroblob(16) AND kind = 1) WHERE id = 1
+                """, arguments: [now.rawValue])
+    }
+
+    private func copyEntries(from start: Int64) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO main.entries(parent, name, inode, item, base, base_number, base_parent, conflicts)
+                SELECT coalesce(p.rowid + :start, 1), i.name, i.rowid + :start, i.item, i.record, i.number, i.parent,
+                    i.conflicts
+                FROM snapshot.items i LEFT JOIN snapshot.items p ON p.item = i.parent
+                """, arguments: ["start": start])
+        try database.execute(
+            sql: """
+                INSERT INTO main.xattrs(inode, name, value)
+                SELECT i.rowid + :start, x.name, x.value FROM snapshot.xattrs x JOIN snapshot.items i ON i.item = x.item
+                """, arguments: ["start": start])
+    }
+}

@@ -1,0 +1,102 @@
+import GRDB
+import Model
+
+/// What a user keeps from moving: excluded from sync for good, or paused for a while.
+extension ReplicaTransaction {
+    /// Keeps a file or directory, with what lies in it, on this machine, or lets it travel again.
+    ///
+    /// What the container has of it is deleted there; what is here stays. Bytes that are not here would be lost with that.
+    /// - Throws: `invalid` for the root; `wouldBlock` when bytes are not here, or newer ones wait to come.
+    func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws {
+        guard number != .root else { throw FileError(.invalid, "a container cannot be excluded from its own sync") }
+        let row = try rows.inodeRow(number)
+        if isExcluded { try checkBytes(of: row) }
+        for entry in try rows.entryRows(of: number) where entry.isExcluded != isExcluded {
+            try rows.setExcluded(isExcluded, entry.name, in: entry.parent)
+            let travels = try !isExcluded && travels(row.kind, entry.name, in: rows.parentInfo(entry.parent))
+            guard travels != (entry.item != nil) else { continue }
+            let item = try carry(entry, row, travels: travels)
+            try rows.execute(
+                "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
+                [item?.uuid, entry.parent.row, entry.name.string])
+            if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
+            if !row.isHere { changes.refreshPlaceholder(entry.name, in: entry.parent) }
+            if row.kind == .directory { try carryContents(of: number, travels: travels) }
+        }
+        if isExcluded { try forgetContent(of: row) }
+    }
+
+    private func checkBytes(of row: InodeRow) throws {
+        let files = row.kind == .directory ? try rows.filesBelow(row.number) : row.kind == .file ? [row.number] : []
+        for file in files {
+            let incoming = try rows.contents(of: file).incoming
+            guard try rows.inodeRow(file).isHere, incoming == nil else {
+                throw FileError(.wouldBlock, "the bytes of \(file) are not here")
+            }
+        }
+    }
+
+    /// What is only here now refers to nothing in the container any more: there its bytes may go.
+    private func forgetContent(of row: InodeRow) throws {
+        let files = row.kind == .directory ? try rows.filesBelow(row.number) : row.kind == .file ? [row.number] : []
+        for file in files where try rows.entryRows(of: file).allSatisfy({ $0.item == nil }) {
+            try rows.execute(
+                "UPDATE inodes SET dirty = 1, generation = generation + 1, content = NULL WHERE id = ?", [file.row])
+        }
+    }
+}
+
+extension Rows {
+    func setExcluded(_ isExcluded: Bool, _ name: ItemName, in parent: InodeNumber) throws {
+        try execute(
+            "UPDATE entries SET excluded = ? WHERE parent = ? AND name = ?", [isExcluded, parent.row, name.string])
+    }
+
+    /// Whether something stays on this machine because it, or a directory above it, was told to.
+    func isExcluded(_ number: InodeNumber) throws -> Bool {
+        try isMarked(number) {
+            $0[0] as Bool
+        } root: {
+            false
+        }
+    }
+
+    /// Whether sync is paused for something, a directory above it or the container; a file with several names, when it is
+    /// for one of them.
+    func isPaused(_ number: InodeNumber) throws -> Bool {
+        try isMarked(number) {
+            $0[1] as Bool
+        } root: {
+            try isContainerPaused()
+        }
+    }
+
+    func isContainerPaused() throws -> Bool { try meta(.syncPaused, as: Bool.self) ?? false }
+
+    private func isMarked(
+        _ number: InodeNumber, _ mark: (Row) -> Bool, root: () throws -> Bool
+    ) throws -> Bool {
+        if number == .root { return try root() }
+        let places = try all("SELECT excluded, paused, parent FROM entries WHERE inode = ?", [number.row]) {
+            (mark($0), InodeNumber(row: $0[2]))
+        }
+        for (isMarked, parent) in places {
+            if try isMarked || self.isMarked(parent, mark, root: root) { return true }
+        }
+        return false
+    }
+
+    /// All files below a directory, each once.
+    func filesBelow(_ directory: InodeNumber) throws -> [InodeNumber] {
+        try all(
+            """
+            WITH RECURSIVE below(id, kind) AS (
+                SELECT e.inode, i.kind FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.parent = ?
+                UNION
+                SELECT e.inode, i.kind FROM below b JOIN entries e ON e.parent = b.id JOIN inodes i ON i.id = e.inode
+                WHERE b.kind = 1)
+            SELECT id FROM below WHERE kind = 0 ORDER BY id
+            """, [directory.row]
+        ) { InodeNumber(row: $0[0]) }
+    }
+}

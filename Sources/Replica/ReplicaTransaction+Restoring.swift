@@ -1,0 +1,58 @@
+import Foundation
+import GRDB
+package import Model
+
+/// A name that is there again.
+package struct RestoredName: Hashable, Sendable {
+    package var name: ItemName
+    package var parent: InodeNumber
+}
+
+extension ReplicaTransaction {
+    /// Brings back what was deleted here and not confirmed, as the container still has it: a file's bytes are not here.
+    ///
+    /// - Parameter limit: How many items one change brings back at most, directories above them not counted.
+    /// - Returns: The names; none when nothing is left that could be brought back.
+    package func restoreDeletions(limit: Int) throws(FileError) -> [RestoredName] {
+        try translated {
+            // The last first: a directory was deleted after what lay in it.
+            let items = try rows.all(
+                """
+                SELECT item FROM outbox WHERE deleted_base IS NOT NULL AND base IS NOT NULL AND position > ?
+                ORDER BY position DESC LIMIT ?
+                """, [try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0, limit]
+            ) { ItemID(uuid: $0[0]) }
+            var restored: [RestoredName] = []
+            for item in items { _ = try restore(item, &restored) }
+            return restored
+        }
+    }
+
+    /// - Returns: The inode of the item, restored or already there; `nil` for one that nobody knows.
+    private func restore(_ item: ItemID, _ restored: inout [RestoredName]) throws -> InodeNumber? {
+        if let entry = try rows.entryRow(of: item) { return entry.inode }
+        let deleted = try rows.first(
+            "SELECT deleted_base, base FROM outbox WHERE item = ? AND base IS NOT NULL", [item.uuid]
+        ) { (number: CommitNumber(bitPattern: $0[0] as Int64), packed: $0[1] as Data) }
+        guard let deleted else { return nil }
+        let record = try ItemRecord(packed: deleted.packed)
+        // Before the directory above, so that a cycle in the records ends here.
+        try rows.dequeue(item)
+        let directory = record.parent == .root ? .root : try restore(record.parent, &restored)
+        let parent = directory ?? .root
+        var name = record.name
+        if try rows.entryRow(name, in: parent) != nil { name = try rows.freeName(for: name, in: parent) }
+        var placed = record
+        placed.name = name
+        var content: Content?
+        if case .inline(let known)? = record.content { content = known }
+        let inode = try insert(placed, content: content, in: parent, number: deleted.number)
+        if name != record.name || directory == nil {
+            // It lies elsewhere than the container has it.
+            if let entry = try rows.entry(of: item) { try setBase(entry, record: record, number: deleted.number) }
+            try rows.enqueue(item)
+        }
+        restored.append(RestoredName(name: name, parent: parent))
+        return inode
+    }
+}

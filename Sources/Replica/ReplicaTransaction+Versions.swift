@@ -1,0 +1,100 @@
+import Foundation
+import GRDB
+package import Model
+
+/// Conflict versions, earlier versions and deleted items.
+extension ReplicaTransaction {
+    /// Sets which edits wait to be resolved; the outbox is the caller's matter.
+    package func setConflicts(_ conflicts: [ConflictVersion], of entry: Entry) throws(FileError) {
+        try translated {
+            let source = try current(entry)
+            try rows.execute(
+                "UPDATE entries SET conflicts = ? WHERE parent = ? AND name = ?",
+                [ConflictVersion.packed(conflicts), source.parent.row, source.name.string])
+        }
+    }
+
+    /// Gives a file other bytes that the container has, as a change made here: they are downloaded when they are read, and the
+    /// item waits in the outbox.
+    ///
+    /// - Returns: The inode of the entry, which may be new.
+    /// - Throws: `busy` when the bytes are changed here and not in the container yet.
+    package func replaceContent(
+        _ entry: Entry, with content: Content, modified: Timestamp, inUse: Bool
+    ) throws(FileError) -> InodeNumber {
+        guard let item = entry.item else { throw FileError(.invalid, "\(entry.name) stays on this machine") }
+        let number = try setContent(entry, content: content, modified: modified, inUse: inUse)
+        try translated {
+            let row = try rows.inodeRow(number)
+            var attributes = row.attributes
+            attributes.modified = modified
+            attributes.changed = now
+            try update(attributes)
+            try updateObject(row, to: attributes, AttributeChange(modified: modified))
+            try rows.enqueue(item)
+        }
+        return number
+    }
+
+    /// Brings an item back that was deleted; its bytes are downloaded when they are read.
+    ///
+    /// - Parameter content: A file's chunks.
+    /// - Throws: `exists` when the name is taken.
+    package func restore(
+        _ record: ItemRecord, content: Content?, in parent: InodeNumber, as name: ItemName
+    ) throws(FileError) {
+        var record = record
+        record.name = name
+        _ = try insert(record, content: content, in: parent, number: 0)
+        guard let entry = try entry(of: record.id) else { throw FileError(.notFound, name.string) }
+        // The container knows nothing of the item any more.
+        try clearBase(entry)
+        try translated {
+            try touch(parent)
+            try rows.enqueue(record.id)
+        }
+    }
+
+    /// The state of an item that was deleted here or elsewhere.
+    package func deletedItem(_ item: ItemID) throws(FileError) -> EarlierState? {
+        try translated { try rows.deletedItem(item) }
+    }
+
+    /// Notes the human name of a device.
+    package func rememberDevice(_ device: DeviceID, name: String) throws(FileError) {
+        try translated { try rows.rememberDevice(device, name: name) }
+    }
+
+    /// The human name of a device, as far as a commit of it was seen here.
+    package func deviceName(_ device: DeviceID) throws(FileError) -> String? {
+        try translated { try rows.deviceName(device) }
+    }
+
+    /// A symbolic link whose target lost: it becomes a new item under `name`, and waits to be uploaded.
+    package func keepLink(to target: String, like entry: Entry, as name: ItemName) throws(FileError) {
+        try translated {
+            let row = try rows.inodeRow(entry.inode)
+            _ = try makeSymbolicLink(
+                name, in: entry.parent, target: target, owner: row.attributes.owner, group: row.attributes.group)
+        }
+    }
+
+    /// Bytes that were edited here while newer ones of another device were still to come: whoever edited cannot have seen those, so they are
+    /// kept as a conflict version.
+    func keepUnseen(_ number: InodeNumber) throws {
+        try discardTransfer(of: number)
+        try rows.execute("UPDATE inodes SET incoming = NULL WHERE id = ?", [number.row])
+        for entry in try rows.entries(of: number) { try keepUnseenVersion(of: entry) }
+    }
+
+    /// Keeps what the container has of an entry as a conflict version: what takes its place was made by someone who cannot have seen it.
+    func keepUnseenVersion(of entry: Entry) throws {
+        guard let base = entry.base, let content = base.content else { return }
+        let version = ConflictVersion(
+            id: environment.makeItemID().uuid, device: base.maker,
+            deviceName: try rows.deviceName(base.maker) ?? "", modified: base.modified, size: base.size,
+            content: content)
+        guard !entry.conflicts.contains(where: { $0.isSameEdit(as: version) }) else { return }
+        try setConflicts(entry.conflicts + [version], of: entry)
+    }
+}

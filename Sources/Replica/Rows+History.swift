@@ -1,0 +1,65 @@
+import Foundation
+import GRDB
+import Model
+
+/// The table `history`: what the container held of an item until something replaced or deleted it.
+extension Rows {
+    private static let historyColumns = "h.item, h.number, h.replaced, h.deleted, h.record"
+
+    private static func earlierState(_ row: Row) throws -> EarlierState {
+        EarlierState(
+            number: CommitNumber(bitPattern: row[1] as Int64), replaced: Timestamp(rawValue: row[2]),
+            isDeleted: row[3], record: try ItemRecord(packed: row[4]))
+    }
+
+    /// Keeps the state that the container has of an item, before another takes its place.
+    func keepHistory(of item: ItemID, replaced: Timestamp, isDeleted: Bool) throws {
+        try execute(
+            """
+            INSERT OR REPLACE INTO history(item, number, replaced, deleted, record)
+            SELECT item, base_number, ?2, ?3, base FROM entries WHERE item = ?1 AND base IS NOT NULL
+            """, [item.uuid, replaced.rawValue, isDeleted])
+    }
+
+    /// The earlier states of an item, the newest first.
+    func history(of item: ItemID) throws -> [EarlierState] {
+        try all(
+            "SELECT \(Self.historyColumns) FROM history h WHERE h.item = ? ORDER BY h.number DESC", [item.uuid],
+            Self.earlierState)
+    }
+
+    /// The last state of every item that was deleted and has not come back, the latest deletion first.
+    func deletedItems() throws -> [EarlierState] {
+        try all(
+            """
+            SELECT \(Self.historyColumns) FROM history h WHERE h.deleted = 1
+            AND NOT EXISTS(SELECT 1 FROM entries e WHERE e.item = h.item)
+            AND NOT EXISTS(SELECT 1 FROM history n WHERE n.item = h.item AND n.number > h.number)
+            ORDER BY h.replaced DESC, h.item
+            """, [], Self.earlierState)
+    }
+
+    /// The last state of one item that was deleted and has not come back.
+    func deletedItem(_ item: ItemID) throws -> EarlierState? {
+        guard try entryRow(of: item) == nil, let state = try history(of: item).first, state.isDeleted else {
+            return nil
+        }
+        return state
+    }
+
+    func dropHistory(before time: Timestamp) throws {
+        try execute("DELETE FROM history WHERE replaced < ?", [time.rawValue])
+    }
+
+    func rememberDevice(_ device: DeviceID, name: String) throws {
+        try execute(
+            """
+            INSERT INTO devices(device, name) VALUES(?, ?)
+            ON CONFLICT(device) DO UPDATE SET name = excluded.name WHERE name <> excluded.name
+            """, [device.description, name])
+    }
+
+    func deviceName(_ device: DeviceID) throws -> String? {
+        try first("SELECT name FROM devices WHERE device = ?", [device.description]) { $0[0] as String }
+    }
+}

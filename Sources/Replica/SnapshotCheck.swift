@@ -1,0 +1,142 @@
+import Foundation
+import GRDB
+import Model
+
+/// Looks through a snapshot that another device made, and adds the indexes that applying it needs.
+struct SnapshotCheck {
+    let database: Database
+    let container: UUID
+    let number: CommitNumber
+    let fault: @Sendable (ItemRecord, CommitNumber) -> String?
+
+    struct Found: Sendable {
+        var summary: SnapshotSummary
+        var isTree: Bool
+    }
+
+    func run() throws -> Found {
+        let summary = try readMeta()
+        try checkTypes()
+        try addIndexes()
+        try checkRecords(summary)
+        return Found(summary: summary, isTree: try findTree() == summary.itemCount)
+    }
+
+    private func damaged(_ sentence: String) -> FileError { FileError(.corrupt, "snapshot \(number): \(sentence)") }
+
+    // MARK: What it says of itself
+
+    private func readMeta() throws -> SnapshotSummary {
+        let format = Int.fromDatabaseValue(try meta(.format)) ?? 0
+        guard format >= 1 else { throw damaged("it does not say which format it has") }
+        guard format <= SnapshotTables.format else {
+            throw FileError(.invalid, "snapshot \(number) has format \(format): update Dewpoint to read it")
+        }
+        guard let text = String.fromDatabaseValue(try meta(.container)), UUID(uuidString: text) == container else {
+            throw damaged("it is another container's")
+        }
+        guard let stated = Int64.fromDatabaseValue(try meta(.number)), CommitNumber(bitPattern: stated) == number,
+            number > 0
+        else { throw damaged("it says that it has another number") }
+        guard let count = Int.fromDatabaseValue(try meta(.items)), let time = Int64.fromDatabaseValue(try meta(.time))
+        else { throw damaged("it does not say how many items it has, or when it was made") }
+        guard try Int.fetchOne(database, sql: "SELECT count(*) FROM items") == count else {
+            throw damaged("it has not the \(count) items that it says")
+        }
+        return SnapshotSummary(number: number, time: Timestamp(rawValue: time), itemCount: count)
+    }
+
+    private func meta(_ key: SnapshotTables.MetaKey) throws -> DatabaseValue {
+        try DatabaseValue.fetchOne(database, sql: "SELECT value FROM meta WHERE key = ?", arguments: [key.rawValue])
+            ?? .null
+    }
+
+    // MARK: Values
+
+    /// Rows whose values are not of their types, which reading them relies on.
+    private func checkTypes() throws {
+        let kinds = "typeof(kind) = 'integer' AND typeof(mode) = 'integer' AND typeof(modified) = 'integer'"
+        let wrong = try Int.fetchOne(
+            database,
+            sql: """
+                SELECT (SELECT count(*) FROM items WHERE NOT (
+                    typeof(item) = 'blob' AND length(item) = 16 AND typeof(parent) = 'blob' AND length(parent) = 16
+                    AND typeof(name) = 'text' AND \(kinds) AND typeof(size) = 'integer' AND typeof(number) = 'integer'
+                    AND typeof(target) IN ('text', 'null') AND typeof(content) IN ('blob', 'null')
+                    AND typeof(manifest) IN ('blob', 'null') AND typeof(record) = 'blob'
+                    AND rowid BETWEEN 1 AND \(Self.rowLimit)))
+                + (SELECT count(*) FROM xattrs WHERE NOT (
+                    typeof(item) = 'blob' AND typeof(name) = 'text' AND typeof(value) = 'blob'))
+                """)
+        guard wrong == 0 else { throw damaged("values that are not of their types") }
+        for table in SnapshotTables.copied where try SnapshotTables.isThere(table, in: "main", database) {
+            let count = try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM \(table.name) WHERE (\(table.rule)) IS NOT TRUE")
+            guard count == 0 else { throw damaged("values in \(table.name) that are not of their types") }
+        }
+    }
+
+    /// The highest row id: room enough to add any inode number to it.
+    private static let rowLimit = Int64(1) << 61
+
+    private func addIndexes() throws {
+        try database.execute(
+            sql: """
+                CREATE UNIQUE INDEX dewpoint_items_item ON items(item);
+                CREATE INDEX dewpoint_items_place ON items(parent, name);
+                CREATE INDEX dewpoint_items_directories ON items(parent) WHERE kind = 1;
+                CREATE UNIQUE INDEX dewpoint_xattrs ON xattrs(item, name);
+                """)
+    }
+
+    /// Every record must be one, and its columns must say the same.
+    private func checkRecords(_ summary: SnapshotSummary) throws {
+        let attributes = try database.makeStatement(sql: "SELECT name, value FROM xattrs WHERE item = ?")
+        var attributeCount = 0
+        let rows = try Row.fetchCursor(database, sql: "SELECT \(SnapshotColumns.names), record, number FROM items")
+        while let row = try rows.next() {
+            let record: ItemRecord
+            do throws(FileError) { record = try ItemRecord(packed: row[11]) } catch {
+                throw damaged("a record that cannot be read")
+            }
+            guard try SnapshotColumns(row) == SnapshotColumns(record) else {
+                throw damaged("\(record.id): the columns say something else than the record")
+            }
+            let commit = CommitNumber(bitPattern: row[12] as Int64)
+            guard (1...summary.number).contains(commit) else { throw damaged("\(record.id): of commit \(commit)") }
+            if let fault = fault(record, commit) { throw damaged("\(record.id): \(fault)") }
+            if record.xattrs.isEmpty { continue }
+            attributeCount += record.xattrs.count
+            let stated = try Row.fetchAll(attributes, arguments: [record.id.uuid])
+            guard stated.allSatisfy({ record.xattrs[$0[0] as String] == $0[1] as Data }),
+                stated.count == record.xattrs.count
+            else { throw damaged("\(record.id): other attributes than in the record") }
+        }
+        guard try Int.fetchOne(database, sql: "SELECT count(*) FROM xattrs") == attributeCount else {
+            throw damaged("attributes of no item")
+        }
+    }
+
+    // MARK: The tree
+
+    /// Notes the depth of every item that hangs below the root; of two items of one name only the one with the lower id does.
+    ///
+    /// - Returns: How many do.
+    private func findTree() throws -> Int {
+        try database.execute(
+            sql: """
+                CREATE TEMP TABLE reached(row INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
+                WITH RECURSIVE tree(row, item, kind, depth) AS (
+                    SELECT rowid, item, kind, 0 FROM items c WHERE parent = zeroblob(16) AND \(Self.hasName)
+                    UNION ALL
+                    SELECT c.rowid, c.item, c.kind, t.depth + 1 FROM tree t JOIN items c ON c.parent = t.item
+                    WHERE t.kind = 1 AND \(Self.hasName))
+                INSERT INTO reached SELECT row, depth FROM tree;
+                """)
+        return try Int.fetchOne(database, sql: "SELECT count(*) FROM reached") ?? 0
+    }
+
+    private static let hasName = """
+        NOT EXISTS(SELECT 1 FROM items d WHERE d.parent = c.parent AND d.name = c.name AND d.item < c.item)
+        """
+}

@@ -1,0 +1,137 @@
+import Foundation
+import GRDB
+package import Model
+
+/// A part of what leads from the state here to that of a snapshot: small enough to be applied at once.
+package struct SnapshotStep: Sendable {
+    /// Each with the commit it came with.
+    package var records: [(record: ItemRecord, number: CommitNumber)] = []
+    /// Items that are here and not in the snapshot.
+    package var tombstones: [Commit.Tombstone] = []
+    package var isLast = false
+}
+
+extension SnapshotFile {
+    /// Works out what leads from what a replica has to the snapshot's state: what changed since ``Replica/applied``, and what
+    /// is gone.
+    ///
+    /// The order is that in which commits are applied: files that are gone, so that names become free; then what is new or
+    /// changed, directories before what lies in them; then directories that are gone, the deepest first. Applying may be cut
+    /// off anywhere; what was done already is left out the next time.
+    /// - Returns: How many changes there are.
+    package func prepareSteps(for replica: Replica) async throws(FileError) -> Int {
+        let index = replica.state.index
+        let applied = Int64(bitPattern: replica.applied)
+        do {
+            return try await queue.writeWithoutTransaction { database in
+                try database.execute(sql: "ATTACH DATABASE ? AS live", arguments: [index])
+                let result = Result { try Self.prepare(database, applied: applied) }
+                try database.execute(sql: "DETACH DATABASE live")
+                return try result.get()
+            }
+        } catch {
+            throw FileError(index: error)
+        }
+    }
+
+    private static func prepare(_ database: Database, applied: Int64) throws -> Int {
+        try database.execute(
+            sql: """
+                DROP TABLE IF EXISTS temp.steps;
+                CREATE TEMP TABLE steps(position INTEGER PRIMARY KEY, row INTEGER, gone BLOB, base INTEGER);
+                """)
+        try database.inTransaction(.deferred) {
+            let gone = "e.base IS NOT NULL AND NOT EXISTS(SELECT 1 FROM main.items i WHERE i.item = e.item)"
+            try database.execute(
+                sql: """
+                    INSERT INTO temp.steps(gone, base)
+                    SELECT e.item, e.base_number FROM live.entries e JOIN live.inodes n ON n.id = e.inode
+                    WHERE \(gone) AND n.kind <> 1
+                    UNION ALL
+                    SELECT o.item, o.deleted_base FROM live.outbox o WHERE o.deleted_base IS NOT NULL
+                    AND NOT EXISTS(SELECT 1 FROM main.items i WHERE i.item = o.item)
+                    """)
+            // A deletion made here on top of that very state has not been overtaken by it.
+            try database.execute(
+                sql: """
+                    INSERT INTO temp.steps(row)
+                    SELECT i.rowid FROM main.items i LEFT JOIN temp.reached r ON r.row = i.rowid
+                    LEFT JOIN live.entries e ON e.item = i.item LEFT JOIN live.outbox o ON o.item = i.item
+                    WHERE i.number > ? AND (e.base_number IS NULL OR e.base_number <> i.number)
+                    AND (o.deleted_base IS NULL OR o.deleted_base <> i.number)
+                    ORDER BY r.depth IS NULL, r.depth, i.rowid
+                    """, arguments: [applied])
+            try database.execute(
+                sql: """
+                    WITH RECURSIVE directories(inode, depth) AS (
+                        SELECT 1, 0 UNION
+                        SELECT e.inode, d.depth + 1 FROM directories d JOIN live.entries e ON e.parent = d.inode
+                        JOIN live.inodes n ON n.id = e.inode WHERE n.kind = 1)
+                    INSERT INTO temp.steps(gone, base)
+                    SELECT e.item, e.base_number FROM directories d JOIN live.entries e ON e.inode = d.inode
+                    WHERE \(gone) ORDER BY d.depth DESC
+                    """)
+            return .commit
+        }
+        return try Int.fetchOne(database, sql: "SELECT count(*) FROM temp.steps") ?? 0
+    }
+
+    /// The next changes, in their order.
+    ///
+    /// - Parameters:
+    ///   - position: How many came before.
+    ///   - limit: The most records and tombstones together.
+    package func step(after position: Int, limit: Int) async throws(FileError) -> SnapshotStep {
+        do {
+            return try await queue.writeWithoutTransaction { database in
+                let rows = try Row.fetchCursor(
+                    database,
+                    sql: """
+                        SELECT s.gone, s.base, i.record, i.number FROM temp.steps s LEFT JOIN main.items i ON i.rowid = s.row
+                        WHERE s.position > ? ORDER BY s.position LIMIT ?
+                        """, arguments: [position, limit])
+                var step = SnapshotStep()
+                var count = 0
+                while let row = try rows.next() {
+                    count += 1
+                    if let gone = row[0] as UUID? {
+                        let base = CommitNumber(bitPattern: row[1] as Int64? ?? 0)
+                        step.tombstones.append(Commit.Tombstone(id: ItemID(uuid: gone), base: base))
+                    } else {
+                        step.records.append(
+                            (try ItemRecord(packed: row[2]), CommitNumber(bitPattern: row[3] as Int64)))
+                    }
+                }
+                step.isLast = count < limit
+                return step
+            }
+        } catch {
+            throw FileError(index: error)
+        }
+    }
+}
+
+extension ReplicaTransaction {
+    /// Notes that the steps of a snapshot are under way: until ``finishSnapshot(_:)`` what is here is of no one commit.
+    package func beginSnapshot(_ number: CommitNumber) throws(FileError) {
+        try translated { try rows.setMeta(.applying, Int64(bitPattern: number)) }
+    }
+
+    package func finishSnapshot() throws(FileError) { try translated { try rows.setMeta(.applying, nil) } }
+
+    /// Notes which commit a record came with that a snapshot brought.
+    package func setBaseNumber(_ item: ItemID, _ number: CommitNumber) throws(FileError) {
+        try translated {
+            try rows.execute(
+                "UPDATE entries SET base_number = ? WHERE item = ? AND base IS NOT NULL",
+                [Int64(bitPattern: number), item.uuid])
+        }
+    }
+}
+
+extension Replica {
+    /// The number of the snapshot of which some steps are applied and others are not: nothing lower may be applied now.
+    package func snapshotUnderWay() throws(FileError) -> CommitNumber? {
+        try read { try $0.meta(.applying, as: Int64.self).map { CommitNumber(bitPattern: $0) } }
+    }
+}

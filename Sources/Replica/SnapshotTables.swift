@@ -1,0 +1,160 @@
+import Foundation
+import GRDB
+package import Model
+
+/// The tables of a snapshot, as Format.md describes them.
+///
+///     meta      what it is a snapshot of
+///     items     one row for each item: its record, packed, and the parts of it that other readers need
+///     xattrs    the items' attributes
+///
+/// A table of the index that every device has alike travels as it is: see ``copied``.
+enum SnapshotTables {
+    /// The version of these tables; a reader leaves a snapshot with a higher one alone.
+    static let format = 1
+
+    static let definition = """
+        CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value);
+        CREATE TABLE items(
+            item BLOB NOT NULL, parent BLOB NOT NULL, name TEXT NOT NULL COLLATE BINARY, kind INTEGER NOT NULL,
+            mode INTEGER NOT NULL, modified INTEGER NOT NULL, size INTEGER NOT NULL, target TEXT, content BLOB,
+            manifest BLOB, conflicts BLOB, record BLOB NOT NULL, number INTEGER NOT NULL);
+        CREATE TABLE xattrs(item BLOB NOT NULL, name TEXT NOT NULL COLLATE BINARY, value BLOB NOT NULL);
+        """
+
+    /// A table that is the same on every device at the same commit, and so is copied out of the index and into it.
+    struct Copied {
+        var name: String
+        /// As in the index, without what only the index needs.
+        var definition: String
+        /// In the order of both tables.
+        var columns: String
+        /// What every row must satisfy, in SQL.
+        var rule: String
+    }
+
+    /// Further tables find their place here: nothing else needs to know of them.
+    static let copied = [
+        Copied(
+            name: "condemned", definition: IndexMigrations.condemnedColumns, columns: "object, number, time",
+            rule: "typeof(object) = 'blob' AND length(object) IN (16, 32) AND typeof(number) = 'integer' "
+                + "AND typeof(time) = 'integer'"),
+        Copied(
+            name: "history", definition: IndexMigrations.historyColumns,
+            columns: "item, number, replaced, deleted, record",
+            rule: "typeof(item) = 'blob' AND length(item) = 16 AND typeof(number) = 'integer' "
+                + "AND typeof(replaced) = 'integer' AND deleted IN (0, 1) AND typeof(record) = 'blob'"),
+        Copied(
+            name: "devices", definition: IndexMigrations.devicesColumns, columns: "device, name",
+            rule: "typeof(device) = 'text' AND typeof(name) = 'text'"),
+    ]
+
+    /// Copies them into the snapshot, from an index that is attached as `live`.
+    static func copyOut(_ database: Database) throws {
+        for table in copied {
+            try database.execute(sql: "CREATE TABLE main.\(table.name)(\(table.definition))")
+            try database.execute(
+                sql: "INSERT INTO main.\(table.name)(\(table.columns)) SELECT \(table.columns) FROM live.\(table.name)")
+        }
+    }
+
+    /// Copies them into the index, from a snapshot that is attached as `snapshot`. Older snapshots lack what came later.
+    static func copyIn(_ database: Database) throws {
+        for table in copied {
+            guard try isThere(table, in: "snapshot", database) else { continue }
+            try database.execute(
+                sql: """
+                    INSERT OR REPLACE INTO main.\(table.name)(\(table.columns))
+                    SELECT \(table.columns) FROM snapshot.\(table.name)
+                    """)
+        }
+    }
+
+    /// Whether a snapshot has one of them.
+    static func isThere(_ table: Copied, in schema: String, _ database: Database) throws -> Bool {
+        try Bool.fetchOne(
+            database, sql: "SELECT EXISTS(SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = ?)",
+            arguments: [table.name]) ?? false
+    }
+
+    enum MetaKey: String {
+        case format, container, number, time, device, items
+    }
+}
+
+/// What a snapshot says of itself.
+package struct SnapshotSummary: Hashable, Sendable {
+    /// The commit after which the container was in this state.
+    package var number: CommitNumber
+    /// When it was made, by its maker's clock.
+    package var time: Timestamp
+    package var itemCount: Int
+
+    package init(number: CommitNumber, time: Timestamp, itemCount: Int) {
+        self.number = number
+        self.time = time
+        self.itemCount = itemCount
+    }
+}
+
+/// The parts of a record that have columns of their own.
+struct SnapshotColumns: Equatable {
+    var item: UUID
+    var parent: UUID
+    var name: String
+    var kind: Int64
+    var mode: Int64
+    var modified: Int64
+    var size: Int64
+    var target: String?
+    var content: Data?
+    var manifest: Data?
+    var conflicts: Data?
+
+    init(_ record: ItemRecord) {
+        item = record.id.uuid
+        parent = record.parent.uuid
+        name = record.name.string
+        kind = Int64(record.kind.number)
+        mode = Int64(record.mode)
+        modified = record.modified.rawValue
+        size = record.size
+        target = record.target
+        switch record.content {
+        case .inline(let list)?: content = list.packed
+        case .manifest(let hash)?: manifest = Data(hash.bytes)
+        case nil: break
+        }
+        conflicts = ConflictVersion.packed(record.conflicts)
+    }
+
+    /// - Parameter row: With the columns in the order of the table.
+    init(_ row: Row) throws {
+        item = row[0]
+        parent = row[1]
+        name = row[2]
+        kind = row[3]
+        mode = row[4]
+        modified = row[5]
+        size = row[6]
+        target = row[7]
+        content = row[8]
+        manifest = row[9]
+        conflicts = row[10]
+    }
+
+    static let names = "item, parent, name, kind, mode, modified, size, target, content, manifest, conflicts"
+
+    var arguments: [(any DatabaseValueConvertible)?] {
+        [item, parent, name, kind, mode, modified, size, target, content, manifest, conflicts]
+    }
+
+    /// Texts are equal when their bytes are: `String` takes a composed and a decomposed é for one.
+    static func == (left: SnapshotColumns, right: SnapshotColumns) -> Bool {
+        left.item == right.item && left.parent == right.parent && left.name.utf8.elementsEqual(right.name.utf8)
+            && left.kind == right.kind && left.mode == right.mode && left.modified == right.modified
+            && left.size == right.size && left.content == right.content && left.manifest == right.manifest
+            && left.conflicts == right.conflicts
+            && left.target.map { Array($0.utf8) } == right.target.map { Array($0.utf8) }
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import ControlAPI
+import ControlClient
+import Model
+
+struct ContainerGarbageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gc", abstract: "Deletes what a container has no use for any more.",
+        discussion: """
+            Packs that nothing refers to, and nothing has for 30 days, are condemned: no device refers to them again. A later run \
+            deletes them when the grace is over. Old snapshots, and the part of the log that they stand in for, go as well. It may be \
+            run at any time and on any device, and cut off at any time.
+            """)
+
+    @Argument(help: "The mountpoint of the container.", completion: .directory)
+    var mountpoint: String
+
+    @Option(
+        help: ArgumentHelp(
+            "How long devices that are behind can still read what was condemned: a number with s, m, h or d. (default: 7d)",
+            valueName: "time"))
+    var grace: GracePeriod?
+
+    @Flag(help: "Only tell what would be done.")
+    var dryRun = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let report = try await MountedPath.mountpoint(mountpoint).withClient {
+            try await $0.collectGarbage(graceSeconds: grace?.seconds, isDryRun: dryRun)
+        }
+        if json { try JSONOutput.print(report) } else { print(GarbageText.text(report)) }
+    }
+}
+
+/// `--grace`: `7d`, `12h`, `0s`.
+struct GracePeriod: ExpressibleByArgument {
+    let seconds: Int64
+
+    init?(argument: String) {
+        let digits = argument.prefix { $0.isASCII && $0.isNumber }
+        let units: [Substring: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let count = Int64(digits), let unit = units[argument.dropFirst(digits.count)],
+            count <= GarbageRequest.graceLimitSeconds / unit
+        else { return nil }
+        seconds = count * unit
+    }
+}
+
+/// A report for people.
+enum GarbageText {
+    static func text(_ report: GarbageReport) -> String {
+        let will = report.isDryRun ? "would be " : ""
+        return """
+            \(will)condemned: \(count(report.condemnedCount, "object")), \(ByteCount(report.condemnedByteCount))
+            \(will)deleted: \(count(report.sweptCount, "object")), \(ByteCount(report.sweptByteCount))
+            \(will)deleted: \(count(report.deletedSnapshotCount, "snapshot"))
+            \(will)trimmed: \(count(report.trimmedCommitCount, "commit"))
+            """
+    }
+
+    private static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+import ControlClient
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Takes back: dewpoint pause.")
+
+    @Argument(help: "Items in mounted containers, or mountpoints.", completion: .file())
+    var paths: [String]
+
+    func validate() throws {
+        if paths.isEmpty { throw ValidationError("give at least one path") }
+    }
+
+    func run() async throws {
+        try await CommandFailure.forEach(paths) { place in
+            try await place.withClient { try await $0.setPaused(place.path, false) }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import ArgumentParser
+import ControlAPI
+import ControlClient
+import Foundation
+import Model
+
+struct TrashCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "trash", abstract: "Lists what was deleted in the last 30 days, and brings it back.",
+        subcommands: [List.self, Restore.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists what was deleted, here or on another device.")
+
+        @Argument(help: "The mountpoint.", completion: .directory)
+        var mountpoint: String
+
+        @Flag(help: "Print a JSON array.")
+        var json = false
+
+        func run() async throws {
+            let items = try await MountedPath.mountpoint(mountpoint).withClient { try await $0.trash() }
+            if json { return try JSONOutput.print(items) }
+            guard !items.isEmpty else { return print("nothing was deleted in the last 30 days") }
+            print(
+                TextTable.text(
+                    [["DELETED", "SIZE", "ITEM", "PATH"]]
+                        + items.map { item in
+                            [
+                                TextTable.seconds(item.deleted), item.kind == .file ? "\(ByteCount(item.size))" : "-",
+                                item.item.description, item.path + (item.kind == .directory ? "/" : ""),
+                            ]
+                        }))
+        }
+    }
+
+    struct Restore: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Brings deleted items back, directories with what was deleted with them.")
+
+        @Argument(help: "Paths of deleted items, as they were; with --item one mountpoint.", completion: .file())
+        var paths: [String]
+
+        @Option(help: "The identity of the item, for one of several that had the same path.")
+        var item: String?
+
+        func run() async throws {
+            if let item { return try await restore(item) }
+            try await CommandFailure.forEach(paths) { place in
+                try await place.withClient { client in
+                    guard let found = try await client.trash().first(where: { $0.path == place.path }) else {
+                        throw CommandFailure(
+                            .notFound, "\(place.given) is not among the deleted; see: dewpoint trash list MOUNTPOINT")
+                    }
+                    try await Self.restore(found.item, client, place)
+                }
+            }
+        }
+
+        private func restore(_ text: String) async throws {
+            guard let uuid = UUID(uuidString: text), let path = paths.first, paths.count == 1 else {
+                throw CommandFailure(
+                    .usage, "--item wants an identity as dewpoint trash list prints it, and one mountpoint")
+            }
+            let place = try MountedPath(path)
+            try await place.withClient { try await Self.restore(ItemID(uuid: uuid), $0, place) }
+        }
+
+        private static func restore(_ item: ItemID, _ client: ControlClient, _ place: MountedPath) async throws {
+            let path = try await client.restoreDeleted(item)
+            print("\(place.mount.mountpoint)/\(path)")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Model
+import Remote
+import Testing
+
+@testable import Daemon
+
+/// A container that was mounted before is opened without its store.
+@Suite struct KnownContainerTests {
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "known-\(UUID().uuidString)").path()
+    private var url: String { "file://\(directory)/remote" }
+    private var place: ContainerLocation { get throws { try ContainerLocation(url: url) } }
+    private var elsewhere: ContainerLocation { get throws { try ContainerLocation(url: url + "2") } }
+    private var environment: [String: String] { ["XDG_STATE_HOME": "\(directory)/state"] }
+
+    private func identity(_ id: String = "iCloud.com.example.Notes") throws -> ContainerIdentity {
+        ContainerIdentity(
+            id: try #require(ContainerIdentifier(id)), uuid: UUID(), created: Timestamp(rawValue: 0),
+            settings: .init(name: "Notes", documentScopePublic: true, folderLevels: .any))
+    }
+
+    private func make(_ identity: ContainerIdentity) async throws -> StatePlace {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try await RemoteContainer.create(at: try place, identity: identity)
+        let state = StatePlace(container: identity.id, environment: environment)
+        try state.make()
+        return state
+    }
+
+    private func remove() { try? FileManager.default.removeItem(atPath: directory) }
+
+    @Test func `what was recorded is found by its URL, and only by that`() async throws {
+        defer { remove() }
+        let identity = try identity()
+        let state = try await make(identity)
+        #expect(try StatePlace.known(place, environment: environment) == nil)
+        try state.record(identity, at: place)
+        #expect(try StatePlace.known(place, environment: environment) == state)
+        #expect(try state.identity(of: place) == identity)
+        #expect(try state.identity(of: elsewhere) == nil)
+        #expect(try StatePlace.known(elsewhere, environment: environment) == nil)
+        #expect(try state.location().url == url)
+        // Two states of one URL: only the store can say which of them is meant.
+        let second = StatePlace(path: "\(directory)/state/dewpoint/second")
+        try second.make()
+        try second.record(identity, at: place)
+        #expect(try StatePlace.known(place, environment: environment) == nil)
+    }
+
+    @Test func `a known container opens while its store is away, and its store once that is back`() async throws {
+        defer { remove() }
+        let identity = try identity()
+        let state = try await make(identity)
+        try state.record(identity, at: place)
+        #expect(rename("\(directory)/remote", "\(directory)/away") == 0)
+        let remote = try await RemoteContainer.open(place, state: state)
+        #expect(remote.identity == identity)
+        await #expect(throws: StoreError(.unavailable, key: "container.json")) {
+            try await Container.open(in: remote.container.store)
+        }
+        #expect(remote.container.store.changes(prefix: "log/") == nil)
+        // An empty directory is a mountpoint without its disk.
+        #expect(mkdir("\(directory)/remote", 0o755) == 0)
+        await #expect(throws: StoreError(.unavailable, key: "log/")) {
+            try await remote.container.store.list(prefix: "log/", after: nil, limit: 1)
+        }
+        #expect(rmdir("\(directory)/remote") == 0)
+        #expect(rename("\(directory)/away", "\(directory)/remote") == 0)
+        #expect(try await Container.open(in: remote.container.store).identity == identity)
+        #expect(remote.container.store.changes(prefix: "log/") != nil)
+    }
+
+    @Test func `a container that is not known needs its store`() async throws {
+        defer { remove() }
+        let state = try await make(try identity())
+        _ = try await RemoteContainer.open(place, state: state)
+        #expect(rename("\(directory)/remote", "\(directory)/away") == 0)
+        let error = try await #require(throws: DaemonError.self) {
+            _ = try await RemoteContainer.open(place, state: state)
+        }
+        #expect(error.kind == .notFound && error.description.contains(url))
+    }
+
+    @Test func `a note that cannot be read is no note`() async throws {
+        defer { remove() }
+        let identity = try identity()
+        let state = try await make(identity)
+        try state.record(identity, at: place)
+        try "{".write(toFile: "\(state.path)/container.json", atomically: false, encoding: .utf8)
+        #expect(try state.identity(of: place) == nil)
+        #expect(try await RemoteContainer.open(place, state: state).identity == identity)
+    }
+}

@@ -1,0 +1,53 @@
+import Model
+import Remote
+import Synchronization
+
+/// The line between devices and their store, which a test takes away and gives back.
+final class Network: Sendable {
+    typealias Rule = @Sendable (FaultyStore.Operation, String) -> FaultyStore.Fault?
+
+    private let rule = Mutex<Rule>({ _, _ in nil })
+
+    /// A store at the end of the line.
+    func store(_ base: any ObjectStore = MemoryStore()) -> FaultyStore {
+        FaultyStore(base) { [self] operation, key in rule.withLock { $0 }(operation, key) }
+    }
+
+    /// From now on calls fail as `rule` says.
+    func set(_ rule: @escaping Rule) { self.rule.withLock { $0 = rule } }
+
+    func goAway() { set { _, _ in .failBefore(.unavailable) } }
+
+    func comeBack() { set { _, _ in nil } }
+}
+
+/// Asks again and again until `condition` holds.
+/// - Returns: Whether it did within `limit`.
+func holds(within limit: Duration = .seconds(30), _ condition: () async throws -> Bool) async throws -> Bool {
+    let deadline = ContinuousClock.now + limit
+    while ContinuousClock.now < deadline {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
+
+extension ObjectStore {
+    /// The keys of all objects.
+    func keys(_ prefix: String = "") async throws -> [String] {
+        try await list(prefix: prefix, after: nil, limit: 1000).map(\.key)
+    }
+
+    func bytes(_ key: String) async throws -> [UInt8] { try await get(key, range: nil).collect(upTo: 64 << 20) }
+
+    /// Takes objects away.
+    /// - Returns: What puts them back.
+    func takeAway(_ prefix: String = "") async throws -> @Sendable () async throws -> Void {
+        var objects: [(String, [UInt8])] = []
+        for key in try await keys(prefix) {
+            objects.append((key, try await bytes(key)))
+            try await delete(key)
+        }
+        return { [objects] in for (key, bytes) in objects { try await self.put(key, .bytes(bytes)) } }
+    }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import Model
+import Testing
+
+extension RealMount {
+    @Suite("Offline") struct Offline {
+        /// Takes the store away, as an unmounted disk does: an empty directory is left.
+        private func takeAway(_ container: MountedContainer) async throws {
+            try await Command.script(#"mv "$1" "$1-away"; mkdir "$1""#, container.remote)
+        }
+
+        private func bringBack(_ container: MountedContainer) async throws {
+            try await Command.script(#"rmdir "$1"; mv "$1-away" "$1""#, container.remote)
+        }
+
+        private func run(_ container: MountedContainer, _ arguments: String...) async throws -> (Int32, String) {
+            let result = try await Command.run([container.binary] + arguments, environment: container.environment)
+            return (result.status, result.output + result.errors)
+        }
+
+        @Test func `a known container is mounted without its store, and what was changed arrives in order`()
+            async throws
+        {
+            let options = "network_timeout=3s"
+            try await MountedContainer.with(devices: ["A", "B"], options: options) { container in
+                let (a, b) = (container.a, container.b)
+                let hash = try await a.placeholder("away", byteCount: 50_000)
+                _ = try await a.placeholder("away too", byteCount: 50_000)
+                try await a.write("folder/here", byteCount: 50_000)
+                try await a.sync()
+                try await b.sync()
+                try await a.unmount()
+                try await takeAway(container)
+                try await a.mount(options: options)
+
+                var start = ContinuousClock.now
+                #expect(try listing(a.point) == ["away", "away too", "folder"])
+                try await Command.script(#"ls -lR "$1" > /dev/null; cat "$1/folder/here" > /dev/null"#, a.point)
+                #expect(ContinuousClock.now - start < .seconds(2))
+                try await Command.script(
+                    #"cd "$1"; for n in 1 2 3 4 5; do echo $n > "new $n"; done; mv folder moved; echo more >> moved/here; rm away\ too"#,
+                    a.point)
+                start = .now
+                #expect(try await a.call("read", "away", "0", "10") == "EHOSTUNREACH")
+                #expect(ContinuousClock.now - start < .seconds(6))
+                start = .now
+                #expect(try await a.call("read", "away", "0", "10") == "EHOSTUNREACH")
+                #expect(ContinuousClock.now - start < .seconds(1))
+                #expect(try await a.attribute("downloadingError", of: "away").hasPrefix("NSCocoaErrorDomain 4355 "))
+                #expect(try await a.attribute("isUploaded", of: "new 1") == "0")
+                #expect(try await run(container, "sync", a.point, "--wait").0 == 69)
+
+                try await bringBack(container)
+                start = .now
+                try await eventually(within: .seconds(15), "the changes arrive") {
+                    try listing(b.point) == ["away", "moved"] + (1...5).map { "new \($0)" }
+                }
+                #expect(ContinuousClock.now - start < .seconds(10))
+                let order = try await Command.check([
+                    Requirement.python, "-c",
+                    """
+                    import gzip, json, os, sys
+                    log = sys.argv[1] + "/log"
+                    for name in sorted(os.listdir(log)):
+                        for record in json.loads(gzip.decompress(open(f"{log}/{name}", "rb").read()))["records"]:
+                            if record["name"].startswith("new "): print(record["name"])
+                    """, container.remote,
+                ])
+                #expect(order == (1...5).map { "new \($0)\n" }.joined())
+                #expect(try await a.sha256("away") == hash)
+                #expect(try await a.sha256("moved/here") == b.sha256("moved/here"))
+                try await a.check()
+            }
+        }
+
+        @Test func `the first mount needs the store and says so`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                try await takeAway(container)
+                let point = container.directory + "/point"
+                try await Command.check(["mkdir", point])
+                let (status, said) = try await run(
+                    container, "mount", container.url, point, "--state", container.directory + "/state")
+                #expect(status == 66 && said.contains(container.url), "\(said)")
+                try await bringBack(container)
+                // Without --state the known container is found again, too.
+                #expect(try await run(container, "mount", container.url, point).0 == 0)
+                #expect(try await run(container, "unmount", point).0 == 0)
+                try await takeAway(container)
+                #expect(try await run(container, "mount", container.url, point).0 == 0)
+                try await bringBack(container)
+            }
+        }
+
+        @Test func `an emptied store stops sync until it is put back, and gets nothing`() async throws {
+            try await MountedContainer.with(options: "network_timeout=2s") { container in
+                let a = container.a
+                try await a.write("f", byteCount: 1000)
+                try await a.sync()
+                try await a.unmount()
+                try await Command.script(#"mkdir "$1-kept"; mv "$1"/* "$1-kept""#, container.remote)
+                try await a.mount(options: "network_timeout=2s")
+                try await a.write("g", byteCount: 1000)
+                // An empty directory may also be one whose disk is not there.
+                let (status, said) = try await run(container, "sync", a.point, "--wait")
+                #expect(status == 69 && said.contains("missing or empty"), "\(said)")
+                #expect(try await container.statusOfAll().contains("missing or empty"))
+                #expect(try listing(container.remote) == [".tmp"])
+                #expect(try listing(a.point) == ["f", "g"])
+                try await Command.script(#"mv "$1-kept"/* "$1""#, container.remote)
+                try await eventually(within: .seconds(20), "it goes on by itself") {
+                    try await a.attribute("isUploaded", of: "g") == "1"
+                }
+                try await a.check()
+            }
+        }
+
+        @Test func `another container in the store's place stops sync`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("f", byteCount: 1000)
+                try await a.sync()
+                try await a.unmount()
+                try await Command.check(["mv", container.remote, container.remote + "-kept"])
+                try await container.dewpoint(["container", "create", container.url, "--id", "iCloud.org.other"])
+                try await a.mount()
+                let (status, said) = try await run(container, "sync", a.point, "--wait")
+                #expect(status == 1 && said.contains("iCloud.org.other"), "\(said)")
+                #expect(try listing(a.point) == ["f"])
+                #expect(!FileManager.default.fileExists(atPath: container.remote + "/log"))
+                try await Command.script(#"rm -r "$1"; mv "$1-kept" "$1""#, container.remote)
+                try await a.sync()
+                try await a.check()
+            }
+        }
+
+        @Test func `an index that is missing beside its files is asked for`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("f", byteCount: 1000)
+                try await a.sync()
+                try await a.unmount()
+                try await Command.check(["mv", a.state + "/index.sqlite", a.state + "/kept"])
+                let (status, said) = try await run(container, "mount", container.url, a.point, "--state", a.state)
+                #expect(status == 1 && said.contains("index.sqlite is missing"), "\(said)")
+                try await Command.check(["mv", a.state + "/kept", a.state + "/index.sqlite"])
+                try await a.mount()
+                #expect(try listing(a.point) == ["f"])
+                try await a.check()
+            }
+        }
+
+        @Test func `pause and resume, of an item and of the container`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await a.write("f", byteCount: 10)
+                try await a.sync()
+                try await a.set("syncPaused", "1", on: "f")
+                try await Command.script(#"echo changed > "$1/f"; echo > "$1/g""#, a.point)
+                let (status, said) = try await run(container, "sync", a.point, "--wait")
+                #expect(status == 75 && said.contains("paused"), "\(said)")
+                try await eventually(within: .seconds(10), "the rest arrives") { try listing(b.point) == ["f", "g"] }
+                #expect(try await Command.check(["stat", "-c", "%s", b.path("f")]) == "10\n")
+                try await container.dewpoint(["resume", a.path("f")])
+                try await container.dewpoint(["pause", a.point])
+                #expect(try await run(container, "sync", a.point, "--wait").0 == 75)
+                #expect(try await container.statusOfAll().contains("\"isPaused\" : true"))
+                #expect(try await a.attribute("syncPaused", of: "g") == "1")
+                try await container.dewpoint(["resume", a.point])
+                try await a.sync()
+                try await b.sync()
+                #expect(try await a.sha256("f") == b.sha256("f"))
+                #expect(try await a.call("setxattr", "f", "user.dewpoint.syncPaused", "maybe") == "EINVAL")
+            }
+        }
+
+        @Test func `what is excluded goes from the others and stays here`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await a.write("folder/f", byteCount: 5000)
+                let hash = try await a.sha256("folder/f")
+                try await a.sync()
+                try await b.sync()
+                // Its bytes come first.
+                try await b.set("isExcludedFromSync", "1", on: "folder")
+                try await b.sync()
+                try await a.sync()
+                #expect(try listing(a.point).isEmpty)
+                #expect(try await b.sha256("folder/f") == hash)
+                #expect(try await b.attribute("isUbiquitousItem", of: "folder/f") == "0")
+                try await b.set("isExcludedFromSync", "0", on: "folder")
+                try await b.sync()
+                try await a.sync()
+                #expect(try await a.sha256("folder/f") == hash)
+                try await a.check()
+                try await b.check()
+            }
+        }
+
+        @Test(arguments: [false, true])
+        func `a mass delete is held until it is confirmed or taken back`(discarding: Bool) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                let count = 1100
+                try await Command.script(
+                    #"mkdir "$1/d"; cd "$1/d"; for n in $(seq "$2"); do echo "$n" > "$n"; done"#, a.point, "\(count)")
+                try await a.sync()
+                try await b.sync()
+                try await Command.check(["rm", "-r", a.path("d")])
+                let (status, said) = try await run(container, "sync", a.point, "--wait")
+                #expect(status == 75 && said.contains("dewpoint confirm \(a.point)"), "\(said)")
+                try await Command.script(#"echo > "$1/after""#, a.point)
+                try await eventually(within: .seconds(10), "everything else goes on") {
+                    try listing(b.point) == ["after", "d"]
+                }
+                #expect(try listing(b.path("d")).count == count)
+                try await container.dewpoint(["confirm"] + (discarding ? ["--discard"] : []) + [a.point])
+                try await a.sync()
+                try await b.sync()
+                let expected = discarding ? ["after", "d"] : ["after"]
+                #expect(try listing(a.point) == expected && listing(b.point) == expected)
+                if discarding {
+                    #expect(try listing(a.path("d")).count == count)
+                    #expect(try await Command.check(["cat", a.path("d/77")]) == "77\n")
+                }
+                #expect(try await run(container, "confirm", a.point).0 == 64)
+                try await a.check()
+                try await b.check()
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+import Foundation
+import Model
+import NIOHTTP1
+import Remote
+import S3Server
+import Synchronization
+import Testing
+
+@testable import RemoteS3
+
+extension Trait where Self == ConditionTrait {
+    static var needsS3Server: Self {
+        .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")")
+    }
+}
+
+/// The store on a real server: what only one that checks can tell. See ``ObjectStoreContract`` for the rest.
+@Suite(.needsS3Server, .timeLimit(.minutes(3))) struct S3ServerTests {
+    /// Runs `body` with a store in the shared server's bucket, or as `variables` change it.
+    private func with<Value>(
+        bucket: String = S3Server.bucket, prefix: String = "/server/\(UUID().uuidString)",
+        variables: [String: String] = [:], environment: S3Environment = .system,
+        _ body: (S3Store) async throws -> Value
+    ) async throws -> Value {
+        let server = try await S3Server.shared
+        return try await Self.with(server, bucket, prefix, variables, environment, body)
+    }
+
+    private static func with<Value>(
+        _ server: S3Server, _ bucket: String, _ prefix: String, _ variables: [String: String] = [:],
+        _ environment: S3Environment = .system, _ body: (S3Store) async throws -> Value
+    ) async throws -> Value {
+        let variables = server.variables.merging(variables) { $1 }
+        let store = S3Store(
+            try S3Location("s3://\(bucket)\(prefix)", environment: variables), variables: variables,
+            environment: environment)
+        return try await body(store)
+    }
+
+    // MARK: Who may not
+
+    @Test func `a key that the server does not know is denied`() async throws {
+        let error = await #expect(throws: StoreError(.denied, key: "a")) {
+            try await with(variables: ["AWS_ACCESS_KEY_ID": "nobody"]) { try await $0.put("a", .bytes([1])) }
+        }
+        #expect(error?.detail.contains("nobody from the environment is not known") == true)
+    }
+
+    @Test func `a wrong secret is denied`() async throws {
+        let error = await #expect(throws: StoreError(.denied, key: "a")) {
+            try await with(variables: ["AWS_SECRET_ACCESS_KEY": "wrong"]) { try await $0.put("a", .bytes([1])) }
+        }
+        #expect(error?.detail.contains("secret key does not belong") == true)
+        #expect(error?.description.contains("wrong") == false)
+    }
+
+    @Test func `a user without rights is denied`() async throws {
+        try await with(variables: S3Server.stranger) { store in
+            for operation in 0..<4 {
+                let error = await #expect(throws: StoreError.self) {
+                    switch operation {
+                    case 0: try await store.put("a", .bytes([1]))
+                    case 1: _ = try await store.get("a", range: nil)
+                    case 2: _ = try await store.list(prefix: "", after: nil, limit: 1)
+                    default: try await store.delete("a")
+                    }
+                }
+                #expect(error?.code == .denied)
+            }
+        }
+    }
+
+    @Test func `a clock that is an hour off is denied, and both clocks are named`() async throws {
+        var environment = S3Environment.system
+        environment.now = { Date().addingTimeInterval(-3600) }
+        let error = await #expect(throws: StoreError(.denied, key: "a")) {
+            try await with(environment: environment) { try await $0.put("a", .bytes([1])) }
+        }
+        let year = "\(Calendar(identifier: .gregorian).component(.year, from: Date()))"
+        #expect(error?.detail.contains("clock") == true)
+        #expect(error.map { $0.detail.components(separatedBy: year).count - 1 } == 2)
+    }
+
+    @Test func `a bucket that is not there is named`() async throws {
+        try await with(bucket: "no-such-bucket") { store in
+            let error = await #expect(throws: StoreError(.invalid, key: "a")) { try await store.put("a", .bytes([1])) }
+            #expect(error?.detail.contains("there is no bucket no-such-bucket at http://127.0.0.1") == true)
+            await #expect(throws: StoreError(.invalid, key: "a")) { _ = try await store.get("a", range: nil) }
+            await #expect(throws: StoreError(.invalid, key: "")) {
+                _ = try await store.list(prefix: "", after: nil, limit: 1)
+            }
+        }
+    }
+
+    // MARK: What is checked on the way
+
+    @Test(arguments: ["sha256", "md5"]) func `bytes that are not those that were hashed are refused`(which: String)
+        async throws
+    {
+        let server = try await S3Server.shared
+        let connection = S3Connection(
+            try S3Location("s3://\(S3Server.bucket)", environment: server.variables), variables: server.variables,
+            environment: .system)
+        let right = PayloadHash([1, 2, 3])
+        let wrong = PayloadHash([1, 2, 4])
+        var request = S3Request(method: .PUT, key: "server/damaged-\(which)")
+        request.payload = .bytes(
+            [1, 2, 3],
+            PayloadHash(
+                sha256: which == "sha256" ? wrong.sha256 : right.sha256, md5: which == "md5" ? wrong.md5 : right.md5))
+        do throws(S3Connection.Failure) {
+            _ = try await connection.send(request)
+            Issue.record("the server took bytes with another hash")
+        } catch {
+            guard case .fault(let fault) = error.cause else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(["XAmzContentSHA256Mismatch", "BadDigest"].contains(fault.code))
+        }
+        request.method = .HEAD
+        request.payload = .none
+        await #expect(throws: S3Connection.Failure.self) { _ = try await connection.send(request) }
+    }
+
+    // MARK: Names
+
+    @Test func `containers side by side do not see each other`() async throws {
+        let base = "/server/\(UUID().uuidString)"
+        try await with(prefix: base + "/a") { try await $0.put("log/1", .bytes([1])) }
+        try await with(prefix: base + "/a b/ü+!*'()~$&,:;=@[]") { store in
+            try await store.put("log/1", .bytes([2]))
+            let found = try await store.list(prefix: "", after: nil, limit: 10)
+            #expect(found.map(\.key) == ["log/1"])
+            let bytes = try await store.get("log/1", range: nil).collect(upTo: 9)
+            #expect(bytes == [2])
+        }
+        try await with(prefix: base) { store in
+            let found = try await store.list(prefix: "", after: nil, limit: 10)
+            #expect(found.map(\.key) == ["a/log/1"])
+        }
+    }
+
+    // MARK: Long bodies
+
+    @Test(arguments: [true, false]) func `a long body goes in parts`(isFile: Bool) async throws {
+        let byteCount = Int(MultipartUpload.byteThreshold) + 12_345
+        let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+            for index in 0..<byteCount { buffer[index] = UInt8(truncatingIfNeeded: index &* 2_654_435_761 >> 13) }
+            count = byteCount
+        }
+        let directory = try TemporaryDirectory()
+        let path = directory.file("body")
+        if isFile { try Data([9, 9] + bytes).write(to: URL(filePath: path)) }
+        try await with { store in
+            try await store.put(
+                "packs/long", isFile ? .file(path: path, range: 2..<Int64(byteCount) + 2) : .bytes(bytes))
+            #expect(try await store.byteCount(of: "packs/long") == Int64(byteCount))
+            let found = try await store.get("packs/long", range: nil).collect(upTo: byteCount)
+            #expect(PayloadHash(found) == PayloadHash(bytes))
+            #expect(try await store.unfinishedUploads() == [])
+        }
+    }
+
+    @Test func `a long file that is too short leaves nothing`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("body")
+        try Data(count: 50 << 20).write(to: URL(filePath: path))
+        try await with { store in
+            await #expect(throws: StoreError(.invalid, key: "a")) {
+                try await store.put("a", .file(path: path, range: 0..<70 << 20))
+            }
+            let left = try await store.list(prefix: "", after: nil, limit: 9)
+            #expect(left.isEmpty)
+            #expect(try await store.unfinishedUploads() == [])
+        }
+    }
+
+    private static let mebibyte: Int64 = 1 << 20
+    /// Length of the body, number of parts, length of the last.
+    private static let partings: [(Int64, Int, Int64)] = [
+        (64 * mebibyte, 4, 16 * mebibyte), (64 * mebibyte + 1, 5, 1), (160_000 * mebibyte, 10_000, 16 * mebibyte),
+        (160_000 * mebibyte + 1, 9412, 13 * mebibyte + 1),
+    ]
+
+    @Test(arguments: partings)
+    func `parts are few and none is too long`(byteCount: Int64, partCount: Int, last: Int64) {
+        let parts = MultipartUpload.parts(byteCount: byteCount)
+        #expect(parts.count == partCount)
+        #expect(parts.first?.lowerBound == 0)
+        #expect(parts.last?.upperBound == byteCount)
+        #expect(parts.last.map { $0.upperBound - $0.lowerBound } == last)
+        #expect(zip(parts, parts.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })
+    }
+
+    // MARK: A container
+
+    @Test func `a container is made, probed and raced for`() async throws {
+        try await with { store in
+            let identity = ContainerIdentity(
+                id: try #require(ContainerIdentifier("iCloud.com.example.Bucket")), uuid: UUID(),
+                created: Timestamp(rawValue: 1),
+                settings: .init(name: "Bucket", documentScopePublic: false, folderLevels: .any))
+            try await Container.create(in: store, identity: identity)
+            // The same once more is the same container; another is refused.
+            try await Container.create(in: store, identity: identity)
+            var other = identity
+            other.uuid = UUID()
+            await #expect(throws: StoreError(.preconditionFailed, key: "container.json")) {
+                try await Container.create(in: store, identity: other)
+            }
+            let container = try await Container.open(in: store)
+            #expect(container.identity == identity)
+            try await container.verifyCreateOnly()
+            let left = try await store.list(prefix: "", after: nil, limit: 9)
+            #expect(left.map(\.key) == ["container.json"])
+        }
+    }
+}
+
+/// The store while its server dies and comes back.
+@Suite(.needsS3Server, .serialized, .timeLimit(.minutes(5))) struct S3ServerFaultTests {
+    @Test func `a server that is down is unavailable within the bound, and is used again when it is back`() async throws
+    {
+        let server = try await S3Server.start()
+        try await server.control("bucket", "notes")
+        let store = S3Store(
+            try S3Location("s3://notes", environment: server.variables), variables: server.variables)
+        try await store.put("a", .bytes([1]))
+        try await server.control("kill", "rgw")
+        let start = ContinuousClock.now
+        await #expect(throws: StoreError(.unavailable, key: "a")) { _ = try await store.get("a", range: nil) }
+        #expect(ContinuousClock.now - start < RetryPolicy.totalLimit + .seconds(5))
+        try await server.control("restart")
+        let bytes = try await store.get("a", range: nil).collect(upTo: 9)
+        #expect(bytes == [1])
+        try await server.stop()
+    }
+
+    /// Writers race for the numbers of a log while the gateway is killed again and again.
+    @Test func `of racing writers one wins each number, whatever dies meanwhile`() async throws {
+        let server = try await S3Server.start()
+        try await server.control("bucket", "notes")
+        let location = try S3Location("s3://notes", environment: server.variables)
+        let writers = 4
+        let numbers = 60
+        let wins = Shared(Mutex<[Int: [Int]]>([:]))
+        let kills = Shared(Mutex(0))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<writers {
+                group.addTask {
+                    let store = S3Store(location, variables: server.variables)
+                    for number in 0..<numbers {
+                        if try await Self.wins(store, number, writer) {
+                            wins.value.withLock { $0[number, default: []].append(writer) }
+                        }
+                    }
+                }
+            }
+            let killer = Task {
+                while !Task.isCancelled {
+                    try await Task.sleep(for: .milliseconds(.random(in: 100...400)))
+                    try await server.control("kill", "rgw")
+                    try await server.control("restart")
+                    kills.value.withLock { $0 += 1 }
+                }
+            }
+            try await group.waitForAll()
+            killer.cancel()
+            _ = await killer.result
+        }
+        #expect(kills.value.withLock { $0 } > 0)
+        try await server.control("restart")
+        let store = S3Store(location, variables: server.variables)
+        for number in 0..<numbers {
+            let bytes = try await store.get("log/\(number)", range: nil).collect(upTo: 1000)
+            let winner = try #require(bytes.first.map(Int.init))
+            #expect(bytes == [UInt8](repeating: UInt8(winner), count: 100))
+            #expect(wins.value.withLock { $0[number] } == [winner])
+        }
+        try await server.stop()
+    }
+
+    /// Goes on until it is known who won, as a change log does: after a failure that says nothing, the bytes are read back.
+    private static func wins(_ store: S3Store, _ number: Int, _ writer: Int) async throws -> Bool {
+        let key = "log/\(number)"
+        while true {
+            do throws(StoreError) {
+                try await store.create(key, .bytes([UInt8](repeating: UInt8(writer), count: 100)))
+                return true
+            } catch {
+                switch error.code {
+                case .preconditionFailed:
+                    // What this writer wrote before, in a call that failed, is its own.
+                    if let bytes = try? await store.get(key, range: nil).collect(upTo: 1000) {
+                        return bytes.first == UInt8(writer)
+                    }
+                case .unavailable, .throttled: break
+                default: throw error
+                }
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}

@@ -1,0 +1,441 @@
+import Foundation
+import Remote
+import Synchronization
+import Testing
+
+@testable import RemoteS3
+
+/// The store against a server that behaves as a test wants.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct S3StoreTests {
+    private static func error(_ code: String, _ rest: String = "") -> [UInt8] {
+        Array("<Error><Code>\(code)</Code>\(rest)</Error>".utf8)
+    }
+
+    /// Answers with one reply after the other, and with the last one for ever.
+    private static func script(_ replies: [ScriptedServer.Reply]) throws -> ScriptedServer {
+        let next = Shared(Mutex(0))
+        return try ScriptedServer { _ in
+            let index = next.value.withLock { next in
+                defer { next += 1 }
+                return next
+            }
+            return replies[min(index, replies.count - 1)]
+        }
+    }
+
+    // MARK: Requests
+
+    @Test func `a request is addressed, signed and sent with its hashes`() async throws {
+        let server = try ScriptedServer { _ in .answer(200) }
+        try await TestStore(endpoint: server.url + "/base", url: "s3://notes/my box").run { store in
+            try await store.put("packs/1", .bytes(Array("abc".utf8)))
+        }
+        let request = try #require(server.requests.first)
+        #expect(request.method == "PUT")
+        #expect(request.target == "/base/notes/my%20box/packs/1")
+        #expect(request.body == Array("abc".utf8))
+        #expect(request.headers["host"] == "127.0.0.1:\(server.port)")
+        #expect(request.headers["content-length"] == "3")
+        #expect(request.headers["content-md5"] == "kAFQmDzST7DWlj99KOF/cg==")
+        #expect(
+            request.headers["x-amz-content-sha256"]
+                == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        let signed = "SignedHeaders=content-md5;host;x-amz-content-sha256;x-amz-date"
+        #expect(request.headers["authorization"]?.contains(signed) == true)
+        #expect(request.headers.values.allSatisfy { !$0.contains("hush") })
+    }
+
+    @Test func `a bucket at Amazon has its own host, in the region it turned out to be in`() throws {
+        let location = try S3Location("s3://notes/box", region: "eu-west-1", environment: ["HOME": "/nonexistent"])
+        let here = S3Address(location, region: "eu-west-1", key: "box/log/1")
+        #expect(here.origin == "https://notes.s3.eu-west-1.amazonaws.com")
+        #expect(here.path == "/box/log/1")
+        #expect(S3Address(location, region: "eu-west-1", key: nil).path == "/")
+        let there = S3Address(location, region: "us-west-2", key: nil)
+        #expect(there.authority == "notes.s3.us-west-2.amazonaws.com")
+    }
+
+    @Test func `one connection serves request after request`() async throws {
+        let server = try ScriptedServer { _ in .answer(200, [:], [1]) }
+        try await TestStore(endpoint: server.url).run { store in
+            for _ in 0..<5 {
+                try await store.put("a", .bytes([1]))
+                _ = try await store.byteCount(of: "a")
+                _ = try await store.get("a", range: nil).collect(upTo: 10)
+            }
+        }
+        #expect(server.requests.count == 15)
+        #expect(server.requests.allSatisfy { $0.connection == 0 })
+    }
+
+    // MARK: Retries
+
+    static let passing: [ScriptedServer.Reply] = [
+        .answer(500), .answer(502), .answer(503), .answer(504), .answer(429), .reset,
+        .answer(400, [:], error("RequestTimeout")), .part(200, ["Content-Length": "100"], []),
+        .answer(409, [:], error("ConditionalRequestConflict")),
+    ]
+
+    @Test(arguments: passing.indices) func `what passes is tried again`(index: Int) async throws {
+        // A PUT has its answer with the head: where only that came, it is done.
+        let isAnswered = index == 7
+        let server = try Self.script([Self.passing[index], .answer(200, ["ETag": "x"])])
+        let test = try TestStore(endpoint: server.url)
+        try await test.run { store in try await store.put("a", .bytes([1])) }
+        #expect(test.delays == (isAnswered ? [] : [.milliseconds(100)]))
+        #expect(server.requests.count == (isAnswered ? 1 : 2))
+    }
+
+    @Test(arguments: [
+        (ScriptedServer.Reply.answer(500), StoreError.Code.unavailable), (.answer(503), .throttled),
+        (.reset, .unavailable),
+    ])
+    func `after five attempts it is given up`(reply: ScriptedServer.Reply, code: StoreError.Code) async throws {
+        let server = try Self.script([reply])
+        let test = try TestStore(endpoint: server.url)
+        await #expect(throws: StoreError(code, key: "a")) {
+            try await test.run { store in _ = try await store.byteCount(of: "a") }
+        }
+        #expect(server.requests.count == 5)
+        #expect(test.delays == [100, 200, 400, 800].map { .milliseconds($0) })
+    }
+
+    @Test func `the store's own patience is kept to`() async throws {
+        let server = try Self.script([.answer(503, ["Retry-After": "2"]), .answer(200)])
+        let test = try TestStore(endpoint: server.url)
+        try await test.run { store in try await store.put("a", .bytes([1])) }
+        #expect(test.delays == [.milliseconds(2100)])
+    }
+
+    @Test func `patience beyond the limit is left to the caller`() async throws {
+        let server = try Self.script([.answer(503, ["Retry-After": "60"])])
+        await #expect(throws: StoreError(.throttled, key: "a")) {
+            try await TestStore(endpoint: server.url).run { store in try await store.put("a", .bytes([1])) }
+        }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        (403, StoreError.Code.denied), (404, .notFound), (412, .preconditionFailed), (400, .invalid), (507, .full),
+    ])
+    func `what does not pass is not tried again`(status: Int, code: StoreError.Code) async throws {
+        let server = try Self.script([.answer(status)])
+        await #expect(throws: StoreError(code, key: "a")) {
+            try await TestStore(endpoint: server.url).run { store in try await store.put("a", .bytes([1])) }
+        }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `nobody at the port is unavailable at once`() async throws {
+        let start = ContinuousClock.now
+        let error = await #expect(throws: StoreError(.unavailable, key: "a")) {
+            try await TestStore(endpoint: "http://127.0.0.1:1").run { store in _ = try await store.byteCount(of: "a") }
+        }
+        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(error?.detail.contains("Connection refused") == true)
+    }
+
+    @Test func `a name that nobody has is unavailable`() async throws {
+        let error = await #expect(throws: StoreError(.unavailable, key: "a")) {
+            try await TestStore(endpoint: "http://no-such-host.invalid").run { store in
+                _ = try await store.byteCount(of: "a")
+            }
+        }
+        #expect(error?.detail.contains("no-such-host.invalid") == true)
+    }
+
+    private static let short = S3Limits(connect: .seconds(2), read: .milliseconds(200), send: .milliseconds(200))
+
+    @Test func `a server that falls silent is unavailable within the limit`() async throws {
+        let server = try Self.script([.silence])
+        let start = ContinuousClock.now
+        await #expect(throws: StoreError(.unavailable, key: "a")) {
+            try await TestStore(endpoint: server.url, limits: Self.short).run { store in
+                _ = try await store.byteCount(of: "a")
+            }
+        }
+        #expect(ContinuousClock.now - start < .seconds(8))
+        #expect(server.requests.count == 5)
+    }
+
+    @Test func `a server that takes nothing is unavailable within the limit`() async throws {
+        // It accepts, and reads nothing.
+        let listener = try DeafServer()
+        let start = ContinuousClock.now
+        await #expect(throws: StoreError(.unavailable, key: "a")) {
+            try await TestStore(endpoint: listener.url, limits: Self.short).run { store in
+                try await store.put("a", .bytes([UInt8](repeating: 1, count: 30_000_000)))
+            }
+        }
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func `a task that is cancelled ends at once`() async throws {
+        let server = try Self.script([.silence])
+        let test = try TestStore(endpoint: server.url)
+        let start = ContinuousClock.now
+        let task = Task { try await test.run { store in _ = try await store.byteCount(of: "a") } }
+        while server.requests.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        task.cancel()
+        await #expect(throws: StoreError(.cancelled, key: "a")) { try await task.value }
+        #expect(ContinuousClock.now - start < .seconds(5))
+    }
+
+    // MARK: Create
+
+    /// Keeps one object and forgets to answer: it resets the connection after each write that it made.
+    private static func forgetful(_ other: String? = nil) throws -> ScriptedServer {
+        let nonce = Shared(Mutex<String?>(other))
+        return try ScriptedServer { request in
+            nonce.value.withLock { nonce in
+                if request.method == "HEAD" { return .answer(200, ["x-amz-meta-dewpoint-nonce": nonce ?? ""]) }
+                if nonce != nil { return .answer(412, [:], error("PreconditionFailed")) }
+                nonce = request.headers["x-amz-meta-dewpoint-nonce"]
+                return .reset
+            }
+        }
+    }
+
+    @Test func `a create whose answer got lost is recognised by its nonce`() async throws {
+        let server = try Self.forgetful()
+        try await TestStore(endpoint: server.url).run { store in try await store.create("log/1", .bytes([1])) }
+        #expect(server.requests.map(\.method) == ["PUT", "PUT", "HEAD"])
+        #expect(server.requests[0].headers["if-none-match"] == "*")
+        let nonces = server.requests.prefix(2).map { $0.headers["x-amz-meta-dewpoint-nonce"] }
+        #expect(nonces[0] == nonces[1])
+        #expect(server.requests[0].headers["authorization"]?.contains("if-none-match;x-amz-content") == true)
+    }
+
+    @Test func `a create that finds another's object has lost, and the first answer says so`() async throws {
+        let server = try Self.forgetful("another's")
+        await #expect(throws: StoreError(.preconditionFailed, key: "log/1")) {
+            try await TestStore(endpoint: server.url).run { store in try await store.create("log/1", .bytes([1])) }
+        }
+        #expect(server.requests.map(\.method) == ["PUT"])
+    }
+
+    @Test func `a create that failed and then finds another's object has lost`() async throws {
+        let count = Shared(Mutex(0))
+        let server = try ScriptedServer { request in
+            if request.method == "HEAD" { return .answer(200, ["x-amz-meta-dewpoint-nonce": "another's"]) }
+            return count.value.withLock { count in
+                count += 1
+                return count == 1 ? .answer(500) : .answer(412)
+            }
+        }
+        await #expect(throws: StoreError(.preconditionFailed, key: "log/1")) {
+            try await TestStore(endpoint: server.url).run { store in try await store.create("log/1", .bytes([1])) }
+        }
+        #expect(server.requests.map(\.method) == ["PUT", "PUT", "HEAD"])
+    }
+
+    @Test func `two creates of the same bytes are two`() async throws {
+        let server = try Self.forgetful()
+        try await TestStore(endpoint: server.url).run { store in
+            try await store.create("log/1", .bytes([1]))
+            await #expect(throws: StoreError(.preconditionFailed, key: "log/1")) {
+                try await store.create("log/1", .bytes([1]))
+            }
+        }
+    }
+
+    // MARK: Get
+
+    private static let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+
+    /// Sends at most `limit` bytes of the object and then hangs up.
+    private static func breaking(limit: Int, etag: @escaping @Sendable (Int) -> String = { _ in "\"one\"" }) throws
+        -> ScriptedServer
+    {
+        let count = Shared(Mutex(0))
+        return try ScriptedServer { request in
+            let number = count.value.withLock { count in
+                count += 1
+                return count
+            }
+            var range = 0..<bytes.count
+            var headers = ["ETag": etag(number)]
+            let words = request.headers["range"]?.split { $0 == "=" || $0 == "-" } ?? []
+            if words.count == 3, let first = Int(words[1]), let last = Int(words[2]) {
+                range = first..<min(bytes.count, last + 1)
+                headers["Content-Range"] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(bytes.count)"
+            }
+            headers["Content-Length"] = "\(range.count)"
+            let status = words.isEmpty ? 200 : 206
+            guard range.count > limit else { return .answer(status, headers, Array(bytes[range])) }
+            return .part(status, headers, Array(bytes[range].prefix(limit)))
+        }
+    }
+
+    @Test func `a transfer that breaks goes on from there`() async throws {
+        let server = try Self.breaking(limit: 400)
+        try await TestStore(endpoint: server.url).run { store in
+            let whole = try await store.get("a", range: nil).collect(upTo: 1000)
+            #expect(whole == Self.bytes)
+            let part = try await store.get("a", range: 100..<900).collect(upTo: 1000)
+            #expect(part == Array(Self.bytes[100..<900]))
+        }
+        #expect(
+            server.requests.map { $0.headers["range"] } == [
+                nil, "bytes=400-999", "bytes=800-999", "bytes=100-899", "bytes=500-899",
+            ])
+    }
+
+    @Test func `a transfer does not go on with another object`() async throws {
+        let server = try Self.breaking(limit: 400) { "\"\($0)\"" }
+        await #expect(throws: StoreError(.unavailable, key: "a")) {
+            try await TestStore(endpoint: server.url).run { store in
+                _ = try await store.get("a", range: nil).collect(upTo: 1000)
+            }
+        }
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func `a transfer that brings nothing any more is given up`() async throws {
+        let server = try Self.breaking(limit: 0)
+        await #expect(throws: StoreError(.unavailable, key: "a")) {
+            try await TestStore(endpoint: server.url).run { store in
+                _ = try await store.get("a", range: nil).collect(upTo: 1000)
+            }
+        }
+        #expect(server.requests.count == 4)
+    }
+
+    @Test func `an object that is gone when a transfer goes on is not found`() async throws {
+        let server = try Self.script([.part(200, ["Content-Length": "10", "ETag": "x"], [1, 2]), .answer(404)])
+        try await TestStore(endpoint: server.url).run { store in
+            let stream = try await store.get("a", range: nil)
+            #expect(try await stream.next() == [1, 2])
+            await #expect(throws: StoreError(.notFound, key: "a")) { _ = try await stream.next() }
+        }
+    }
+
+    @Test(arguments: [
+        ScriptedServer.Reply.answer(200, [:], bytes), .answer(206, ["Content-Range": "bytes 0-3/1000"], [1, 2, 3, 4]),
+        .answer(206, ["Content-Range": "bytes */1000"], [1, 2, 3, 4]), .answer(206, [:], [1, 2, 3, 4]),
+        .answer(206, ["Content-Range": "bytes 5-3/1000"], []),
+    ])
+    func `another part than asked for is not handed on`(reply: ScriptedServer.Reply) async throws {
+        let server = try Self.script([reply])
+        await #expect(throws: StoreError(.invalid, key: "a")) {
+            try await TestStore(endpoint: server.url).run { store in
+                _ = try await store.get("a", range: 5..<9).collect(upTo: 1000)
+            }
+        }
+    }
+
+    @Test func `the whole object for its first bytes is cut`() async throws {
+        let server = try Self.script([.answer(200, [:], Self.bytes)])
+        try await TestStore(endpoint: server.url).run { store in
+            let found = try await store.get("a", range: 0..<9).collect(upTo: 1000)
+            #expect(found == Array(Self.bytes[..<9]))
+        }
+    }
+
+    @Test func `no bytes of an object are asked for without a GET`() async throws {
+        let server = try Self.script([.answer(200), .answer(404)])
+        try await TestStore(endpoint: server.url).run { store in
+            let found = try await store.get("a", range: 5..<5).collect(upTo: 0)
+            #expect(found.isEmpty)
+            await #expect(throws: StoreError(.notFound, key: "a")) { _ = try await store.get("a", range: 5..<5) }
+        }
+        #expect(server.requests.map(\.method) == ["HEAD", "HEAD"])
+    }
+
+    // MARK: List
+
+    private static func page(_ keys: [String], next: String? = nil) -> ScriptedServer.Reply {
+        let contents = keys.map { "<Contents><Key>\($0)</Key><Size>1</Size></Contents>" }.joined()
+        let end = next.map { "<NextContinuationToken>\($0)</NextContinuationToken>" } ?? ""
+        return .text(
+            200, [:],
+            "<ListBucketResult><EncodingType>url</EncodingType>\(contents)<IsTruncated>\(next != nil)</IsTruncated>\(end)</ListBucketResult>"
+        )
+    }
+
+    @Test func `short and empty pages are followed, and what is no key of ours is left out`() async throws {
+        let server = try Self.script([
+            Self.page(["box/log/", "box/log/1"], next: "t/1"), Self.page([], next: "t2"),
+            Self.page(["box/log/2%0A", "box/log/3"]),
+        ])
+        try await TestStore(endpoint: server.url).run { store in
+            let found = try await store.list(prefix: "log/", after: "log/0", limit: 5000)
+            #expect(found.map(\.key) == ["log/1", "log/3"])
+        }
+        let start = "/notes?encoding-type=url&list-type=2&"
+        #expect(
+            server.requests.map(\.target) == [
+                start + "max-keys=1000&prefix=box%2Flog%2F&start-after=box%2Flog%2F0",
+                "/notes?continuation-token=t%2F1&encoding-type=url&list-type=2&max-keys=999&prefix=box%2Flog%2F",
+                "/notes?continuation-token=t2&encoding-type=url&list-type=2&max-keys=999&prefix=box%2Flog%2F",
+            ])
+    }
+
+    // MARK: Regions and credentials
+
+    @Test func `the region that the store names is gone to, once and for all`() async throws {
+        let server = try ScriptedServer { request in
+            request.headers["authorization"]?.contains("/eu-west-1/s3/") == true
+                ? .answer(200)
+                : .answer(400, [:], Self.error("AuthorizationHeaderMalformed", "<Region>eu-west-1</Region>"))
+        }
+        try await TestStore(endpoint: server.url).run { store in
+            try await store.put("a", .bytes([1]))
+            try await store.put("a", .bytes([1]))
+        }
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func `a store that sends on and on is not followed`() async throws {
+        let server = try ScriptedServer { request in
+            let isHere = request.headers["authorization"]?.contains("/eu-west-1/s3/") == true
+            return .answer(
+                301, ["x-amz-bucket-region": isHere ? "eu-west-2" : "eu-west-1"], Self.error("PermanentRedirect"))
+        }
+        let error = await #expect(throws: StoreError(.invalid, key: "a")) {
+            try await TestStore(endpoint: server.url).run { store in try await store.put("a", .bytes([1])) }
+        }
+        #expect(server.requests.count == 2)
+        #expect(error?.detail.contains("--region") == true)
+    }
+
+    @Test func `credentials that were replaced in their file are found`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("keys", "[default]\naws_access_key_id=OLD\naws_secret_access_key=a\n")
+        let server = try ScriptedServer { request in
+            request.headers["authorization"]?.contains("Credential=NEW/") == true
+                ? .answer(200) : .answer(403, [:], Self.error("InvalidAccessKeyId"))
+        }
+        let test = try TestStore(
+            endpoint: server.url,
+            variables: ["AWS_SHARED_CREDENTIALS_FILE": path, "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""])
+        try await test.run { store in
+            await #expect(throws: StoreError(.denied, key: "a")) { try await store.put("a", .bytes([1])) }
+            try directory.write("keys", "[default]\naws_access_key_id=NEW\naws_secret_access_key=a\n")
+            try await store.put("a", .bytes([1]))
+        }
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func `without credentials nothing is sent`() async throws {
+        let server = try ScriptedServer { _ in .answer(200) }
+        let test = try TestStore(
+            endpoint: server.url, variables: ["AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""])
+        await #expect(throws: StoreError(.denied, key: "a")) {
+            try await test.run { store in try await store.put("a", .bytes([1])) }
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    // MARK: TLS
+
+    @Test func `a server without TLS is not spoken to without it`() async throws {
+        let server = try ScriptedServer { _ in .answer(200) }
+        await #expect(throws: StoreError(.unavailable, key: "a")) {
+            try await TestStore(endpoint: "https://127.0.0.1:\(server.port)").run { store in
+                try await store.put("a", .bytes([1]))
+            }
+        }
+        #expect(server.requests.isEmpty)
+    }
+}

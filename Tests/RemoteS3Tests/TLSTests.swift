@@ -1,0 +1,42 @@
+import Foundation
+import Remote
+import S3Server
+import Testing
+
+@testable import RemoteS3
+
+@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl"), "openssl is not installed"))
+struct TLSTests {
+    private static let openssl = "/usr/bin/openssl"
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a certificate that nobody vouches for is refused at once, and said so`() async throws {
+        let directory = try TemporaryDirectory()
+        let (key, certificate) = (directory.file("key"), directory.file("certificate"))
+        try await Program.run([
+            Self.openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-days",
+            "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key,
+            "-out", certificate,
+        ])
+        // A port that was free a moment ago.
+        let port = try ScriptedServer { _ in .reset }.port
+        let impostor = try Program([
+            Self.openssl, "s_server", "-accept", "\(port)", "-key", key, "-cert", certificate, "-www", "-quiet",
+        ])
+        defer { impostor.end() }
+        var test: TestStore
+        var error: StoreError?
+        // Until it listens.
+        repeat {
+            try await Task.sleep(for: .milliseconds(50))
+            test = try TestStore(endpoint: "https://localhost:\(port)")
+            error = await #expect(throws: StoreError(.unavailable, key: "a")) {
+                try await test.store.put("a", .bytes([1]))
+            }
+        } while error?.detail.contains("refused") == true
+        let sentence = try #require(error?.detail)
+        #expect(sentence.contains("TLS") && sentence.contains("CERTIFICATE_VERIFY_FAILED"), "\(sentence)")
+        #expect(test.delays.isEmpty)
+    }
+}

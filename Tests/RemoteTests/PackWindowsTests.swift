@@ -1,0 +1,89 @@
+import Foundation
+import Model
+import Testing
+
+@testable import Remote
+
+@Suite struct PackWindowsTests {
+    /// A pack of many small pieces, each of its own bytes.
+    private func pack(_ count: Int, in store: any ObjectStore) async throws -> [Content.Piece] {
+        var writer = PackWriter(store: store) { ItemID(uuid: UUID()) }
+        for index in 0..<count {
+            let bytes = Array("piece \(index) ".utf8) + Samples.bytes(2000)
+            _ = try await writer.append(ChunkHash(hashing: bytes), bytes)
+        }
+        return try await writer.flush().map { chunk in
+            Content.Piece(
+                index: 0, byteCount: chunk.byteCount,
+                stored: .init(hash: chunk.hash, pack: chunk.pack, offset: chunk.offset))
+        }
+    }
+
+    private func fetch(_ piece: Content.Piece, _ reader: ChunkReader) async throws -> Int {
+        var count = 0
+        try await reader.fetch(pieces: [piece]) { _, bytes in count += bytes.count }
+        return count
+    }
+
+    @Test func `small pieces of one pack come with few requests`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let pieces = try await pack(1000, in: store)
+        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        for piece in pieces { #expect(try await fetch(piece, reader) == piece.byteCount) }
+        // 2 MB: the first piece, two stretches, and the piece that lies across the line between them.
+        #expect(store.callCount(.get, prefix: "packs/") == 4)
+    }
+
+    @Test func `readers of one stretch wait for one request`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let pieces = try await pack(100, in: store)
+        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        _ = try await fetch(pieces[0], reader)
+        store.plan(.delay(.milliseconds(50)), on: .get, prefix: "packs/")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for piece in pieces {
+                group.addTask {
+                    let count = try await fetch(piece, reader)
+                    #expect(count == piece.byteCount)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(store.callCount(.get, prefix: "packs/") == 2)
+    }
+
+    @Test func `a lone small piece costs no more than itself`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let pieces = try await pack(100, in: store)
+        var received = 0
+        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        try await reader.fetch(pieces: [pieces[50]]) {
+            received += $0
+        } deliver: { _, _ in
+        }
+        #expect(received == pieces[50].byteCount)
+    }
+
+    @Test func `a stretch that came damaged is not believed, and its pieces are fetched alone`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let pieces = try await pack(10, in: store)
+        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        _ = try await fetch(pieces[0], reader)
+        let place = try #require(pieces[3].stored?.offset)
+        store.plan(.damage(offset: Int(place)), on: .get, prefix: "packs/")
+        for piece in pieces { #expect(try await fetch(piece, reader) == piece.byteCount) }
+        #expect(store.callCount(.get, prefix: "packs/") == 3)
+    }
+
+    @Test func `a stretch that did not come is no harm to those who waited for it`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let pieces = try await pack(10, in: store)
+        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        _ = try await fetch(pieces[0], reader)
+        store.plan(.failBefore(.unavailable), on: .get, prefix: "packs/")
+        await #expect(throws: StoreError(.unavailable, key: Pack.key(pieces[1].stored!.pack))) {
+            try await fetch(pieces[1], reader)
+        }
+        #expect(try await fetch(pieces[2], reader) == pieces[2].byteCount)
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import Model
+import Testing
+
+@testable import Replica
+
+/// What a user keeps from moving, and the deletions that wait for an answer.
+@Suite struct HoldingTests {
+    private func pause(_ path: String, _ isPaused: Bool = true, in lab: Lab) throws {
+        try lab.replica.setPaused(isPaused, of: try lab.inode(path))
+    }
+
+    // MARK: Pausing
+
+    @Test func `what is paused stays in the outbox, and so does what needs it`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("in d", in: d)
+        try lab.makeFile("a")
+        try lab.makeFile("b")
+        try pause("d", in: lab)
+        try pause("b", in: lab)
+        #expect(try lab.pendingNames() == ["a"])
+        #expect(try lab.replica.isPaused(try lab.inode("d/in d")) && !lab.replica.isPaused(try lab.inode("a")))
+        try pause("d", false, in: lab)
+        #expect(try lab.pendingNames() == ["d", "in d", "a"])
+        try lab.killAndOpen()
+        #expect(try lab.replica.isPaused(try lab.inode("b")))
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a new directory that waits keeps what is in it`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("in d", in: d)
+        let item = try #require(try lab.item("d"))
+        let pending = try lab.replica.pending(limit: 9, after: 0, except: PendingExclusion(items: [item]))
+        #expect(pending.isEmpty)
+    }
+
+    @Test func `what stays is passed over however much it is`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        for index in 0..<5 { try lab.makeFile("\(index)", in: d) }
+        try pause("d", in: lab)
+        try lab.makeFile("last")
+        #expect(try lab.replica.pending(limit: 1, after: 0).count == 1)
+    }
+
+    @Test func `the deletion of a directory waits for what leaves it and is paused`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("f", in: d)
+        try lab.uploadAll()
+        _ = try lab.replica.rename(lab.name("f"), in: d, to: lab.name("f"), in: .root, mode: .replace)
+        try pause("f", in: lab)
+        _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
+        #expect(try lab.pendingNames() == [])
+        try pause("f", false, in: lab)
+        #expect(try lab.pendingNames().count == 2)
+    }
+
+    @Test func `a deletion in a paused directory waits with it`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("f", in: d)
+        try lab.uploadAll()
+        try pause("d", in: lab)
+        _ = try lab.replica.removeFile(lab.name("f"), in: d)
+        #expect(try lab.pendingNames() == [])
+        try pause("d", false, in: lab)
+        #expect(try lab.pendingNames().count == 2)
+    }
+
+    @Test func `the pause of the container outlives a restart`() throws {
+        let lab = try Lab()
+        #expect(try !lab.replica.isContainerPaused())
+        try lab.replica.setPaused(true, of: .root)
+        try lab.killAndOpen()
+        #expect(try lab.replica.isContainerPaused() && lab.replica.isPaused(.root))
+    }
+
+    // MARK: Exclusion
+
+    @Test func `what is excluded is deleted from the container and stays here`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let f = try lab.makeFile("f", in: d)
+        try lab.makeFile("other")
+        try lab.uploadAll()
+        let (directory, file) = (try #require(try lab.item("d")), try #require(try lab.item("d/f")))
+        try lab.replica.setExcluded(true, of: d)
+        #expect(try Set(lab.pendingNames()) == ["delete \(directory)", "delete \(file)"])
+        #expect(try lab.item("d") == nil && lab.item("d/f") == nil)
+        #expect(try lab.bytes(of: f) == "hello")
+        #expect(try lab.replica.isExcluded(f) && !lab.replica.isExcluded(try lab.inode("other")))
+        try lab.makeFile("new", in: d)
+        #expect(try lab.item("d/new") == nil)
+        #expect(try lab.replica.check() == [])
+        try lab.replica.setExcluded(false, of: d)
+        #expect(try Set(lab.pendingNames()).isSuperset(of: ["d", "f", "new"]))
+        #expect(try lab.item("d/f") != nil && lab.item("d/f") != file)
+        #expect(try lab.replica.inode(f).content == nil)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `bytes that are not here cannot be excluded`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.uploadAll()
+        try lab.insertRemote("r", in: d)
+        #expect(throws: FileError(.wouldBlock, "")) { try lab.replica.setExcluded(true, of: d) }
+        #expect(throws: FileError(.invalid, "")) { try lab.replica.setExcluded(true, of: .root) }
+        #expect(try lab.replica.pendingCount() == 0)
+        #expect(try lab.item("d/r") != nil)
+    }
+
+    @Test func `an exclusion goes with a rename and outlives an atomic save`() throws {
+        let lab = try Lab()
+        let f = try lab.makeFile("f")
+        try lab.replica.setExcluded(true, of: f)
+        _ = try lab.replica.rename(lab.name("f"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
+        #expect(try lab.item("g") == nil && lab.replica.isExcluded(f))
+        try lab.makeFile("temporary", bytes: "new")
+        _ = try lab.replica.rename(lab.name("temporary"), in: .root, to: lab.name("g"), in: .root, mode: .replace)
+        #expect(try lab.item("g") == nil && lab.replica.isExcluded(try lab.inode("g")))
+        #expect(try lab.bytes(of: try lab.inode("g")) == "new")
+        #expect(try lab.pendingNames() == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `what is excluded in an excluded directory stays so when the directory travels again`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let f = try lab.makeFile("f", in: d)
+        try lab.replica.setExcluded(true, of: f)
+        try lab.replica.setExcluded(true, of: d)
+        try lab.replica.setExcluded(false, of: d)
+        #expect(try lab.item("d") != nil && lab.item("d/f") == nil)
+    }
+
+    // MARK: Deletions
+
+    @Test func `deletions are counted with their times until they are confirmed`() throws {
+        let lab = try Lab()
+        for index in 0..<6 { try lab.makeFile("\(index)") }
+        try lab.uploadAll()
+        for index in 0..<4 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
+        // The lab's clock goes on by a second with every change.
+        let deletions = try lab.replica.pendingDeletions(within: .seconds(1), ifMoreThan: 0)
+        #expect(deletions.count == 4 && deletions.peak == 2 && deletions.itemCount == 2 && !deletions.areHeld)
+        #expect(try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 0).peak == 4)
+        #expect(try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 4).itemCount == 0)
+        try lab.replica.setDeletionsHeld(true)
+        let held = PendingExclusion(deletionsAfter: deletions.confirmed)
+        #expect(try lab.replica.pending(limit: 9, after: 0, except: held).isEmpty)
+        try lab.killAndOpen()
+        #expect(try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 0).areHeld)
+        try lab.replica.confirmDeletions()
+        _ = try lab.replica.removeFile(lab.name("4"), in: .root)
+        let left = try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 0)
+        #expect(left.count == 1 && !left.areHeld)
+        let confirmed = PendingExclusion(deletionsAfter: left.confirmed)
+        #expect(try lab.replica.pending(limit: 9, after: 0, except: confirmed).count == 4)
+    }
+
+    @Test func `deletions that are taken back bring the items back as the container has them`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        let e = try lab.makeDirectory("e", in: d)
+        try lab.makeFile("f", in: e, bytes: "twelve bytes")
+        try lab.makeFile("g")
+        try lab.uploadAll(number: 3)
+        let items = try ["d", "d/e", "d/e/f", "g"].map { try lab.item($0) }
+        _ = try lab.replica.removeFile(lab.name("f"), in: e)
+        _ = try lab.replica.removeDirectory(lab.name("e"), in: d)
+        _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
+        _ = try lab.replica.removeFile(lab.name("g"), in: .root)
+        try lab.makeFile("g", bytes: "in its place")
+        // One at a time, so that directories are found that an earlier change brought back.
+        var restored: Set<String> = []
+        while case let names = try lab.replica.write({ transaction throws(FileError) in
+            try transaction.restoreDeletions(limit: 1)
+        }), !names.isEmpty {
+            restored.formUnion(names.map(\.name.string))
+        }
+        #expect(restored == ["d", "e", "f", "g 2"])
+        #expect(try ["d", "d/e", "d/e/f", "g 2"].map { try lab.item($0) } == items)
+        #expect(try lab.replica.attributes(of: try lab.inode("d/e/f")).size == 12)
+        #expect(try !lab.replica.isHere(try lab.inode("d/e/f")))
+        #expect(try lab.replica.entry(lab.name("f"), in: lab.inode("d/e")).baseNumber == 3)
+        #expect(try lab.pendingNames().sorted() == ["g", "g 2"])
+        #expect(try lab.bytes(of: try lab.inode("g")) == "in its place")
+        #expect(try lab.replica.check() == [])
+    }
+}

@@ -1,0 +1,281 @@
+import Foundation
+import GRDB
+import Model
+import Testing
+
+@testable import Replica
+
+@Suite(.timeLimit(.minutes(2))) struct SnapshotTests {
+    /// A replica with a little of everything that the container can hold, as of commit 9.
+    private func source() throws -> Lab {
+        let lab = try Lab()
+        let directory = try lab.record("d", kind: .directory, xattrs: ["user.colour": Data("blue".utf8)])
+        let content = Lab.content(size: 3 << 20)
+        var records = [
+            directory,
+            try lab.record("empty", size: 0, content: .empty),
+            try lab.record(
+                "f", parent: directory.id, size: 3 << 20, content: content, xattrs: ["user.k": Data([0, 255])]),
+            try lab.record("link", parent: directory.id, kind: .symbolicLink, target: "../a/\u{e9}"),
+            try lab.record("caf\u{e9}", size: 0, content: .empty),
+            try lab.record("cafe\u{301}", size: 0, content: .empty),
+            try lab.record(".x.icloud", size: 0, content: .empty),
+            try lab.record(String(repeating: "é", count: 127), size: 0, content: .empty),
+            try lab.record("new\nline 'quote\" %", kind: .directory),
+            try lab.record("all hole", size: 1000, content: Content(runs: [.zeros(byteCount: 1000)])),
+        ]
+        var large = try lab.record("large", size: 70 << 20)
+        large.content = .manifest(ChunkHash(bytes: [UInt8](repeating: 7, count: 32))!)
+        records.append(large)
+        var parent = directory.id
+        for depth in 0..<100 {
+            let deeper = try lab.record("deep \(depth)", parent: parent, kind: .directory)
+            records.append(deeper)
+            parent = deeper.id
+        }
+        try apply(records, to: lab)
+        return lab
+    }
+
+    /// Every second record comes with commit 8, the others with 9.
+    private func apply(_ records: [ItemRecord], to lab: Lab) throws {
+        try lab.replica.write { transaction throws(FileError) in
+            for (index, record) in records.enumerated() {
+                guard let parent = try transaction.directory(of: record.parent) else { continue }
+                var content: Content?
+                if case .inline(let list)? = record.content { content = list }
+                _ = try transaction.insert(record, content: content, in: parent, number: 8 + UInt64(index % 2))
+            }
+            try transaction.setApplied(9)
+        }
+    }
+
+    private func export(_ lab: Lab, to directory: Scratch) async throws -> SnapshotFile {
+        let path = directory.file("snapshot-\(UUID().uuidString)")
+        let summary = try await lab.replica.exportSnapshot(to: path)
+        return try await open(path, of: lab, summary.number)
+    }
+
+    private func open(_ path: String, of lab: Lab, _ number: CommitNumber = 9) async throws -> SnapshotFile {
+        try await SnapshotFile.open(path, container: lab.containerUUID, number: number) { _, _ in nil }
+    }
+
+    /// Everything about the items of a replica that a snapshot is to carry, by path.
+    private func tree(_ lab: Lab, _ directory: InodeNumber = .root, _ path: String = "") throws -> [Data: Item] {
+        var items: [Data: Item] = [:]
+        for child in try lab.replica.children(of: directory, after: nil, limit: .max) {
+            let entry = try lab.replica.entry(child.name, in: directory)
+            let inode = try lab.replica.inode(entry.inode)
+            let childPath = "\(path)/\(child.name.string)"
+            items[Data(childPath.utf8)] = Item(
+                base: entry.base, number: entry.baseNumber, isQueued: entry.isQueued, isHere: inode.isHere,
+                content: inode.content, target: inode.target, size: inode.attributes.size,
+                blocks: inode.attributes.blocks, mode: inode.attributes.mode, modified: inode.attributes.modified,
+                links: inode.attributes.linkCount, owner: inode.attributes.owner,
+                xattrs: Dictionary(
+                    uniqueKeysWithValues: try lab.replica.xattrNames(of: entry.inode).map {
+                        ($0, try lab.replica.xattr($0, of: entry.inode))
+                    }))
+            if entry.kind == .directory { items.merge(try tree(lab, entry.inode, childPath)) { old, _ in old } }
+        }
+        return items
+    }
+
+    private struct Item: Equatable {
+        var base: ItemRecord?
+        var number: CommitNumber
+        var isQueued: Bool
+        var isHere: Bool
+        var content: Content?
+        var target: String?
+        var size: Int64
+        var blocks: Int64
+        var mode: UInt16
+        var modified: Timestamp
+        var links: UInt32
+        var owner: UInt32
+        var xattrs: [String: [UInt8]]
+    }
+
+    @Test func `what is imported is what was exported, in every respect`() async throws {
+        let (a, b, scratch) = (try source(), try Lab(), try Scratch())
+        let snapshot = try await export(a, to: scratch)
+        #expect(snapshot.summary.number == 9)
+        #expect(snapshot.summary.itemCount == 111)
+        #expect(snapshot.isTree)
+        #expect(try await b.replica.importSnapshot(snapshot))
+        try snapshot.close()
+        #expect(b.replica.applied == 9)
+        #expect(try tree(b) == tree(a))
+        #expect(try b.replica.attributes(of: .root).linkCount == a.replica.attributes(of: .root).linkCount)
+        #expect(try b.replica.check() == [])
+        #expect(try b.replica.pendingCount() == 0)
+        try b.killAndOpen()
+        #expect(b.replica.applied == 9)
+        #expect(try tree(b) == tree(a))
+        // And life goes on: names can be added, and what is here can be shown.
+        try b.makeFile("new", in: try b.inode("d"))
+        try b.replica.writePlaceholders(in: .root)
+        #expect(try b.replica.check() == [])
+    }
+
+    @Test func `local changes stay out of a snapshot`() async throws {
+        let (a, scratch) = (try source(), try Scratch())
+        try a.makeFile("not uploaded")
+        _ = try a.replica.rename(
+            try ItemName("d"), in: .root, to: try ItemName("renamed here"), in: .root, mode: .replace)
+        let snapshot = try await export(a, to: scratch)
+        let b = try Lab()
+        #expect(try await b.replica.importSnapshot(snapshot))
+        #expect(try b.inodeIfPresent("not uploaded") == nil)
+        #expect(try b.inodeIfPresent("d/f") != nil)
+        #expect(snapshot.summary.itemCount == 111)
+    }
+
+    @Test func `no snapshot is made while a deletion waits, or one is half applied`() async throws {
+        let (a, scratch) = (try source(), try Scratch())
+        try a.replica.write { transaction throws(FileError) in try transaction.beginSnapshot(20) }
+        await #expect(throws: FileError(.busy, "")) { try await export(a, to: scratch) }
+        #expect(try a.replica.snapshotUnderWay() == 20)
+        try a.replica.write { transaction throws(FileError) in try transaction.finishSnapshot() }
+        #expect(try a.replica.snapshotUnderWay() == nil)
+        _ = try a.replica.removeFile(try ItemName("empty"), in: .root)
+        await #expect(throws: FileError(.busy, "")) { try await export(a, to: scratch) }
+    }
+
+    @Test func `only a device that has nothing imports`() async throws {
+        let (a, b, scratch) = (try source(), try Lab(), try Scratch())
+        let snapshot = try await export(a, to: scratch)
+        try b.makeFile("mine")
+        #expect(try await !b.replica.importSnapshot(snapshot))
+        #expect(try b.replica.children(of: .root, after: nil, limit: 9).map(\.name.string) == ["mine"])
+        #expect(b.replica.applied == 0)
+    }
+
+    @Test func `two items of one name, and what hangs below nothing, are no tree`() async throws {
+        let (lab, scratch) = (try source(), try Scratch())
+        let path = scratch.file("odd")
+        _ = try await lab.replica.exportSnapshot(to: path)
+        let item = try #require(try lab.item("empty"))
+        var record = try #require(try lab.replica.entry(of: item)?.base)
+        record.name = try ItemName("f")
+        record.parent = try #require(try lab.item("d"))
+        try edit(path) { database in
+            try database.execute(
+                sql: "UPDATE items SET name = 'f', parent = ?, record = ? WHERE item = ?",
+                arguments: [record.parent.uuid, record.packed, item.uuid])
+        }
+        let snapshot = try await open(path, of: lab)
+        #expect(!snapshot.isTree)
+        let other = try Lab()
+        #expect(try await !other.replica.importSnapshot(snapshot))
+        #expect(other.replica.applied == 0)
+    }
+
+    @Test(arguments: [
+        "DELETE FROM items WHERE name = 'empty'", "UPDATE meta SET value = 2 WHERE key = 'items'",
+        "UPDATE meta SET value = 8 WHERE key = 'number'", "UPDATE meta SET value = 'x' WHERE key = 'container'",
+        "DELETE FROM meta WHERE key = 'format'", "DROP TABLE meta", "DROP TABLE xattrs",
+        "ALTER TABLE items DROP number",
+        "UPDATE items SET name = 'another' WHERE name = 'empty'", "UPDATE items SET mode = 'text' WHERE name = 'empty'",
+        "UPDATE items SET item = x'00' WHERE name = 'empty'", "UPDATE items SET record = x'0102' WHERE name = 'empty'",
+        "UPDATE items SET number = 10 WHERE name = 'empty'", "UPDATE items SET number = 0 WHERE name = 'empty'",
+        "UPDATE items SET content = NULL WHERE name = 'f'", "UPDATE xattrs SET value = x'00'",
+        "DELETE FROM xattrs WHERE name = 'user.k'", "INSERT INTO xattrs VALUES(x'00', 'user.a', x'00')",
+        "UPDATE items SET item = (SELECT max(item) FROM items)",
+    ])
+    func `a snapshot that is not as it must be is refused`(_ change: String) async throws {
+        let (lab, scratch) = (try source(), try Scratch())
+        let path = scratch.file("damaged")
+        _ = try await lab.replica.exportSnapshot(to: path)
+        _ = try await open(path, of: lab)
+        let again = scratch.file("again")
+        _ = try await lab.replica.exportSnapshot(to: again)
+        try edit(again) { try $0.execute(sql: change) }
+        await #expect(throws: FileError(.corrupt, "")) { try await open(again, of: lab) }
+    }
+
+    @Test func `a newer format is left alone, a fault that the format knows is found`() async throws {
+        let (lab, scratch) = (try source(), try Scratch())
+        let path = scratch.file("newer")
+        _ = try await lab.replica.exportSnapshot(to: path)
+        await #expect(throws: FileError(.corrupt, "")) {
+            try await SnapshotFile.open(path, container: lab.containerUUID, number: 9) { record, number in
+                record.name.string.utf8.elementsEqual("large".utf8) ? "too large for commit \(number)" : nil
+            }
+        }
+        let again = scratch.file("again")
+        _ = try await lab.replica.exportSnapshot(to: again)
+        try edit(again) { try $0.execute(sql: "UPDATE meta SET value = 2 WHERE key = 'format'") }
+        await #expect(throws: FileError(.invalid, "")) { try await open(again, of: lab) }
+        try Data("not a database, whatever its length".utf8).write(to: URL(filePath: scratch.file("text")))
+        await #expect(throws: FileError(.corrupt, "")) { try await open(scratch.file("text"), of: lab) }
+    }
+
+    private func edit(_ path: String, _ body: (Database) throws -> Void) throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.write(body)
+        try queue.close()
+    }
+
+    // MARK: Steps
+
+    @Test func `steps lead from an older state to the snapshot's`() async throws {
+        let (a, b, scratch) = (try source(), try Lab(), try Scratch())
+        #expect(try await b.replica.importSnapshot(try await export(a, to: scratch)))
+        // The container goes on: one item changed, one came, one file and one directory with a file went.
+        let goneDirectory = try lab(a, insert: "going", .directory, number: 8)
+        try apply(b, [goneDirectory], number: 8)
+        let goneFile = try lab(a, insert: "inside", .file, in: goneDirectory.id, number: 8)
+        try apply(b, [goneFile], number: 8)
+        for item in [goneFile, goneDirectory] {
+            try a.replica.write { transaction throws(FileError) in
+                if let entry = try transaction.entry(of: item.id) { _ = try transaction.remove(entry) }
+            }
+        }
+        let new = try lab(a, insert: "new", .file, number: 12)
+        let below = try lab(a, insert: "below", .directory, number: 11)
+        let inner = try lab(a, insert: "inner", .file, in: below.id, number: 10)
+        try a.replica.write { transaction throws(FileError) in try transaction.setApplied(12) }
+        let snapshot = try await export(a, to: scratch)
+        #expect(try await snapshot.prepareSteps(for: b.replica) == 5)
+        let step = try await snapshot.step(after: 0, limit: 10)
+        #expect(step.isLast)
+        #expect(step.tombstones.map(\.id) == [goneFile.id, goneDirectory.id])
+        #expect(Set(step.records.prefix(2).map(\.record.id)) == [new.id, below.id])
+        #expect(step.records.last?.record == inner && step.records.last?.number == 10)
+        let first = try await snapshot.step(after: 0, limit: 2)
+        #expect(!first.isLast && first.tombstones.count == 1 && first.records.count == 1)
+        #expect(try await snapshot.step(after: 4, limit: 2).tombstones.map(\.id) == [goneDirectory.id])
+    }
+
+    /// Adds an item of the container to a replica.
+    private func lab(
+        _ lab: Lab, insert name: String, _ kind: ItemKind, in parent: ItemID = .root, number: CommitNumber
+    ) throws -> ItemRecord {
+        let record = try lab.record(name, parent: parent, kind: kind, content: kind == .file ? .empty : nil)
+        try apply(lab, [record], number: number)
+        return record
+    }
+
+    private func apply(_ lab: Lab, _ records: [ItemRecord], number: CommitNumber) throws {
+        try lab.replica.write { transaction throws(FileError) in
+            for record in records {
+                guard let parent = try transaction.directory(of: record.parent) else { continue }
+                _ = try transaction.insert(
+                    record, content: record.kind == .file ? .empty : nil, in: parent, number: number)
+            }
+        }
+    }
+}
+
+/// A directory of its own for one test.
+final class Scratch {
+    let path = "\(NSTemporaryDirectory())/scratch-\(UUID().uuidString)"
+
+    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+}
