@@ -81,6 +81,14 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .executableTarget(
+            name: "simulate",
+            dependencies: [
+                "Engine", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
+
         .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
@@ -106,6 +114,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: settings),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Model"], swiftSettings: settings),
         .testTarget(
             name: "DaemonTests",

@@ -1,0 +1,121 @@
+import Engine
+import Model
+import Replica
+
+/// Names and attributes.
+extension Program {
+    mutating func makeDirectory() throws {
+        let place = try place(existing: 0)
+        _ = try engine.makeDirectory(place.name, in: place.parent, mode: 0o755, by: caller)
+    }
+
+    mutating func removeDirectory() throws {
+        let (place, attributes) = try taken([.directory])
+        world.trace.note("\(device.name) removes \(place)")
+        try engine.removeDirectory(place.name, in: place.parent, by: caller)
+        try forget(attributes.inode)
+    }
+
+    mutating func remove() async throws {
+        let (place, attributes) = try taken([.file, .symbolicLink])
+        let before = attributes.linkCount == 1 ? try device.everything(of: attributes.inode) : []
+        try await change(before: before, after: []) {
+            world.trace.note("\(device.name) removes \(place)")
+            try engine.removeFile(place.name, in: place.parent, by: caller)
+        }
+        try forget(attributes.inode)
+    }
+
+    /// The kernel forgets an inode without a name, at once or later, unless someone has it open.
+    private mutating func forget(_ number: InodeNumber) throws {
+        nameless.append(number)
+        guard random.happens(0.7) else { return }
+        for number in nameless where !files.contains(where: { $0.inode == number }) { try engine.forget(number) }
+        nameless = []
+    }
+
+    mutating func rename(_ kinds: [ItemKind], mode: RenameMode) async throws {
+        let (source, _) = try taken(kinds)
+        try await move(source, to: try place(existing: 0.4), mode: mode)
+    }
+
+    mutating func move(_ source: Place, to target: Place, mode: RenameMode) async throws {
+        guard let moved = source.attributes else { throw FileError(.notFound, "\(source)") }
+        var lost: [FileContent] = []
+        if mode == .replace, let replaced = target.attributes, replaced.inode != moved.inode,
+            replaced.kind != .directory, replaced.linkCount == 1
+        {
+            // The name keeps its item when both are of a kind: then newer bytes that are still to come are not seen to go.
+            lost =
+                replaced.kind == moved.kind
+                ? [try device.content(of: replaced.inode)] : try device.everything(of: replaced.inode)
+        }
+        try await change(before: lost, after: []) {
+            world.trace.note("\(device.name) renames \(source) to \(target)")
+            try engine.rename(
+                source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller)
+        }
+        guard let replaced = target.attributes, replaced.inode != moved.inode, mode == .replace else { return }
+        if moved.kind == .symbolicLink, replaced.kind == .symbolicLink {
+            world.model.release(try device.content(of: moved.inode))
+        }
+        try forget(replaced.inode)
+    }
+
+    mutating func exchange() async throws {
+        let (source, _) = try taken()
+        let (target, _) = try taken()
+        world.trace.note("\(device.name) exchanges \(source) and \(target)")
+        try engine.rename(
+            source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller)
+        for place in [source, target] where place.attributes?.kind == .symbolicLink {
+            if let number = place.attributes?.inode { world.model.release(try device.content(of: number)) }
+        }
+    }
+
+    mutating func link() throws {
+        let (_, attributes) = try taken([.file])
+        let place = try place(existing: 0)
+        world.trace.note("\(device.name) links \(attributes.inode) as \(place)")
+        _ = try engine.link(attributes.inode, as: place.name, in: place.parent, by: caller)
+    }
+
+    mutating func makeLink() async throws {
+        let place = try place(existing: 0)
+        let content = FileContent(count: 1, cells: [0: token("links \(place)")])
+        try await change(before: [], after: [content]) {
+            _ = try engine.makeSymbolicLink(place.name, in: place.parent, target: content.linkTarget, by: caller)
+        }
+    }
+
+    mutating func chmod() throws {
+        let (_, attributes) = try taken([.file, .directory])
+        let mode = random.pick([0o600, 0o644, 0o755, 0o700] as [UInt16])
+        _ = try engine.setAttributes(of: attributes.inode, AttributeChange(mode: mode), by: caller)
+    }
+
+    mutating func setTime() throws {
+        let (_, attributes) = try taken([.file, .directory])
+        let time = Timestamp(rawValue: device.now.rawValue - Int64(random.number(0...1_000_000)) * 1_000_000)
+        _ = try engine.setAttributes(of: attributes.inode, AttributeChange(modified: time), by: caller)
+    }
+
+    mutating func setAttribute() async throws {
+        let (_, attributes) = try taken([.file, .directory])
+        let text = "\(token("tags \(attributes.inode)"))"
+        world.model.noteAttribute(text)
+        let name = random.pick(["user.tag", "user.color"])
+        if random.happens(0.2) {
+            try await device.value(of: engine.removeExtendedAttribute(name, of: attributes.inode, by: caller))
+        } else {
+            try await device.value(
+                of: engine.setExtendedAttribute(
+                    name, value: Array(text.utf8), mode: .any, of: attributes.inode, by: caller))
+        }
+    }
+}
+
+extension FileContent {
+    /// The target of a link whose only cell this is.
+    var linkTarget: String { "../token \(cells[0] ?? 0)" }
+}

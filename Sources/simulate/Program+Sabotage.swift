@@ -1,0 +1,30 @@
+import Engine
+import Glibc
+import Model
+import Replica
+
+extension Program {
+    /// Breaks something, now and then.
+    mutating func sabotage(by sabotage: Sabotage?) throws {
+        guard let sabotage, random.happens(Sabotage.share), !device.isDead else { return }
+        let replica = try engine.replica
+        switch sabotage {
+        case .dropChange:
+            guard let change = try replica.pending(limit: 1, after: 0).first else { return }
+            try replica.write { transaction throws(FileError) in try transaction.dequeueAll(change.item) }
+        case .deleteUnseen:
+            guard let place = try? takenFile().0 else { return }
+            try engine.removeFile(place.name, in: place.parent, by: caller)
+        case .writeUnseen:
+            guard let number = try? takenFile().1, try replica.isHere(number) else { return }
+            let bytes = FileContent.bytes(of: [Token.max])
+            try replica.markModified(number)
+            let descriptor = try replica.openBytes(of: number)
+            _ = pwrite(descriptor.rawValue, bytes, bytes.count, 0)
+            try replica.recordBytes(of: number, from: descriptor)
+        case .damageStore:
+            return
+        }
+        world.trace.note("\(device.name) is sabotaged: \(sabotage)")
+    }
+}

@@ -1,0 +1,211 @@
+import Engine
+import Glibc
+import Model
+import Replica
+
+/// Someone who works on a device: one random operation after the other, as the mount would pass them on, each accounted for in the
+/// ``ReferenceModel``.
+struct Program: Sendable {
+    let device: SimulatedDevice
+    let world: World
+    var random: SeededRandom
+    var files: [OpenFile] = []
+    /// Inodes without a name that the kernel still remembers.
+    var nameless: [InodeNumber] = []
+    private var session = 0
+
+    /// How many files it holds open at most.
+    static let openLimit = 4
+
+    struct OpenFile: Sendable {
+        let handle: HandleID
+        let inode: InodeNumber
+        let flags: Int32
+        var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
+    }
+
+    init(device: SimulatedDevice) {
+        self.device = device
+        world = device.world
+        random = SeededRandom(seed: device.world.seed, stream: "program on \(device.name)")
+    }
+
+    /// A number that no thread has, so that `/proc` says nothing about it.
+    var caller: Caller { Caller(thread: Int32(1 << 30) + Int32(device.number), user: 0, group: 0) }
+
+    var engine: Engine { get throws { try device.engine } }
+
+    // MARK: Steps
+
+    /// Works for a while.
+    mutating func run(steps: Int) async throws {
+        for _ in 0..<steps {
+            try await pause()
+            try world.throwViolation()
+            try await disturb()
+            try await step()
+        }
+        device.disarm()
+        if device.isDead { try await restart(.killed) }
+        noticeRestart()
+    }
+
+    private mutating func pause() async throws {
+        let longest = random.pick([0, 30, 3000, 3000, 20_000])
+        try await world.clock.sleep(random.milliseconds(0...longest))
+    }
+
+    /// What happens to a device besides its work.
+    private mutating func disturb() async throws {
+        if random.happens(world.scenario.offlineShare) {
+            device.store.link.isInReach.toggle()
+            world.trace.note("\(device.name) is \(device.store.link.isInReach ? "" : "not ")in reach")
+        }
+        try sabotage(by: world.scenario.sabotage)
+        if random.happens(world.scenario.crashShare) { device.crash(afterSteps: random.number(1...40)) }
+        if device.isDead || random.happens(world.scenario.killShare) {
+            try await restart(random.happens(0.2) ? .powerFailure : .killed)
+        } else if random.happens(world.scenario.restartShare) {
+            try await restart(.orderly)
+        }
+    }
+
+    private mutating func restart(_ end: SimulatedDevice.End) async throws {
+        let end: SimulatedDevice.End = end == .orderly && device.isDead ? .killed : end
+        if end == .orderly { await closeAll() }
+        try await device.stop(end)
+        try await world.clock.sleep(random.milliseconds(0...5000))
+        try device.start(after: end)
+    }
+
+    /// Files do not outlive the daemon.
+    private mutating func noticeRestart() {
+        guard session != device.sessionCount else { return }
+        session = device.sessionCount
+        files = []
+        nameless = []
+    }
+
+    private mutating func step() async throws {
+        noticeRestart()
+        let isReader = world.scenario.hasOneWriter && device.number > 0
+        let action = random.pick(isReader ? Action.reading : Action.all)
+        let before = world.clock.now
+        do {
+            try await perform(action)
+            note(action, "done", since: before)
+        } catch let error as FileError {
+            note(action, "\(error.code)", since: before)
+            try judge(error, action)
+        }
+    }
+
+    private func note(_ action: Action, _ outcome: String, since begin: Duration) {
+        world.trace.note("\(device.name) \(action): \(outcome)")
+    }
+
+    /// Errors that no program on a sound device gets.
+    private func judge(_ error: FileError, _ action: Action) throws(Violation) {
+        if device.isDead { return }
+        let hasTrouble = world.scenario.faultShare > 0 || world.scenario.offlineShare > 0
+        let isExpected =
+            switch error.code {
+            case .notFound, .exists, .notDirectory, .isDirectory, .notEmpty, .busy, .interrupted, .noAttribute: true
+            case .invalid: action == .renameDirectory || action == .exchange
+            case .notPermitted: action == .link
+            case .unreachable, .timedOut, .offline, .corrupt, .cancelled: hasTrouble
+            default: false
+            }
+        if !isExpected { throw Violation("\(device.name): \(action) fails with \(error.code): \(error.detail)") }
+    }
+
+    // MARK: Places
+
+    /// A name in a directory, taken or free.
+    struct Place: Sendable, CustomStringConvertible {
+        let parent: InodeNumber
+        let name: ItemName
+        /// The path of its directory, with a slash at the end unless it is the top.
+        let directory: String
+        let attributes: Attributes?
+
+        var description: String { directory + name.string }
+    }
+
+    static let names = ["a", "b", "c.txt", "d", "report.pdf", "é", ".a.icloud", "x y.tar.gz"]
+
+    /// Those that never leave a machine.
+    static let localNames = [".DS_Store", "~$report"]
+
+    /// A place somewhere in the tree; an existing one more often than not.
+    mutating func place(existing: Double = 0.6) throws -> Place {
+        var parent = InodeNumber.root
+        var path = ""
+        while random.happens(0.5) {
+            let directories = try engine.names(of: parent).filter { $0.kind == .directory }
+            guard !directories.isEmpty else { break }
+            let next = random.pick(directories)
+            parent = next.inode
+            path += "\(next.name)/"
+        }
+        let names = world.scenario.hasLocalNames ? Self.names + Self.localNames : Self.names
+        var name = try ItemName(random.pick(names))
+        if random.happens(existing) {
+            let present = try engine.names(of: parent)
+            if !present.isEmpty { name = random.pick(present).name }
+        }
+        return try place(name, in: parent, path: path)
+    }
+
+    func place(_ name: ItemName, in parent: InodeNumber, path: String) throws -> Place {
+        var attributes: Attributes?
+        let engine = try engine
+        do throws(FileError) {
+            attributes = try engine.lookup(name, in: parent)
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        return Place(parent: parent, name: name, directory: path, attributes: attributes)
+    }
+
+    /// A place where there is something.
+    mutating func taken(_ kinds: [ItemKind] = [.file, .directory, .symbolicLink]) throws -> (Place, Attributes) {
+        for _ in 0..<4 {
+            let place = try place(existing: 1)
+            if let attributes = place.attributes, kinds.contains(attributes.kind) { return (place, attributes) }
+        }
+        throw FileError(.notFound, "nothing of the kind was found")
+    }
+
+    mutating func takenFile() throws -> (Place, InodeNumber) {
+        let (place, attributes) = try taken([.file])
+        return (place, attributes.inode)
+    }
+
+    // MARK: Accounts
+
+    func token(_ what: String) -> Token { world.model.makeToken("\(device.name) \(what) at \(world.clock.now)") }
+
+    /// Does something that changes the contents of files, and accounts for it.
+    ///
+    /// - Parameter number: The inode that shows the last of `after` once it is done.
+    func change(
+        before: [FileContent], after: [FileContent], of number: InodeNumber? = nil, _ body: () async throws -> Void
+    ) async throws {
+        do {
+            try await body()
+        } catch let error as FileError {
+            if device.isDead { world.model.note(.unknown, before: before, after: after) }
+            throw error
+        }
+        world.trace.note("\(device.name) \(number.map { "\($0)" } ?? "-"): \(before) -> \(after)")
+        guard !device.isDead else { return world.model.note(.unknown, before: before, after: after) }
+        guard let number else { return world.model.note(.done, before: before, after: after) }
+        let isNameless = try engine.replica.attributes(of: number).linkCount == 0
+        world.model.note(isNameless ? .nameless : .done, before: before, after: after)
+        let shown = try device.content(of: number)
+        if let wanted = after.last, shown != wanted {
+            throw Violation("\(device.name): \(number) shows \(shown) after a change that should leave \(wanted)")
+        }
+    }
+}

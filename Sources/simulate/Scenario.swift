@@ -1,0 +1,73 @@
+/// What kind of run a seed stands for.
+struct Scenario: Sendable, CustomStringConvertible {
+    let deviceCount: Int
+    /// How many operations there are between two quiet points; one element for each.
+    let phases: [Int]
+    /// The share of requests to the store that fail.
+    let faultShare: Double
+    let longestDelay: Duration
+    /// The shares of operations after which the device crashes at one of its next steps, is killed, loses its power, or is
+    /// restarted in order.
+    let crashShare: Double
+    let killShare: Double
+    let restartShare: Double
+    /// The share of operations before which a device goes out of reach or comes back.
+    let offlineShare: Double
+    /// How wrong the devices' wall clocks are.
+    let skews: [Duration]
+    /// Whether the devices hear of changes, or poll.
+    let tellsChanges: [Bool]
+    /// Only the first device writes: then nothing can ever conflict.
+    let hasOneWriter: Bool
+    /// Whether files grow beyond one chunk.
+    let hasLargeFiles: Bool
+    /// Whether some names are of the kind that stays on one machine.
+    let hasLocalNames: Bool
+    let sabotage: Sabotage?
+
+    init(seed: UInt64, sabotage: Sabotage?) {
+        var random = SeededRandom(seed: seed, stream: "scenario")
+        deviceCount = random.number(2...4)
+        let stepCount = random.number(40...150)
+        let phaseCount = random.number(1...3)
+        phases = Array(repeating: stepCount / phaseCount, count: phaseCount)
+        faultShare = random.pick([0, 0.02, 0.1, 0.3])
+        longestDelay = random.pick([.milliseconds(1), .milliseconds(50), .seconds(2)])
+        crashShare = random.pick([0, 0, 0.05, 0.15])
+        killShare = random.pick([0, 0, 0.05])
+        restartShare = random.pick([0, 0.03])
+        offlineShare = random.pick([0, 0.1, 0.3])
+        let skew = random.pick([0, 3, 3600, 400_000])
+        skews = (0..<deviceCount).map { _ in .seconds(random.number(-skew...skew)) }
+        tellsChanges = (0..<deviceCount).map { _ in random.happens(0.5) }
+        hasOneWriter = random.happens(0.1)
+        hasLargeFiles = random.happens(0.1)
+        // What is drawn from a stream of its own leaves all other seeds as they were.
+        var later = SeededRandom(seed: seed, stream: "local names")
+        hasLocalNames = later.happens(0.2)
+        self.sabotage = sabotage
+    }
+
+    var description: String {
+        """
+        \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
+        kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(tellsChanges)\
+        \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")
+        """
+    }
+}
+
+/// Something that is broken on purpose, to see that it is found.
+enum Sabotage: String, CaseIterable, Sendable {
+    /// A change drops out of the outbox.
+    case dropChange
+    /// A file is deleted, and nobody did it.
+    case deleteUnseen
+    /// The store keeps other bytes than were written.
+    case damageStore
+    /// A device takes bytes for its own that no program wrote.
+    case writeUnseen
+
+    /// The share of operations before which it happens.
+    static let share = 0.1
+}

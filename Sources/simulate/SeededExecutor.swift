@@ -1,0 +1,40 @@
+import Glibc
+import Synchronization
+
+/// Runs everything that is simulated on one thread, and picks by seed what runs next.
+///
+/// Tasks that are made with it as their preference, their child tasks, and the default actors and streams that they use, come
+/// here. What comes from another thread has escaped the simulation, and ends the program.
+final class SeededExecutor: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var random: SeededRandom
+    }
+
+    private let state: Mutex<State>
+    private let thread = pthread_self()
+
+    init(seed: UInt64) {
+        state = Mutex(State(random: SeededRandom(seed: seed, stream: "executor")))
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        precondition(pthread_equal(thread, pthread_self()) != 0, "a job comes from outside of the simulation")
+        let job = UnownedJob(job)
+        state.withLock { $0.jobs.append(job) }
+    }
+
+    /// Runs one of the jobs that can run.
+    /// - Returns: `false` when there is none.
+    func runNext() -> Bool {
+        let job = state.withLock { state -> UnownedJob? in
+            guard !state.jobs.isEmpty else { return nil }
+            let index = state.random.number(0...state.jobs.count - 1)
+            state.jobs.swapAt(index, state.jobs.count - 1)
+            return state.jobs.popLast()
+        }
+        guard let job else { return false }
+        job.runSynchronously(on: asUnownedTaskExecutor())
+        return true
+    }
+}

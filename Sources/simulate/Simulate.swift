@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import Glibc
+
+/// Runs simulations; see ``Simulation``.
+@main
+struct Simulate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Runs devices on a store that fails, by seed, and checks that nothing is lost.",
+        discussion: "Exit status: 0 every seed passed, 1 one did not.")
+
+    @Argument(help: "How many seeds.")
+    var count = 100
+
+    @Option(help: "The first seed; without it a fresh one is chosen.")
+    var first: UInt64?
+
+    @Option(help: "This seed only, and the whole story of it.")
+    var seed: UInt64?
+
+    @Option(help: "How many processes.")
+    var jobs = 1
+
+    @Flag(help: "Print what happens, line by line.")
+    var trace = false
+
+    @Flag(help: "Print the fingerprint of each run: the same seed has the same.")
+    var fingerprints = false
+
+    @Option(help: "Break something on purpose: \(Sabotage.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var sabotage: Sabotage?
+
+    func run() throws {
+        Self.settleHashing()
+        let first = seed ?? first ?? UInt64.random(in: 1...1_000_000_000)
+        let seeds = first..<first + UInt64(seed == nil ? count : 1)
+        print("seeds \(seeds.lowerBound) to \(seeds.upperBound - 1)")
+        let failed = jobs > 1 ? try SeedRange(seeds).run(inProcesses: jobs, arguments: []) : run(seeds)
+        guard failed.isEmpty else {
+            print("\(failed.count) of \(seeds.count) seeds failed: \(failed.map(String.init).joined(separator: " "))")
+            throw ExitCode.failure
+        }
+        print("\(seeds.count) seeds passed")
+    }
+
+    private func run(_ seeds: Range<UInt64>) -> [UInt64] {
+        let directory = "\(Self.scratch)/dewpoint-simulation-\(getpid())"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        var failed: [UInt64] = []
+        for (index, seed) in seeds.enumerated() {
+            let world = World(seed: seed, directory: "\(directory)/\(seed)", sabotage: sabotage, isTraced: trace)
+            let outcome = Simulation(world: world).run()
+            try? FileManager.default.removeItem(atPath: world.directory)
+            if let failure = outcome.failure {
+                failed.append(seed)
+                print(Report(world: world, failure: failure))
+                fflush(nil)
+            }
+            if fingerprints { print("seed \(seed): \(outcome.fingerprint)") }
+            if (index + 1) % 100 == 0 {
+                print("\(index + 1) seeds, \(failed.count) failed")
+                fflush(nil)
+            }
+        }
+        return failed
+    }
+
+    /// Memory, where there is such a place: nothing here needs to outlive the run.
+    private static var scratch: String {
+        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
+    }
+
+    /// Has sets and dictionaries come in the same order in every run: begins again with the variable that decides it.
+    private static func settleHashing() {
+        guard getenv("SWIFT_DETERMINISTIC_HASHING") == nil else { return }
+        setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
+        var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
+        execv("/proc/self/exe", &arguments)
+        print("cannot begin again with SWIFT_DETERMINISTIC_HASHING: \(String(cString: strerror(errno)))")
+    }
+}
+
+extension Sabotage: ExpressibleByArgument {}

@@ -1,0 +1,74 @@
+import Model
+import Synchronization
+
+/// Time that passes only when nothing else can happen: then it jumps to the next sleeper.
+final class SimulatedClock: Sendable {
+    private struct Sleeper {
+        let id: UInt64
+        let end: Duration
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var now = Duration.zero
+        var lastID: UInt64 = 0
+        /// The one that wakes next is the last.
+        var sleepers: [Sleeper] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// When it begins: 2023-11-14T22:13:20Z.
+    private static let start: Int64 = 1_700_000_000
+    /// How long a look at the wall clock takes, so that no two changes have the same time.
+    private static let tick = Duration.microseconds(1)
+
+    var now: Duration { state.withLock { $0.now } }
+
+    /// The time on a wall clock that is wrong by `skew`.
+    func wallTime(skew: Duration) -> Timestamp {
+        let now = state.withLock { state in
+            state.now += Self.tick
+            return state.now + skew
+        }
+        return Timestamp(
+            seconds: Self.start + now.components.seconds, nanoseconds: now.components.attoseconds / 1_000_000_000)
+    }
+
+    func sleep(_ duration: Duration) async throws(CancellationError) {
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        let isOver = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let sleeps = state.withLock { state in
+                    guard !Task.isCancelled else { return false }
+                    let end = state.now + max(duration, .zero)
+                    let index = state.sleepers.firstIndex { $0.end <= end } ?? state.sleepers.count
+                    state.sleepers.insert(Sleeper(id: id, end: end, continuation: continuation), at: index)
+                    return true
+                }
+                if !sleeps { continuation.resume(returning: false) }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                state.sleepers.firstIndex { $0.id == id }.map { state.sleepers.remove(at: $0) }
+            }
+            sleeper?.continuation.resume(returning: false)
+        }
+        guard isOver else { throw CancellationError() }
+    }
+
+    /// Jumps to the next sleeper and wakes it.
+    /// - Returns: `false` when nobody sleeps.
+    func advance() -> Bool {
+        let sleeper = state.withLock { state -> Sleeper? in
+            guard let sleeper = state.sleepers.popLast() else { return nil }
+            state.now = max(state.now, sleeper.end)
+            return sleeper
+        }
+        sleeper?.continuation.resume(returning: true)
+        return sleeper != nil
+    }
+}

@@ -1,0 +1,109 @@
+import Engine
+import Foundation
+import Glibc
+import Model
+import Remote
+import Replica
+
+/// What a device shows, looked at past all faults and without moving anything.
+extension SimulatedDevice {
+    /// The bytes that a file shows: those on this disk, or those that the container has for it. Of a link, its target.
+    func content(of number: InodeNumber) throws -> FileContent {
+        let replica = try engine.replica
+        let inode = try replica.inode(number)
+        if let target = inode.target { return FileContent(linkTarget: target) }
+        guard inode.attributes.kind == .file else { return .empty }
+        if inode.isHere { return try content(of: try replica.openBytes(of: number)) }
+        if let content = inode.content { return try world.content(of: content) }
+        guard let reference = try replica.entries(of: number).first?.base?.content else {
+            throw Violation("\(name): nothing is known of the bytes of \(number)")
+        }
+        return try world.content(of: try world.chunks(of: reference))
+    }
+
+    /// All that goes when a file goes: what it shows, newer bytes that are still to come, and the losers of conflicts.
+    func everything(of number: InodeNumber) throws -> [FileContent] {
+        var contents = [try content(of: number)]
+        let replica = try engine.replica
+        if let incoming = try replica.inode(number).incoming { contents.append(try world.content(of: incoming)) }
+        for entry in try replica.entries(of: number) {
+            for version in entry.conflicts {
+                contents.append(try world.content(of: try world.chunks(of: version.content)))
+            }
+        }
+        return contents
+    }
+
+    private func content(of descriptor: Descriptor) throws -> FileContent {
+        var content = FileContent.empty
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = pread(descriptor.rawValue, &buffer, buffer.count, off_t(content.byteCount))
+            guard count > 0 else { return content }
+            try content.append(Array(buffer[..<count]))
+        }
+    }
+
+}
+
+extension World {
+    /// The bytes behind a chunk list, as they lie in the store.
+    /// - Throws: ``Violation`` when the store lacks them or has others.
+    func content(of chunks: Content) throws(Violation) -> FileContent {
+        var content = FileContent.empty
+        for piece in chunks.pieces {
+            guard let stored = piece.stored else {
+                content.count += piece.byteCount / FileContent.cellByteCount
+                continue
+            }
+            try content.append(try bytes(of: stored, byteCount: piece.byteCount))
+        }
+        return content
+    }
+
+    private func bytes(of stored: Content.Piece.Stored, byteCount: Int) throws(Violation) -> [UInt8] {
+        let start = Int(stored.offset)
+        guard let pack = store.object(at: Pack.key(stored.pack)), start + byteCount <= pack.count else {
+            throw Violation("the store lacks bytes \(start)..<\(start + byteCount) of pack \(stored.pack)")
+        }
+        let bytes = Array(pack[start..<start + byteCount])
+        guard ChunkHash(hashing: bytes) == stored.hash else {
+            throw Violation(
+                "bytes \(start)..<\(start + byteCount) of pack \(stored.pack) do not have the hash \(stored.hash)")
+        }
+        return bytes
+    }
+
+    /// The chunk list that a record means.
+    func chunks(of reference: ItemRecord.Reference) throws -> Content {
+        switch reference {
+        case .inline(let content):
+            return content
+        case .manifest(let hash):
+            guard let object = store.object(at: ManifestStore.key(hash)) else {
+                throw Violation("the store lacks the manifest \(hash)")
+            }
+            let text = try Gzip.decompress(object, limit: 1 << 28)
+            guard ChunkHash(hashing: text) == hash else { throw Violation("the manifest \(hash) has another hash") }
+            return try JSONDecoder().decode(Content.self, from: Data(text))
+        }
+    }
+}
+
+extension SimulatedDevice {
+    /// How much a program reads at a time, in bytes.
+    private static let readUnit = 300_000
+
+    /// Reads a file to its end, as a program does.
+    func read(_ handle: HandleID, by caller: Caller, limit: Duration? = nil) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            let answer = try engine.read(handle, offset: Int64(bytes.count), byteCount: Self.readUnit, by: caller)
+            let source = try await value(of: answer, limit: limit)
+            var buffer = [UInt8](repeating: 0, count: source.byteCount)
+            let count = pread(source.fileNumber, &buffer, buffer.count, off_t(source.offset))
+            guard count > 0 else { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
+}

@@ -1,0 +1,248 @@
+import Engine
+import Foundation
+import Glibc
+import Logging
+import Model
+import Remote
+import Replica
+import Synchronization
+
+/// One device: an engine on a state directory of its own, that can be restarted, killed, and crash at any step of a change.
+final class SimulatedDevice: Sendable {
+    let name: String
+    let number: Int
+    let world: World
+    let store: SimulatedStore
+    let directory: String
+    private let container: Container
+    private let skew: Duration
+    private let state: Mutex<State>
+
+    private struct State {
+        var random: SeededRandom
+        var session: Session?
+        var sessionCount = 0
+        /// At how many more steps of changes the device crashes.
+        var stepsToCrash: Int?
+        var isDead = false
+        /// What is under way, and how to interrupt it.
+        var pending: [UInt64: @Sendable () -> Void] = [:]
+        var lastPending: UInt64 = 0
+    }
+
+    /// One run of the daemon.
+    private struct Session: Sendable {
+        let engine: Engine
+        let task: Task<Void, Never>
+    }
+
+    /// How a device goes down.
+    enum End: String { case orderly, killed, powerFailure }
+
+    struct Crash: Error {}
+
+    init(world: World, number: Int, name: String, skew: Duration, tellsChanges: Bool) {
+        self.world = world
+        self.number = number
+        self.name = name
+        self.skew = skew
+        directory = "\(world.directory)/\(name)"
+        store = SimulatedStore(world: world, device: name, tellsChanges: tellsChanges)
+        container = Container(store: store, identity: world.identity)
+        state = Mutex(State(random: SeededRandom(seed: world.seed, stream: "device \(name)")))
+    }
+
+    /// - Throws: ``Violation`` when the device is down.
+    var engine: Engine {
+        get throws(Violation) {
+            guard let session = state.withLock({ $0.session }) else { throw Violation("\(name) is down") }
+            return session.engine
+        }
+    }
+
+    var now: Timestamp { world.clock.wallTime(skew: skew) }
+
+    /// Counts the runs of the daemon.
+    var sessionCount: Int { state.withLock { $0.sessionCount } }
+
+    // MARK: Beginning and ending
+
+    /// - Throws: ``Violation`` when it cannot start, or lost something while it was down.
+    func start(after end: End? = nil) throws(Violation) {
+        let engine: Engine
+        do throws(FileError) {
+            engine = try Engine(
+                container: container,
+                place: Engine.Place(remote: "memory", state: directory, mountpoint: "", deviceName: name),
+                options: EngineOptions(), environment: environment(), logger: logger(), owner: 0, group: 0)
+        } catch {
+            throw Violation("\(name) does not start: \(error.code) \(error.detail)")
+        }
+        let task = Task(executorPreference: world.executor) { await engine.run() }
+        state.withLock { state in
+            state.session = Session(engine: engine, task: task)
+            state.sessionCount += 1
+            state.isDead = false
+        }
+        world.trace.note("\(name) starts")
+        try checkRepairs(of: engine, after: end)
+    }
+
+    private func checkRepairs(of engine: Engine, after end: End?) throws(Violation) {
+        let report = engine.replica.repairReport
+        for line in report.lines { world.trace.note("\(name) repairs: \(line)") }
+        if report.lostCount > 0 { throw Violation("\(name) lost something when it ended: \(report.lines)") }
+        if end == .orderly, !report.isEmpty {
+            throw Violation("\(name) had to repair after an orderly end: \(report.lines)")
+        }
+    }
+
+    /// Takes the device down.
+    func stop(_ end: End) async throws(Violation) {
+        let session = state.withLock { state in
+            defer { state.session = nil }
+            state.stepsToCrash = nil
+            return state.session
+        }
+        guard let session else { return }
+        world.trace.note("\(name) ends: \(end)")
+        if end == .orderly {
+            session.task.cancel()
+            await session.task.value
+            if !isDead { try shutDown(session.engine) }
+        }
+        // From here on nothing reaches the disk any more.
+        session.engine.abandon()
+        die()
+        session.task.cancel()
+        await session.task.value
+        if end == .powerFailure { writeMarkerOfAnotherBoot() }
+    }
+
+    private func shutDown(_ engine: Engine) throws(Violation) {
+        do throws(FileError) {
+            try engine.shutDown()
+        } catch {
+            throw Violation("\(name) does not end in order: \(error)")
+        }
+    }
+
+    /// What was written is all there, but the next start cannot know that.
+    private func writeMarkerOfAnotherBoot() {
+        let path = "\(directory)/running"
+        guard access(path, F_OK) == 0, let file = fopen(path, "w") else { return }
+        fputs("another-boot 1\n", file)
+        fclose(file)
+    }
+
+    func removeState() { try? FileManager.default.removeItem(atPath: directory) }
+
+    // MARK: Crashing
+
+    /// Has the device crash at the n-th step from now on.
+    func crash(afterSteps steps: Int) { state.withLock { $0.stepsToCrash = steps } }
+
+    func disarm() { state.withLock { $0.stepsToCrash = nil } }
+
+    /// Whether it has crashed, so that it answers nothing any more.
+    var isDead: Bool { state.withLock { $0.isDead } }
+
+    private func pass(_ step: ChangeStep) throws {
+        let crashes = state.withLock { state in
+            guard let left = state.stepsToCrash else { return false }
+            state.stepsToCrash = left > 1 ? left - 1 : nil
+            return left <= 1
+        }
+        guard crashes else { return }
+        world.trace.note("\(name) crashes at \(step)")
+        die()
+        throw Crash()
+    }
+
+    /// Nobody waits for a dead device. The waits end later, not here in the middle of a change.
+    private func die() {
+        let pending = state.withLock { state in
+            state.isDead = true
+            defer { state.pending = [:] }
+            return state.pending.sorted { $0.key < $1.key }.map(\.value)
+        }
+        guard !pending.isEmpty else { return }
+        Task(executorPreference: world.executor) { for interrupt in pending { interrupt() } }
+    }
+
+    private func addPending(_ interrupt: @escaping @Sendable () -> Void) -> UInt64 {
+        state.withLock { state in
+            state.lastPending += 1
+            state.pending[state.lastPending] = interrupt
+            return state.lastPending
+        }
+    }
+
+    // MARK: What the engine takes from outside
+
+    private func environment() -> EngineEnvironment {
+        EngineEnvironment(
+            now: { [self] in now }, uptime: { [world] in world.clock.now },
+            sleep: { [world] duration throws(CancellationError) in try await world.clock.sleep(duration) },
+            makeUUID: { [self] in makeUUID() }, interrupt: { [self] step in try pass(step) },
+            diskTime: { [self] in now })
+    }
+
+    private func makeUUID() -> UUID {
+        let words = state.withLock { ($0.random.next(), $0.random.next()) }
+        return withUnsafeBytes(of: words) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    private func logger() -> Logger {
+        Logger(label: name) { [world, name] _ in
+            TraceLogHandler(trace: world.trace, device: name, directory: world.directory)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// How long anything may take before it counts as hanging: ten minutes.
+    static let patience = Duration.seconds(600)
+
+    /// What an operation gives, as the mount waits for it: not beyond the device's death, and not beyond `limit`, when the
+    /// program that asked is interrupted.
+    func value<Value: Sendable>(of answer: Answer<Value>, limit: Duration? = nil) async throws -> Value {
+        switch answer {
+        case .ready(let value):
+            return value
+        case .pending(let wait):
+            return try await value(limit: limit) { () async throws(FileError) in try await wait() }
+        }
+    }
+
+    func value<Value: Sendable>(
+        limit: Duration? = nil, of wait: @escaping @Sendable () async throws(FileError) -> Value
+    ) async throws -> Value {
+        let begin = world.clock.now
+        let task = Task(executorPreference: world.executor) { () async -> Result<Value, FileError> in
+            await outcome(of: wait)
+        }
+        let interrupter = Task(executorPreference: world.executor) { [world] in
+            // Cut short, the operation has ended.
+            guard (try? await world.clock.sleep(limit ?? Self.patience)) != nil else { return }
+            task.cancel()
+        }
+        let number = addPending { task.cancel() }
+        if isDead { task.cancel() }
+        let result = await task.value
+        interrupter.cancel()
+        _ = state.withLock { $0.pending.removeValue(forKey: number) }
+        let time = world.clock.now - begin
+        if time > Self.patience { throw Violation("\(name): an operation took \(time)") }
+        return try result.get()
+    }
+}
+
+/// The outcome of an operation as a value.
+private func outcome<Value>(of wait: () async throws(FileError) -> Value) async -> Result<Value, FileError> {
+    do throws(FileError) {
+        return .success(try await wait())
+    } catch {
+        return .failure(error)
+    }
+}

@@ -1,0 +1,230 @@
+import Model
+import Remote
+import Synchronization
+
+/// A device's way to the store that all devices share: it takes time, and fails by seed.
+///
+///     out of reach      every request fails, at once or after a while
+///     lost request      nothing happens, and the answer never comes
+///     lost answer       it happens, and the answer never comes
+///     late write        the answer never comes, and it happens some time afterwards
+///     server error      refused at once: unavailable or throttled
+///     short body        a GET breaks off; without an error only once for a key
+///     damage            a byte of a pack is another; only once for a key
+///     old list          a LIST lacks the newest keys
+///
+/// What is written is never changed: another body under the same key is a ``Violation``.
+final class SimulatedStore: ObjectStore {
+    /// How a link behaves.
+    struct Link: Sendable {
+        var isInReach = true
+        /// The share of requests in which something goes wrong, 0 to 1.
+        var faultShare = 0.0
+        /// The longest way of a request, and again of its answer.
+        var longestDelay = Duration.milliseconds(20)
+
+        static let good = Link()
+    }
+
+    private enum Fault: CaseIterable {
+        case lostRequest, lostAnswer, lateWrite, serverError, shortBody, damage, oldList
+    }
+
+    private struct State {
+        var random: SeededRandom
+        var link = Link.good
+        /// What came wrong without an error. Twice in a row would be damage in the store.
+        var damaged: Set<String> = []
+    }
+
+    private let base: MemoryStore
+    private let world: World
+    private let device: String
+    /// Whether the store tells of changes; else the log is polled.
+    private let tellsChanges: Bool
+    private let state: Mutex<State>
+
+    /// How long a request is waited for whose answer does not come, in milliseconds.
+    private static let patience = 1...15_000
+    /// No request takes longer.
+    static let longestWait = Duration.seconds(20)
+    /// How much later than its failure a late write lands, in milliseconds.
+    private static let lateness = 1...30_000
+
+    init(world: World, device: String, tellsChanges: Bool) {
+        base = world.store
+        self.world = world
+        self.device = device
+        self.tellsChanges = tellsChanges
+        state = Mutex(State(random: SeededRandom(seed: world.seed, stream: "store of \(device)")))
+    }
+
+    var link: Link {
+        get { state.withLock { $0.link } }
+        set { state.withLock { $0.link = newValue } }
+    }
+
+    private func draw<Value>(_ body: (inout SeededRandom) -> Value) -> Value { state.withLock { body(&$0.random) } }
+
+    private func pass(_ duration: Duration, _ key: String) async throws(StoreError) {
+        do throws(CancellationError) {
+            try await world.clock.sleep(duration)
+        } catch {
+            throw StoreError(.cancelled, key: key)
+        }
+    }
+
+    private func way(_ key: String) async throws(StoreError) {
+        try await pass(state.withLock { $0.random.milliseconds(0...Int($0.link.longestDelay / .milliseconds(1))) }, key)
+    }
+
+    /// The way of a request to the store.
+    private func begin(_ call: String, _ key: String, faults: [Fault]) async throws(StoreError) -> Fault? {
+        world.trace.note("\(device) \(call) \(key)")
+        try await way(key)
+        guard link.isInReach else {
+            try await pass(draw { $0.happens(0.5) ? .zero : $0.milliseconds(Self.patience) }, key)
+            throw failed(call, .unavailable, key, "out of reach")
+        }
+        let fault = state.withLock { state in
+            state.random.happens(state.link.faultShare) ? state.random.pick(faults) : nil
+        }
+        switch fault {
+        case .lostRequest:
+            try await pass(draw { $0.milliseconds(Self.patience) }, key)
+            throw failed(call, .unavailable, key, "lost request")
+        case .serverError:
+            throw failed(call, draw { $0.happens(0.5) ? .unavailable : .throttled }, key, "server error")
+        default:
+            return fault
+        }
+    }
+
+    /// The way of an answer back.
+    private func end(_ call: String, _ key: String, _ fault: Fault?) async throws(StoreError) {
+        if fault == .lostAnswer {
+            try await pass(draw { $0.milliseconds(Self.patience) }, key)
+            throw failed(call, .unavailable, key, "lost answer")
+        }
+        try await way(key)
+    }
+
+    private func failed(_ call: String, _ code: StoreError.Code, _ key: String, _ what: String) -> StoreError {
+        world.trace.note("\(device) \(call) \(key): \(what)")
+        return StoreError(code, key: key, what)
+    }
+
+    // MARK: Reading
+
+    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let fault = try await begin(
+            "get", key, faults: [.lostRequest, .lostAnswer, .serverError, .shortBody, .shortBody, .damage])
+        var bytes = try await base.get(key, range: range).collect(upTo: .max)
+        try await end("get", key, fault)
+        var breaks = false
+        switch fault {
+        case .shortBody where !bytes.isEmpty:
+            bytes.removeLast(draw { $0.number(1...bytes.count) })
+            breaks = draw { $0.happens(0.7) } || !mayDamage(key)
+            world.trace.note("\(device) get \(key): short body")
+        case .damage where !bytes.isEmpty && key.hasPrefix("packs/") && mayDamage(key):
+            bytes[draw { $0.number(0...bytes.count - 1) }] ^= 0x55
+            world.trace.note("\(device) get \(key): damage")
+        default: break
+        }
+        let rest = Rest(bytes)
+        return ByteStream(key: key) { [breaks] () throws(StoreError) in
+            if let piece = rest.take() { return piece }
+            if breaks { throw StoreError(.unavailable, key: key, "the connection broke") }
+            return nil
+        }
+    }
+
+    private func mayDamage(_ key: String) -> Bool { state.withLock { $0.damaged.insert(key).inserted } }
+
+    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        let fault = try await begin("list", prefix, faults: [.lostRequest, .lostAnswer, .serverError, .oldList])
+        var listing = try await base.list(prefix: prefix, after: after, limit: limit)
+        try await end("list", prefix, fault)
+        if fault == .oldList { listing.removeLast(draw { $0.number(0...min(2, listing.count)) }) }
+        return listing
+    }
+
+    func byteCount(of key: String) async throws(StoreError) -> Int64 {
+        let fault = try await begin("head", key, faults: [.lostRequest, .lostAnswer, .serverError])
+        let byteCount = try await base.byteCount(of: key)
+        try await end("head", key, fault)
+        return byteCount
+    }
+
+    func changes(prefix: String) -> AsyncStream<Void>? { tellsChanges ? base.changes(prefix: prefix) : nil }
+
+    // MARK: Writing
+
+    private static let writeFaults: [Fault] = [.lostRequest, .lostAnswer, .lostAnswer, .lateWrite, .serverError]
+
+    func put(_ key: String, _ body: Body) async throws(StoreError) {
+        let fault = try await begin("put", key, faults: Self.writeFaults)
+        try await write("put", key, body, fault)
+    }
+
+    func create(_ key: String, _ body: Body) async throws(StoreError) {
+        let fault = try await begin("create", key, faults: Self.writeFaults)
+        try await write("create", key, body, fault)
+    }
+
+    private func write(_ call: String, _ key: String, _ body: Body, _ fault: Fault?) async throws(StoreError) {
+        if fault == .lateWrite {
+            let lateness = draw { $0.milliseconds(Self.lateness) }
+            world.later(after: lateness) { [self] in
+                // Whoever wrote it has long given up: nobody is told how it went.
+                try? await store(call, key, body)
+                world.trace.note("\(device) \(call) \(key): landed late")
+            }
+            try await pass(draw { $0.milliseconds(Self.patience) }, key)
+            throw failed(call, .unavailable, key, "late write")
+        }
+        try await store(call, key, body)
+        try await end(call, key, fault)
+    }
+
+    private func store(_ call: String, _ key: String, _ body: Body) async throws(StoreError) {
+        if call == "create" {
+            try await base.create(key, body)
+            if key.hasPrefix(ChangeLog.prefix) { world.noteCommit(at: key) }
+            return
+        }
+        guard case .bytes(let bytes) = body else {
+            throw StoreError(.invalid, key: key, "the simulation takes bytes in memory only")
+        }
+        if let present = base.object(at: key), present != bytes {
+            world.report(Violation("\(device) writes other bytes over \(key)"))
+        }
+        guard world.scenario.sabotage == .damageStore else { return try await base.put(key, body) }
+        try await base.put(key, .bytes(bytes.map { ~$0 }))
+    }
+
+    func delete(_ key: String) async throws(StoreError) {
+        let fault = try await begin("delete", key, faults: [.lostRequest, .lostAnswer, .serverError])
+        try await base.delete(key)
+        try await end("delete", key, fault)
+    }
+}
+
+/// What is left to be read of a body.
+private final class Rest: Sendable {
+    private let bytes: Mutex<ArraySlice<UInt8>>
+
+    /// The longest piece that comes at once, in bytes.
+    private static let pieceByteCount = 200_000
+
+    init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes[...]) }
+
+    func take() -> [UInt8]? {
+        bytes.withLock { bytes in
+            guard !bytes.isEmpty else { return nil }
+            defer { bytes = bytes.dropFirst(Self.pieceByteCount) }
+            return Array(bytes.prefix(Self.pieceByteCount))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Model
+import Remote
+import Synchronization
+
+/// One seed: devices that work, fail and crash, and quiet points at which what was promised is checked.
+struct Simulation {
+    let world: World
+
+    /// What came of a run.
+    struct Outcome: Sendable {
+        var failure: String?
+        var fingerprint: String
+    }
+
+    /// How many jobs one run may take: more means that something goes round in circles.
+    private static let jobLimit = 20_000_000
+
+    /// Runs to the end, on this thread.
+    func run() -> Outcome {
+        let holder = ResultHolder()
+        Task(executorPreference: world.executor) { [self] in
+            do {
+                try await live()
+                holder.set(.success(()))
+            } catch {
+                holder.set(.failure(error))
+            }
+        }
+        var jobCount = 0
+        while holder.result == nil {
+            jobCount += 1
+            guard jobCount < Self.jobLimit else {
+                holder.set(.failure(Violation("something goes round in circles")))
+                break
+            }
+            if world.executor.runNext() || world.clock.advance() { continue }
+            holder.set(.failure(Violation("everybody waits, and nothing will ever happen")))
+        }
+        var failure: String?
+        if case .failure(let error)? = holder.result { failure = "\(error)" }
+        return Outcome(failure: failure, fingerprint: world.trace.fingerprint)
+    }
+
+    private func live() async throws {
+        try await Container.create(in: world.store, identity: world.identity)
+        let devices = (0..<world.scenario.deviceCount).map { number in
+            SimulatedDevice(
+                world: world, number: number, name: String(UnicodeScalar(UInt8(ascii: "A") + UInt8(number))),
+                skew: world.scenario.skews[number], tellsChanges: world.scenario.tellsChanges[number])
+        }
+        for device in devices { try device.start() }
+        var programs = devices.map { Program(device: $0) }
+        var random = SeededRandom(seed: world.seed, stream: "simulation")
+        for steps in world.scenario.phases {
+            for device in devices {
+                device.store.link = SimulatedStore.Link(
+                    isInReach: true, faultShare: world.scenario.faultShare, longestDelay: world.scenario.longestDelay)
+            }
+            programs = try await work(programs, steps: steps / devices.count)
+            let quiet = QuietPoint(world: world, devices: devices, programs: programs)
+            try await quiet.run(random: &random)
+        }
+        for index in programs.indices { await programs[index].closeAll() }
+        for device in devices { try await device.stop(.orderly) }
+        for device in devices {
+            try device.start(after: .orderly)
+            try await device.stop(.orderly)
+        }
+        try world.throwViolation()
+    }
+
+    /// Has all programs work at the same time.
+    private func work(_ programs: [Program], steps: Int) async throws -> [Program] {
+        try await withThrowingTaskGroup(of: Program.self) { group in
+            for program in programs {
+                group.addTask {
+                    var program = program
+                    try await program.run(steps: steps)
+                    return program
+                }
+            }
+            var done: [Program] = []
+            for try await program in group { done.append(program) }
+            return done.sorted { $0.device.number < $1.device.number }
+        }
+    }
+}
+
+/// The end of a run, for the loop that drives it.
+private final class ResultHolder: Sendable {
+    private let value = Mutex<Result<Void, any Error>?>(nil)
+
+    var result: Result<Void, any Error>? { value.withLock { $0 } }
+
+    func set(_ result: sending Result<Void, any Error>) { value.withLock { $0 = $0 ?? result } }
+}

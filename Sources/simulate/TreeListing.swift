@@ -1,0 +1,131 @@
+import Engine
+import Foundation
+import Glibc
+import Model
+import Remote
+import Replica
+
+/// A whole tree, an item a line, so that two can be compared.
+struct TreeListing {
+    private(set) var lines: [String] = []
+    private(set) var tokens: Set<Token> = []
+    /// What stays on the device: in no line.
+    private(set) var localTokens: Set<Token> = []
+    private(set) var contents: [(path: String, content: FileContent)] = []
+    private(set) var names: [String] = []
+    private(set) var attributes: [String] = []
+
+    private struct Item {
+        var path: String
+        var kind: ItemKind
+        var mode: UInt16
+        var modified: Timestamp
+        var content: FileContent
+        var target: String?
+        var xattrs: [String: Data]
+    }
+
+    private mutating func add(_ item: Item) {
+        let xattrs = item.xattrs.sorted { $0.key < $1.key }.map {
+            "\($0.key)=\(String(decoding: $0.value, as: UTF8.self))"
+        }
+        lines.append(
+            """
+            \(item.path) \(item.kind) \(String(item.mode, radix: 8)) \(item.modified.rawValue) \(item.content) \
+            \(item.target ?? "") \(xattrs.joined(separator: " "))
+            """)
+        contents.append((item.path, item.content))
+        tokens.formUnion(item.content.cells.values)
+        names.append(String(item.path.split(separator: "/").last ?? ""))
+        attributes += item.xattrs.values.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Where the two are different.
+    func difference(from other: TreeListing) -> [String] {
+        lines.difference(from: other.lines).map { change in
+            switch change {
+            case .insert(_, let line, _): "+ \(line)"
+            case .remove(_, let line, _): "- \(line)"
+            }
+        }
+    }
+
+    // MARK: Of a device
+
+    /// What a device shows.
+    init(of device: SimulatedDevice) throws { try add(.root, "", device) }
+
+    private mutating func add(_ directory: InodeNumber, _ path: String, _ device: SimulatedDevice) throws {
+        let replica = try device.engine.replica
+        for child in try replica.children(of: directory, after: nil, limit: .max) {
+            let number = child.attributes.inode
+            let current = try device.engine.attributes(of: number)
+            var xattrs: [String: Data] = [:]
+            for name in try replica.xattrNames(of: number) { xattrs[name] = Data(try replica.xattr(name, of: number)) }
+            let content = try device.content(of: number)
+            guard current.kind != .file || current.size == content.byteCount else {
+                throw Violation("\(device.name): \(path)\(child.name) has \(content), and says \(current.size) bytes")
+            }
+            let name = "\(path)\(child.name)"
+            if try replica.entry(child.name, in: directory).item == nil {
+                localTokens.formUnion(content.cells.values)
+                contents.append((name, content))
+                if current.kind == .directory { try add(number, "\(name)/", device) }
+                continue
+            }
+            add(
+                Item(
+                    path: name, kind: current.kind, mode: current.mode, modified: current.modified,
+                    content: content, target: try replica.inode(number).target, xattrs: xattrs))
+            if current.kind == .directory { try add(number, "\(name)/", device) }
+        }
+    }
+
+    // MARK: Of the store
+
+    /// What the log says.
+    init(of world: World) throws {
+        var items: [ItemID: ItemRecord] = [:]
+        for number in 0..<world.newest {
+            guard let commit = try world.commit(at: ChangeLog.key(number + 1)) else { break }
+            for record in commit.records {
+                items[record.id] = record
+                for reference in try [record.content].compactMap({ $0 }) + record.keptReferences {
+                    // Every byte that the log speaks of is there, and right.
+                    _ = try world.content(of: try world.chunks(of: reference))
+                }
+            }
+            for tombstone in commit.tombstones { items[tombstone.id] = nil }
+        }
+        let children = Dictionary(grouping: items.values, by: \.parent)
+        try add(.root, "", children, world)
+        guard lines.count == items.count else {
+            throw Violation("of \(items.count) items of the log only \(lines.count) can be reached from the root")
+        }
+        for record in items.values {
+            for reference in try record.keptReferences {
+                tokens.formUnion(try world.content(of: try world.chunks(of: reference)).cells.values)
+            }
+        }
+    }
+
+    private mutating func add(
+        _ parent: ItemID, _ path: String, _ children: [ItemID: [ItemRecord]], _ world: World
+    ) throws {
+        var last: ItemName?
+        for record in (children[parent] ?? []).sorted(by: { $0.name < $1.name }) {
+            if last == record.name { throw Violation("the log has two items \(path)\(record.name)") }
+            last = record.name
+            var content = try record.content.map { try world.content(of: try world.chunks(of: $0)) } ?? .empty
+            if let target = record.target { content = FileContent(linkTarget: target) }
+            guard record.kind != .file || record.size == content.byteCount else {
+                throw Violation("the record of \(path)\(record.name) says \(record.size) bytes, and has \(content)")
+            }
+            add(
+                Item(
+                    path: path + record.name.string, kind: record.kind, mode: record.mode, modified: record.modified,
+                    content: content, target: record.target, xattrs: record.xattrs))
+            if record.kind == .directory { try add(record.id, "\(path)\(record.name)/", children, world) }
+        }
+    }
+}

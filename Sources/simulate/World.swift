@@ -1,0 +1,108 @@
+import Foundation
+import Model
+import Remote
+import Synchronization
+
+/// What all devices of one run share: the time, the store, and what they owe their users.
+final class World: Sendable {
+    let seed: UInt64
+    let scenario: Scenario
+    let executor: SeededExecutor
+    let clock: SimulatedClock
+    let trace: Trace
+    let store = MemoryStore()
+    let model = ReferenceModel()
+    let identity: ContainerIdentity
+    /// Where the devices' state directories lie.
+    let directory: String
+    private let state = Mutex(State())
+
+    private struct State {
+        var violation: Violation?
+        var lateCount = 0
+    }
+
+    init(seed: UInt64, directory: String, sabotage: Sabotage?, isTraced: Bool) {
+        self.seed = seed
+        scenario = Scenario(seed: seed, sabotage: sabotage)
+        executor = SeededExecutor(seed: seed)
+        clock = SimulatedClock()
+        trace = Trace(clock: clock, isPrinted: isTraced)
+        self.directory = directory
+        identity = ContainerIdentity(
+            id: ContainerIdentifier("iCloud.simulation")!,
+            uuid: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)),
+            created: Timestamp(rawValue: 0),
+            settings: .init(name: "Simulation", documentScopePublic: true, folderLevels: .any))
+    }
+
+    /// Something is wrong; the first that is found counts.
+    func report(_ violation: Violation) { state.withLock { $0.violation = $0.violation ?? violation } }
+
+    func throwViolation() throws(Violation) {
+        if let violation = state.withLock({ $0.violation }) { throw violation }
+    }
+
+    /// Does something some time later, whatever its caller does meanwhile.
+    func later(after delay: Duration, _ body: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.lateCount += 1 }
+        Task(executorPreference: executor) { [self] in
+            // Nobody cancels it.
+            try? await clock.sleep(delay)
+            await body()
+            state.withLock { $0.lateCount -= 1 }
+        }
+    }
+
+    /// Whether something is still to come of ``later(after:_:)``.
+    var isSomethingLate: Bool { state.withLock { $0.lateCount > 0 } }
+
+    /// Tells the story of a commit that has landed.
+    func noteCommit(at key: String) {
+        do {
+            if let commit = try commit(at: key) { try note(commit) }
+        } catch {
+            report(Violation("\(key) cannot be read: \(error)"))
+        }
+    }
+
+    private func note(_ commit: Commit) throws {
+        for record in commit.records {
+            let shown = try record.content.map { try self.content(of: try chunks(of: $0)) }
+            trace.note(
+                """
+                commit \(commit.sequence) by \(commit.deviceName): \(record.id.short) = \(record.parent.short)/\(record.name) \
+                \(record.kind) base \(record.base) \(shown.map { "\($0)" } ?? record.target ?? "")
+                """)
+        }
+        for tombstone in commit.tombstones {
+            trace.note(
+                "commit \(commit.sequence) by \(commit.deviceName): \(tombstone.id.short) is gone, base \(tombstone.base)"
+            )
+        }
+    }
+
+    func commit(at key: String) throws -> Commit? {
+        guard let object = store.object(at: key) else { return nil }
+        return try JSONDecoder().decode(Commit.self, from: Data(try Gzip.decompress(object, limit: 1 << 28)))
+    }
+
+    /// The number of the newest commit.
+    var newest: CommitNumber {
+        var number: CommitNumber = 0
+        while store.object(at: ChangeLog.key(number + 1)) != nil { number += 1 }
+        return number
+    }
+}
+
+extension ItemID {
+    /// Enough of it to tell the items of one run apart.
+    var short: Substring { self == .root ? "root" : description.prefix(8) }
+}
+
+/// A promise that was broken, in sentences.
+struct Violation: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
