@@ -8,8 +8,9 @@ extension Replica {
 
     /// The next changes in the order in which they can reach the container.
     ///
-    /// A change comes after those that it needs: an item after directories above it that the container does not know, the
-    /// deletion of a directory after the items that leave it. Those are pulled forward, beyond `limit`.
+    /// A change comes after those that it needs: an item after directories above it that the container does not know and after the
+    /// deletion of what had its name, the deletion of a directory after the items that leave it. Those are pulled forward, beyond
+    /// `limit`; a deletion that makes room for another item does not stay behind.
     /// - Parameters:
     ///   - position: Changes up to it are left out: 0, or that of the last element of the batch before.
     ///   - exclusion: What stays in the outbox for now, and with it what needs it. Paused items stay in any case.
@@ -52,6 +53,8 @@ private struct PendingOrder {
     /// Whether a change that was looked at goes.
     private var seen: [ItemID: Bool] = [:]
     private let somethingIsPaused: Bool
+    /// The deletions of what lay in a directory, by its name there.
+    private var deletions: [ItemID: [ItemName: OutboxRow]] = [:]
     private var pausedDirectories: [InodeNumber: Bool] = [:]
 
     init(rows: Rows, exclusion: PendingExclusion) throws {
@@ -60,22 +63,25 @@ private struct PendingOrder {
         somethingIsPaused = try rows.exists("SELECT 1 FROM entries WHERE paused = 1 LIMIT 1", [])
     }
 
+    /// - Parameter isReplaced: Whether another item has the name by now: then a deletion is no loss that somebody must confirm.
     /// - Returns: Whether nothing that needs this change must wait for it.
     @discardableResult
-    mutating func add(_ row: OutboxRow) throws -> Bool {
-        if let goes = seen[row.item] { return goes }
+    mutating func add(_ row: OutboxRow, isReplaced: Bool = false) throws -> Bool {
+        if let goes = seen[row.item], goes || !isReplaced { return goes }
         seen[row.item] = true
-        let goes = try row.deletedBase == nil ? addPut(row) : addDeletion(row)
+        let goes = try row.deletedBase == nil ? addPut(row) : addDeletion(row, isReplaced: isReplaced)
         seen[row.item] = goes
         return goes
     }
 
-    private mutating func addDeletion(_ row: OutboxRow) throws -> Bool {
+    private mutating func addDeletion(_ row: OutboxRow, isReplaced: Bool) throws -> Bool {
         guard let base = row.deletedBase else { return true }
-        if let limit = exclusion.deletionsAfter, row.position > limit { return false }
+        if !isReplaced, let limit = exclusion.deletionsAfter, row.position > limit { return false }
         if let parent = row.baseParent, try isPaused(directory: parent) { return false }
         var isEmpty = true
-        for other in try rows.outbox(fromDirectory: row.item) where try !add(other) { isEmpty = false }
+        for other in try rows.outbox(fromDirectory: row.item) where try !add(other, isReplaced: isReplaced) {
+            isEmpty = false
+        }
         guard isEmpty else { return false }
         pending.append(Pending(position: row.position, item: row.item, change: .delete(base: base)))
         return true
@@ -95,10 +101,20 @@ private struct PendingOrder {
             if !directory.hasBase, let row = try rows.outboxRow(of: item), try !add(row) { return false }
             parent = item
         }
+        // Other devices would put the item aside that still has the name there, and take that for its new name.
+        if let deletion = try deletion(of: entry.name, in: parent), try !add(deletion, isReplaced: true) { return false }
         let change = Pending.Change.put(
             entry, try rows.inode(entry.inode), xattrs: try rows.xattrs(of: entry.inode), parent: parent)
         pending.append(Pending(position: row.position, item: row.item, change: change))
         return true
+    }
+
+    /// The deletion that waits of the item that the container has under a name.
+    private mutating func deletion(of name: ItemName, in parent: ItemID) throws -> OutboxRow? {
+        if let known = deletions[parent] { return known[name] }
+        let found = try rows.deletions(fromDirectory: parent)
+        deletions[parent] = found
+        return found[name]
     }
 
     private mutating func isPaused(directory item: ItemID) throws -> Bool {

@@ -71,6 +71,17 @@ extension Rows {
             Self.outboxRow)
     }
 
+    /// The deletions of items that lay in the directory `item`, by the name that the container knows them by.
+    func deletions(fromDirectory item: ItemID) throws -> [ItemName: OutboxRow] {
+        let found = try all(
+            """
+            SELECT \(Self.outboxColumns), o.base FROM outbox o
+            WHERE o.base_parent = ? AND o.deleted_base IS NOT NULL AND o.base IS NOT NULL
+            """, [item.uuid]
+        ) { (try ItemRecord(packed: $0[4]).name, Self.outboxRow($0)) }
+        return Dictionary(found, uniquingKeysWith: { _, last in last })
+    }
+
     /// The item a removed entry stood for: its deletion is queued if the container knows it, else nothing remains to do.
     func leaveItem(of entry: EntryRow, at now: Timestamp) throws {
         guard let item = entry.item else { return }

@@ -47,6 +47,29 @@ import Testing
         #expect(try lab.replica.pending(limit: 1, after: 0).count == 1)
     }
 
+    @Test func `what takes the name of a deleted item goes with its deletion, although deletions wait`() throws {
+        let lab = try Lab()
+        let d = try lab.makeDirectory("d")
+        try lab.makeFile("in d", in: d)
+        try lab.makeFile("a")
+        try lab.makeFile("b")
+        try lab.uploadAll()
+        let old = try ["a", "d", "d/in d", "b"].map { try #require(try lab.item($0)) }
+        for name in ["a", "b"] { _ = try lab.replica.removeFile(lab.name(name), in: .root) }
+        _ = try lab.replica.removeFile(lab.name("in d"), in: d)
+        _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
+        let waiting = PendingExclusion(deletionsAfter: 0)
+        #expect(try lab.replica.pending(limit: 9, after: 0, except: waiting).isEmpty)
+        try lab.makeFile("a")
+        #expect(
+            try lab.replica.pending(limit: 9, after: 0, except: waiting).map(\.item)
+                == [old[0], #require(try lab.item("a"))])
+        try lab.makeFile("d")
+        #expect(
+            try lab.replica.pending(limit: 9, after: 0, except: waiting).map(\.item)
+                == [old[0], #require(try lab.item("a")), old[2], old[1], #require(try lab.item("d"))])
+    }
+
     @Test func `the deletion of a directory waits for what leaves it and is paused`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
