@@ -52,7 +52,12 @@ extension ReplicaTransaction {
         if change.modified != nil || change.accessed != nil {
             try changes.setTimes(place, accessed: change.accessed, modified: change.modified, old: old)
         }
-        try rows.setBackingTimes(row.number, try SystemCalls.status(place))
+        let status = try SystemCalls.status(place)
+        if change.modified == nil {
+            try rows.setBackingChanged(row.number, status)
+        } else {
+            try rows.setBackingTimes(row.number, status)
+        }
     }
 
     /// Has the placeholders of every name follow the index after the commit.

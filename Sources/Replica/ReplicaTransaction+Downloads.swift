@@ -106,7 +106,7 @@ extension ReplicaTransaction {
         guard let first = entries.first else { throw FileError(.superseded, "\(row.number) has no name any more") }
         let orphan = backing.orphanPlace(of: row.number)
         try moveBytes(of: entries, to: orphan)
-        try rows.setBackingTimes(row.number, try SystemCalls.status(orphan))
+        try rows.setBackingChanged(row.number, try SystemCalls.status(orphan))
 
         // The time came with the record; the name may have another item's by now.
         try dress(staged, mode: row.attributes.mode, modified: row.attributes.modified)

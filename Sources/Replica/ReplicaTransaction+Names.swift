@@ -77,9 +77,15 @@ extension ReplicaTransaction {
             let directory = try backing.directory(parent, rows, making: changes)
             let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
             try changes.link(old, as: new)
-            try rows.setBackingTimes(number, try SystemCalls.status(new))
+            try rows.setBackingChanged(number, try SystemCalls.status(new))
         }
         try rows.insertEntry(name, in: parent, inode: number, item: item)
+        // Whoever wants the bytes wants them under every name: the first one may go before they are here.
+        try rows.execute(
+            """
+            UPDATE entries SET download_requested = 1 WHERE inode = ?1
+            AND EXISTS (SELECT 1 FROM entries WHERE inode = ?1 AND download_requested = 1)
+            """, [number.row])
         try rows.addLinks(number, 1, changed: now)
         try touch(parent)
         if let item { try rows.enqueue(item) }
@@ -140,12 +146,12 @@ extension ReplicaTransaction {
         } else if isLast {
             let orphan = backing.orphanPlace(of: row.number)
             try changes.rename(place, to: orphan)
-            try rows.setBackingTimes(row.number, try SystemCalls.status(orphan))
+            try rows.setBackingChanged(row.number, try SystemCalls.status(orphan))
         } else {
             // The bytes stay under another name, so this one can go at once and be made again.
             let other = try otherPlace(of: entry)
             try changes.unlinkName(place, keptAt: other)
-            try rows.setBackingTimes(row.number, try SystemCalls.status(other))
+            try rows.setBackingChanged(row.number, try SystemCalls.status(other))
         }
     }
 

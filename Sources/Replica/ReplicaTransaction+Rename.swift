@@ -218,7 +218,7 @@ extension ReplicaTransaction {
         let directory = try backing.directory(parent, rows, making: changes)
         let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
         try changes.rename(old, to: new)
-        if row.kind == .file { try rows.setBackingTimes(row.number, try SystemCalls.status(new)) }
+        if row.kind == .file { try rows.setBackingChanged(row.number, try SystemCalls.status(new)) }
     }
 
     private func exchangeObjects(_ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow) throws {
@@ -229,8 +229,8 @@ extension ReplicaTransaction {
         let one = try backing.objectPlace(of: source, rows)
         let two = try backing.objectPlace(of: target, rows)
         try changes.exchange(one, two)
-        if row.kind == .file { try rows.setBackingTimes(row.number, try SystemCalls.status(two)) }
-        if other.kind == .file { try rows.setBackingTimes(other.number, try SystemCalls.status(one)) }
+        if row.kind == .file { try rows.setBackingChanged(row.number, try SystemCalls.status(two)) }
+        if other.kind == .file { try rows.setBackingChanged(other.number, try SystemCalls.status(one)) }
     }
 
     func moveLinks(_ row: InodeRow, from old: InodeNumber, to new: InodeNumber) throws {

@@ -145,6 +145,12 @@ extension Rows {
             [status.modified.rawValue, status.changed.rawValue, number.row])
     }
 
+    /// Notes the ctime alone, after one of our own calls that leaves the bytes and their time as they are. The time of writes that the
+    /// index has not been told of yet stays unknown to it, so that it takes them when it is.
+    func setBackingChanged(_ number: InodeNumber, _ status: BackingStatus) throws {
+        try execute("UPDATE inodes SET backing_changed = ? WHERE id = ?", [status.changed.rawValue, number.row])
+    }
+
     func setChanged(_ number: InodeNumber, _ time: Timestamp) throws {
         try execute("UPDATE inodes SET changed = ? WHERE id = ?", [time.rawValue, number.row])
     }

@@ -96,6 +96,35 @@ import Testing
         #expect(throws: FileError(.superseded, "")) { try lab.replica.saveProgress(of: inode, have: have) }
     }
 
+    @Test(arguments: ["link", "unlink", "rename", "chmod"])
+    func `the time of a write that the index was not told of outlasts a change of names`(change: String) throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("f", bytes: "hello")
+        _ = try lab.replica.link(inode, in: .root, as: try ItemName("g"))
+        let old = try lab.replica.attributes(of: inode).modified
+        let descriptor = try lab.replica.openBytes(of: inode)
+        #expect(pwrite(descriptor.rawValue, "HELLO", 5, 0) == 5)
+        let written = Timestamp(rawValue: old.rawValue + 5_000_000_000)
+        try SystemCalls.setTimes(of: descriptor, modified: written)
+        switch change {
+        case "link": _ = try lab.replica.link(inode, in: .root, as: try ItemName("h"))
+        case "unlink": _ = try lab.replica.removeFile(try ItemName("g"), in: .root)
+        case "rename":
+            _ = try lab.replica.rename(try ItemName("g"), in: .root, to: try ItemName("h"), in: .root, mode: .replace)
+        default: _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
+        }
+        #expect(try lab.replica.recordBytes(of: inode, from: descriptor).modified == written)
+    }
+
+    @Test func `a download that was asked for is wanted under a name that was linked since`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        try lab.replica.setDownloadRequested(true, of: inode)
+        _ = try lab.replica.link(inode, in: .root, as: try ItemName("other"))
+        _ = try lab.replica.removeFile(try ItemName("r"), in: .root)
+        #expect(try lab.replica.requestedDownloads() == [inode])
+    }
+
     @Test func `a download that was overtaken is refused`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
