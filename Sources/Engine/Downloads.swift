@@ -122,8 +122,8 @@ final class Downloads: Sendable {
 
     private func bringRequested(_ inode: InodeNumber) async {
         do throws(FileError) {
-            // One that has failed is not joined: whoever asks again wants another attempt.
-            if let ending = active(inode), ending.hasFailed { await ending.waitUntilEnded() }
+            // One that has failed or was cancelled is not joined: whoever asks again wants another attempt.
+            if let ending = active(inode), ending.hasFailed || ending.isCancelled { await ending.waitUntilEnded() }
             // It may have come, gone, or been cancelled while it stood in the queue.
             guard try isWanted(inode) else { return }
             if try isContentUnknown(inode) { try await learnContent(of: inode) }
@@ -184,10 +184,16 @@ final class Downloads: Sendable {
         remember(outcome, of: download)
         _ = state.withLock { $0.active.removeValue(forKey: inode) }
         download.settle(outcome)
+        switch outcome {
+        case .finished: return
+        // Asked for again while it was ending.
+        case .cancelled: request(inode)
         // Another device's newer bytes came in between: those are wanted now.
-        guard case .failed(let error) = outcome else { return }
-        if error.code == .superseded { request(inode) }
-        if error.code == .unreachable { _ = state.withLock { $0.unanswered.insert(inode) } }
+        case .failed(let error) where error.code == .superseded: request(inode)
+        case .failed(let error) where error.code == .unreachable:
+            _ = state.withLock { $0.unanswered.insert(inode) }
+        case .failed: return
+        }
     }
 
     /// Puts the whole file where the placeholder was.
@@ -230,8 +236,8 @@ final class Downloads: Sendable {
                 note(error, of: download.inode)
                 try replica.saveProgress(of: download.inode, have: download.have)
             case .cancelled:
+                // Whoever cancelled has withdrawn the wish; one that was made since stands.
                 try replica.saveProgress(of: download.inode, have: download.have)
-                try replica.setDownloadRequested(false, of: download.inode)
             }
         } catch {
             // An inode that was unlinked while it came down has nothing to remember.

@@ -67,12 +67,13 @@ struct Eviction {
             }
             try await verify(content, of: name)
         }
+        // The wish first: a download that ends looks whether it is wanted again.
+        if entries.contains(where: \.downloadRequested) {
+            try engine.replica.setDownloadRequested(false, of: number)
+        }
         if let download = engine.downloads.active(number) {
             download.cancel()
             try? await download.waitUntilSettled()
-        }
-        for entry in entries where entry.downloadRequested {
-            try engine.replica.setDownloadRequested(false, of: number)
         }
         guard try engine.replica.inode(number).isHere else {
             try engine.replica.discardDownload(of: number)
