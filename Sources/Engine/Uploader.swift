@@ -173,6 +173,8 @@ final class Uploader: Sendable {
         var inode: InodeNumber?
         /// Whether the bytes were read here; otherwise the record carries on the reference that the container has.
         var wasRead = false
+        /// Whether only the new place goes out, and the bytes follow: the item stays in the outbox.
+        var isPlaceOnly = false
     }
 
     /// Uploads the head of the outbox as one commit, as far as nothing holds it back.
@@ -293,7 +295,9 @@ final class Uploader: Sendable {
                 return candidate
             }
             let open = openFiles.inode(inode.attributes.inode)
-            if let open, !open.beginUpload(uptime: environment.uptime(), quiet: Self.quiet) { return nil }
+            if let open, !open.beginUpload(uptime: environment.uptime(), quiet: Self.quiet) {
+                return placeOnly(candidate, entry)
+            }
             // Of a file that is still open the index does not know the size and times yet.
             if let open, open.takeUnrecorded(), let descriptor = open.descriptor {
                 try replica.recordBytes(of: open.number, from: descriptor)
@@ -321,6 +325,23 @@ final class Uploader: Sendable {
             }
             return candidate
         }
+    }
+
+    /// The new place of a file whose bytes must wait, with the bytes that the container has: another item that took its old name
+    /// may be on its way, and would be put aside by every other device while this one still stood there. `nil` when there is none.
+    private func placeOnly(_ candidate: Candidate, _ entry: Entry) -> Candidate? {
+        guard let base = entry.base, base.content != nil, var record = candidate.record,
+            base.parent != record.parent || base.name != record.name
+        else { return nil }
+        record.content = base.content
+        record.size = base.size
+        record.modified = base.modified
+        record.bytesDevice = base.maker == record.device ? nil : base.maker
+        var candidate = candidate
+        candidate.record = record
+        candidate.inode = nil
+        candidate.isPlaceOnly = true
+        return candidate
     }
 
     private func record(
@@ -433,7 +454,7 @@ final class Uploader: Sendable {
                         try transaction.markUploaded(inode, generation: candidate.generation, content: content)
                     }
                 }
-                try transaction.dequeue(item, position: candidate.pending.position)
+                if !candidate.isPlaceOnly { try transaction.dequeue(item, position: candidate.pending.position) }
             }
             try transaction.setApplied(commit.sequence)
         }
