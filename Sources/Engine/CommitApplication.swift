@@ -195,6 +195,7 @@ struct CommitApplication {
         }
         try transaction.dequeueDeletion(record.id)
         try transaction.setMetadata(entry.inode, from: record)
+        if inode.attributes.linkCount > 1, record.kind != .directory { try shareMetadata(of: entry) }
         try transaction.setConflicts(record.conflicts, of: entry)
         try transaction.setBase(entry, record: record, number: commit.sequence)
         try transaction.dequeueAll(record.id)
@@ -322,7 +323,8 @@ struct CommitApplication {
         for other in try transaction.entries(of: entry.inode) where other.item != entry.item {
             let isSame =
                 other.base?.mode == now.mode && other.base?.modified == now.modified && other.base?.xattrs == xattrs
-            guard let item = other.item, !isSame else { continue }
+            // What waits may have been read already, as it was: it is read again.
+            guard let item = other.item, !isSame || other.isQueued else { continue }
             try transaction.enqueue(item)
             effects.queued = true
         }
