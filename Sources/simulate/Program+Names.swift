@@ -18,7 +18,11 @@ extension Program {
 
     mutating func remove() async throws {
         let (place, attributes) = try taken([.file, .symbolicLink])
-        let before = attributes.linkCount == 1 ? try device.everything(of: attributes.inode) : []
+        // The bytes live on under another name; what the name lost in conflicts does not.
+        let before =
+            attributes.linkCount == 1
+            ? try device.everything(of: attributes.inode)
+            : try device.conflictVersions(at: place.name, in: place.parent)
         try await change(before: before, after: []) {
             world.trace.note("\(device.name) removes \(place)")
             try engine.removeFile(place.name, in: place.parent, by: caller)
@@ -43,18 +47,23 @@ extension Program {
         guard let moved = source.attributes else { throw FileError(.notFound, "\(source)") }
         var lost: [FileContent] = []
         if mode == .replace, let replaced = target.attributes, replaced.inode != moved.inode,
-            replaced.kind != .directory, replaced.linkCount == 1
+            replaced.kind != .directory
         {
             // The name keeps its item when both are of a kind: then newer bytes that are still to come are not seen to go.
-            lost =
-                replaced.kind == moved.kind
-                ? [try device.content(of: replaced.inode)] : try device.everything(of: replaced.inode)
+            switch (replaced.linkCount == 1, replaced.kind == moved.kind) {
+            case (true, true): lost = [try device.content(of: replaced.inode)]
+            case (true, false): lost = try device.everything(of: replaced.inode)
+            case (false, true): break
+            case (false, false): lost = try device.conflictVersions(at: target.name, in: target.parent)
+            }
         }
+        let versions = try device.conflictVersions(at: source.name, in: source.parent)
         try await change(before: lost, after: []) {
             world.trace.note("\(device.name) renames \(source) to \(target)")
             try engine.rename(
                 source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller)
         }
+        try letGo(versions, at: target)
         guard let replaced = target.attributes, replaced.inode != moved.inode, mode == .replace else { return }
         if moved.kind == .symbolicLink, replaced.kind == .symbolicLink {
             world.model.release(try device.content(of: moved.inode))
@@ -62,12 +71,21 @@ extension Program {
         try forget(replaced.inode)
     }
 
+    /// What moves to a name that stays local leaves the container with its conflict versions, by the user's will.
+    private func letGo(_ versions: [FileContent], at place: Place) throws {
+        guard !versions.isEmpty, try engine.replica.entry(place.name, in: place.parent).item == nil else { return }
+        world.model.note(device.isDead ? .unknown : .done, before: versions, after: [])
+    }
+
     mutating func exchange() async throws {
         let (source, _) = try taken()
         let (target, _) = try taken()
         world.trace.note("\(device.name) exchanges \(source) and \(target)")
+        let versions = try [source, target].map { try device.conflictVersions(at: $0.name, in: $0.parent) }
         try engine.rename(
             source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller)
+        try letGo(versions[0], at: target)
+        try letGo(versions[1], at: source)
         for place in [source, target] where place.attributes?.kind == .symbolicLink {
             if let number = place.attributes?.inode { world.model.release(try device.content(of: number)) }
         }

@@ -34,6 +34,19 @@ extension SimulatedDevice {
         return contents
     }
 
+    /// The losers of conflicts that the container keeps with an item, and with what lies in it.
+    func conflictVersions(at name: ItemName, in parent: InodeNumber) throws -> [FileContent] {
+        let replica = try engine.replica
+        let entry = try replica.entry(name, in: parent)
+        guard entry.item != nil else { return [] }
+        let own = try entry.conflicts.map { try world.content(of: try world.chunks(of: $0.content)) }
+        guard try replica.attributes(of: entry.inode).kind == .directory else { return own }
+        return try own
+            + replica.children(of: entry.inode, after: nil, limit: .max).flatMap {
+                try conflictVersions(at: $0.name, in: entry.inode)
+            }
+    }
+
     private func content(of descriptor: Descriptor) throws -> FileContent {
         var content = FileContent.empty
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
@@ -43,7 +56,6 @@ extension SimulatedDevice {
             try content.append(Array(buffer[..<count]))
         }
     }
-
 }
 
 extension World {
