@@ -127,6 +127,8 @@ extension RealMount {
                         [0, 3, 4, 6].contains(result.status),
                         "\(run): \(result.status)\n\(result.output)\(result.errors)")
                 }
+                // They may have made and removed so much at once that it is asked about.
+                try await container.dewpoint(["confirm", container.a.point])
                 try await container.a.sync(limit: .seconds(120))
                 try await container.a.check()
             }
