@@ -50,6 +50,7 @@ extension Engine {
 
     /// Opens a file. Nothing is downloaded yet, and truncation to nothing never downloads.
     package func open(_ request: OpenRequest) throws(FileError) -> Answer<OpenedFile> {
+        follower.use.note()
         let inode = try replica.inode(request.inode)
         guard inode.attributes.kind == .file else {
             throw FileError(

@@ -7,11 +7,13 @@ import Replica
 /// Names: everything here is answered by the replica at once and tells the uploader that there is something to do.
 extension Engine {
     package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
-        current(try replica.lookup(name, in: parent))
+        follower.use.note()
+        return current(try replica.lookup(name, in: parent))
     }
 
     package func attributes(of inode: InodeNumber) throws(FileError) -> Attributes {
-        current(try replica.attributes(of: inode))
+        follower.use.note()
+        return current(try replica.attributes(of: inode))
     }
 
     /// Puts what the writes in flight have made of a file over what the index knows.
@@ -161,6 +163,7 @@ extension Engine {
 
     /// Every name in a directory, for one pass through it.
     package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
+        follower.use.note()
         var names: [DirectoryName] = []
         var last: ItemName?
         while true {

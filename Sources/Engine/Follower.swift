@@ -6,13 +6,6 @@ import Synchronization
 
 /// Applies other devices' commits, one after the other, metadata first: bytes come when they are read.
 final class Follower: Sendable {
-    /// How often the log is looked at while there is activity, and at most when there is none. A store that tells of changes is
-    /// looked at as soon as it does.
-    static let pollStart = Duration.seconds(1)
-    static let pollLimit = Duration.seconds(15)
-    /// How often at least while the store does not answer: then looking costs nobody anything.
-    static let retryLimit = Duration.seconds(5)
-
     private struct State {
         var problem: String?
         var hasCaughtUp = false
@@ -31,6 +24,8 @@ final class Follower: Sendable {
     private let environment: EngineEnvironment
     private let logger: Logger
     private let activity: Activity
+    /// Told by the mount.
+    let use: MountUse
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -52,7 +47,9 @@ final class Follower: Sendable {
         self.environment = environment
         self.logger = logger
         self.activity = activity
-        (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (self.wakes, self.wake) = (wakes, wake)
+        use = MountUse { wake.yield() }
     }
 
     /// Looks at the log now.
@@ -79,25 +76,31 @@ final class Follower: Sendable {
             if let hints = store.changes(prefix: "log/") {
                 for await _ in hints { wake.yield() }
             }
-        } while (try? await environment.sleep(Self.retryLimit)) != nil
+        } while (try? await environment.sleep(FollowPace.retryLimit)) != nil
     }
 
     private func follow() async {
-        var pause = Self.pollStart
+        var pace = FollowPace(now: environment.uptime())
+        var localChanges = activity.localChanges
         var wakes = wakes.makeAsyncIterator()
         while !Task.isCancelled {
             do {
                 let applied = try await catchUp()
+                let seen = localChanges
+                localChanges = activity.localChanges
                 // After trouble others had time to change much.
-                pause = applied > 0 || problem != nil ? Self.pollStart : min(pause * 2, Self.pollLimit)
+                let wasActive = use.take() || applied > 0 || problem != nil || localChanges != seen
+                pace.looked(wasActive: wasActive, now: environment.uptime())
                 setProblem(nil)
             } catch is CancellationError {
                 return
             } catch {
                 containerGuard.doubt()
                 setProblem("other devices' changes wait: \((error as? FileError)?.detail ?? "\(error)")")
-                pause = min(pause * 2, Self.retryLimit)
+                pace.failed()
             }
+            use.tellNext(pace.pause > FollowPace.start)
+            let pause = pace.pause
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [environment, pause, wake] in
                     // Cut short when the log was seen to grow; either way it is looked at next.

@@ -1,10 +1,50 @@
 import Foundation
 import Model
 import Remote
+import Synchronization
 import Testing
 
 @testable import Engine
 @testable import Replica
+
+@Suite struct FollowPaceTests {
+    @Test func `the log is looked at each second for a minute after the last activity, then less and less`() {
+        var pace = FollowPace(now: .seconds(10))
+        #expect(pace.pause == .seconds(1))
+        pace.looked(wasActive: true, now: .seconds(20))
+        pace.looked(wasActive: false, now: .seconds(79))
+        #expect(pace.pause == .seconds(1))
+        let pauses = (0..<5).map { _ in
+            pace.looked(wasActive: false, now: .seconds(80))
+            return pace.pause
+        }
+        #expect(pauses == [2, 4, 8, 15, 15].map { .seconds($0) })
+        pace.looked(wasActive: true, now: .seconds(200))
+        #expect(pace.pause == .seconds(1))
+    }
+
+    @Test func `a store that does not answer is asked every five seconds at least`() {
+        var pace = FollowPace(now: .zero)
+        for _ in 0..<6 { pace.looked(wasActive: false, now: .seconds(100)) }
+        pace.failed()
+        #expect(pace.pause == .seconds(5))
+    }
+
+    @Test func `the first use of a mount that nobody used is told at once, and only that`() {
+        let told = Mutex(0)
+        let use = MountUse { told.withLock { $0 += 1 } }
+        use.note()
+        #expect(told.withLock { $0 } == 0)
+        #expect(use.take() && !use.take())
+        use.tellNext(true)
+        use.note()
+        use.note()
+        #expect(told.withLock { $0 } == 1)
+        #expect(use.take())
+        use.note()
+        #expect(told.withLock { $0 } == 1)
+    }
+}
 
 @Suite struct ReachabilityTests {
     private func seconds(_ count: Double) -> Duration { .milliseconds(Int(count * 1000)) }
