@@ -83,6 +83,8 @@ struct ClaimTable: Sendable {
     }
 
     var nextDeadline: Moment? {
+        // A parked operation has no effects of its own: that it closes a circle is told by the clock.
+        if graphHasGrown, !hasNoSets { return Moment(rawValue: .min) }
         let sets = entries.values.filter { $0.phase != .granted }.compactMap(\.set.deadline)
         return (sets + questions.values.compactMap { deadline(of: $0) } + names.deadlines).min()
     }

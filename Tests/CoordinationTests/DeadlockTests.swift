@@ -154,8 +154,10 @@ import Testing
                     Ticket(UInt64(writer.process.rawValue)), for: .close, on: inode, by: writer, now: .ms(0),
                     standing: Standing(item: item, lineage: [])) == .parked)
         }
-        // A parked close makes no effects of its own; the next event tells.
+        // A parked close has no effects of its own; the clock tells.
         let cycle = circle(.claims(1), .process(ann.process), .claims(2), .process(bob.process))
-        #expect(stage.pass(to: .ms(1)) == [.claim(.deadlock(cycle))])
+        #expect(try #require(stage.table.nextDeadline) <= .ms(0))
+        #expect(stage.pass(to: .ms(0)) == [.claim(.deadlock(cycle))])
+        #expect(stage.table.nextDeadline == nil)
     }
 }
