@@ -24,7 +24,7 @@ extension LockTable {
         case .fsync:
             break
         }
-        put(order, inode, &effects)
+        put(order, inode, now: now, &effects)
         return effects
     }
 
@@ -34,13 +34,14 @@ extension LockTable {
         if orders[inode] != nil {
             var order = take(inode)
             order.leave(inode, now: now, &effects, died: false) { $0.handle == handle }
-            put(order, inode, &effects)
+            put(order, inode, now: now, &effects)
         }
         advisory.releaseFlock(of: handle, on: inode, now: now, &effects)
         return effects
     }
 
     /// A process is gone: its sessions and record locks end, what it waited for is cancelled, what it deferred is kept.
+    /// Its claims are revoked, and its presenters are gone.
     ///
     /// Its flock locks stay, for a child may share the open file description; they end with the last close.
     package mutating func processDied(_ process: ProcessID, now: Moment) -> [Effect] {
@@ -50,9 +51,10 @@ extension LockTable {
             var order = take(inode)
             order.cancel(&effects) { $0.writer.process == process }
             order.leave(inode, now: now, &effects, died: true) { $0.process == process }
-            put(order, inode, &effects)
+            put(order, inode, now: now, &effects)
         }
         effects += advisory.processDied(process, now: now)
+        processOfClaimsDied(process, now: now, &effects)
         return effects
     }
 
@@ -66,7 +68,7 @@ extension LockTable {
         for inode in inodes.sorted() where orders[inode]?.holder?.belongs(to: writer) == true {
             var order = take(inode)
             order.endSession(inode, now: now, &effects)
-            put(order, inode, &effects)
+            put(order, inode, now: now, &effects)
         }
         return effects
     }

@@ -1,30 +1,37 @@
 import Model
 
 extension LockTable {
-    /// All files that someone holds or waits for, in ascending order; empty when nobody is left.
+    /// All items that someone holds, waits for or presents, in ascending order; empty when nobody is left.
     package func snapshot(now: Moment) -> [NodeListing] {
-        let inodes = Set(orders.keys).union(advisory.files.keys)
-        return inodes.sorted().map { inode in
+        var nodes: [InodeNumber: NodeListing] = [:]
+        for inode in Set(orders.keys).union(advisory.files.keys) {
             var listing = NodeListing(inode: inode)
-            orders[inode]?.list(into: &listing, now: now)
+            orders[inode]?.list(into: &listing, claims, now: now)
             advisory.files[inode]?.list(into: &listing, now: now)
-            return listing
+            nodes[inode] = listing
         }
+        if !claims.isEmpty { listClaims(into: &nodes, now: now) }
+        return nodes.values.sorted { $0.inode < $1.inode }
     }
 }
 
 extension WriteOrder {
-    fileprivate func list(into listing: inout NodeListing, now: Moment) {
-        guard let holder else { return }
-        let draining = holder.draining
-        let processes = sorted(holder.members.map(\.process) + (draining?.members.map(\.writer.process) ?? []))
-        listing.holders.append(
-            NodeListing.Holder(
-                kind: holder.kind, processes: processes, age: now - holder.began, mode: nil, range: nil,
-                byteCount: holder.byteCount, writesInFlight: holder.inFlight,
-                deferredWrites: draining?.deferredCount ?? 0))
-        listing.waiters += draining?.parkedListing(now: now, waitsFor: []) ?? []
-        for turn in turns { listing.waiters += turn.listing(now: now, waitsFor: processes) }
+    fileprivate func list(into listing: inout NodeListing, _ claims: ClaimTable, now: Moment) {
+        var processes: [ProcessID] = []
+        if let holder {
+            let draining = holder.draining
+            processes = holder.members.map(\.process) + (draining?.members.map(\.writer.process) ?? [])
+            listing.holders.append(
+                NodeListing.Holder(
+                    kind: holder.kind, processes: sorted(processes), age: now - holder.began, mode: nil, range: nil,
+                    byteCount: holder.byteCount, writesInFlight: holder.inFlight,
+                    deferredWrites: draining?.deferredCount ?? 0))
+            listing.waiters += draining?.parkedListing(now: now, waitsFor: []) ?? []
+        }
+        for turn in turns {
+            let barring = gates.filter { $0.bars(turn) }.compactMap { claims[$0.set]?.set.process }
+            listing.waiters += turn.listing(now: now, waitsFor: sorted(barring.isEmpty ? processes : barring))
+        }
     }
 }
 

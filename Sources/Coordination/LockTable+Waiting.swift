@@ -7,18 +7,21 @@ extension LockTable {
     /// a write and holds the session when it goes on.
     /// - Parameter ticket: Names the operation from here on, if it is parked.
     /// - Parameter nonblocking: Whether it would rather be refused than parked.
+    /// - Parameter standing: What claims ask of a writer; only wanted after an `.unplaced`.
     package mutating func wait(
         _ ticket: Ticket, for kind: WaitKind, on inode: InodeNumber, by writer: Writer, now: Moment,
-        nonblocking: Bool = false
+        nonblocking: Bool = false, standing: Standing? = nil
     ) -> WaitVerdict {
         // The common case of a read: nobody has deferred anything.
         guard kind == .open || orders[inode]?.deferredPlace(of: writer) != nil else { return .proceed }
-        var order = take(inode)
+        guard kind != .open || claims.hasNoSets || standing != nil else { return .unplaced }
+        var order = take(inode, kind == .open ? standing : nil)
+        let lineage = standing?.lineage ?? []
         var effects: [Effect] = []
         defer { put(order, inode, &effects) }
         let admission: WriteOrder.Admission
         if kind == .open {
-            admission = order.admit(writer, now: now, limits)
+            admission = order.admit(writer, lineage: lineage, now: now, limits)
         } else if let place = order.deferredPlace(of: writer) {
             admission = .behind(place)
         } else {
@@ -32,24 +35,30 @@ extension LockTable {
         guard order.waiterCount < limits.waitersPerFile else { return .refused(.tooMany) }
         let waiter = Turn.Parked(ticket: ticket, kind: kind, writer: writer, since: now)
         if case .behind(let place) = admission {
-            order.change(place) { $0.parked.append(waiter) }
+            order.change(place) { turn in
+                turn.parked.append(waiter)
+                if kind == .open { turn.lineage.formUnion(lineage) }
+            }
         } else {
             var turn = newTurn(inode, now: now)
             turn.parked.append(waiter)
+            turn.lineage = lineage
             order.append(turn)
         }
         parked[ticket] = inode
+        claims.graphHasGrown = true
         remember(writer, inode)
         return .parked
     }
 
     /// A parked operation was interrupted: it leaves at once. Nothing happens if it was woken already.
     package mutating func cancel(_ ticket: Ticket, now: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        if cancelNameChange(ticket, now: now, &effects) { return effects }
         guard let inode = parked[ticket] else { return advisory.cancel(ticket, now: now) }
         var order = take(inode)
-        var effects: [Effect] = []
         order.cancel(&effects) { $0.ticket == ticket }
-        put(order, inode, &effects)
+        put(order, inode, now: now, &effects)
         return effects
     }
 

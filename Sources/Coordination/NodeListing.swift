@@ -31,6 +31,7 @@ package struct NodeListing: Hashable, Sendable, Codable {
             case open, read, close, fsync, unlock
             case recordLock = "record lock"
             case flock
+            case nameChange = "name change"
         }
 
         package var kind: Kind
@@ -48,6 +49,12 @@ package struct NodeListing: Hashable, Sendable, Codable {
     }
 
     package var inode: InodeNumber
+    /// The directory it is in; `nil` for the root, for a file without a name, and where nobody has claims.
+    package var parent: InodeNumber?
+    package var name: ItemName?
+    package var presenters: [PresenterProxy] = []
+    /// In the order of the requests, granted or not.
+    package var claims: [AccessClaim] = []
     package var holders: [Holder] = []
     /// In the order in which they will be served: turns with what is parked on them, then advisory locks.
     package var waiters: [Waiter] = []
@@ -96,7 +103,10 @@ extension NodeListing {
         }
         return LockListing(
             path: path, inode: inode,
-            holders: holders.map { party($0.kind.rawValue, $0.detail, $0.processes, $0.age, []) },
-            waiters: waiters.map { party($0.kind.rawValue, $0.detail, $0.processes, $0.age, $0.waitsFor) })
+            holders: claims.filter { $0.state == .granted }.map { party($0.kind, $0.detail, [$0.process], $0.age, []) }
+                + holders.map { party($0.kind.rawValue, $0.detail, $0.processes, $0.age, []) },
+            waiters: claims.filter { $0.state != .granted }
+                .map { party($0.kind, $0.detail, [$0.process], $0.age, $0.waitsForProcesses) }
+                + waiters.map { party($0.kind.rawValue, $0.detail, $0.processes, $0.age, $0.waitsFor) })
     }
 }

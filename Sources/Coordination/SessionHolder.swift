@@ -1,9 +1,10 @@
-/// Who holds a file for writing: today always a write session.
+/// Who holds a file for writing by a write session. Claims keep writers off by a ``ClaimGate`` before it.
 struct SessionHolder: Sendable {
-    /// What it holds. Explicit claims take their place here; they end with their connection instead of by deadline.
     let kind = HolderKind.writeSession
     /// The processes and handles that wrote; the session ends when the last of them has closed.
     private(set) var members: [Writer]
+    /// Ancestors of its processes, as far as they are known.
+    private(set) var lineage: Set<ProcessID>
     /// The member that wrote last.
     private(set) var recent: Writer?
     private(set) var began: Moment
@@ -17,8 +18,9 @@ struct SessionHolder: Sendable {
     var draining: Turn?
 
     /// A session whose first write is in flight.
-    init(opening writer: Writer, now: Moment) {
+    init(opening writer: Writer, lineage: Set<ProcessID>, now: Moment) {
         members = [writer]
+        self.lineage = lineage
         recent = writer
         began = now
         lastWrite = now
@@ -27,6 +29,7 @@ struct SessionHolder: Sendable {
 
     init(granting turn: Turn, now: Moment) {
         members = []
+        lineage = turn.lineage
         began = now
         lastWrite = now
         inFlight = 0
@@ -53,7 +56,8 @@ struct SessionHolder: Sendable {
         return true
     }
 
-    mutating func join(_ writer: Writer, now: Moment) {
+    mutating func join(_ writer: Writer, lineage ancestors: Set<ProcessID>, now: Moment) {
+        if !ancestors.isEmpty { lineage.formUnion(ancestors) }
         if !members.contains(writer) { members.append(writer) }
         recent = writer
         inFlight += 1
@@ -68,6 +72,7 @@ struct SessionHolder: Sendable {
     mutating func becomeSession(now: Moment) {
         guard let turn = draining else { return }
         members = turn.members.filter { !$0.isGone }.map(\.writer)
+        lineage = turn.lineage
         draining = nil
         began = now
         lastWrite = now

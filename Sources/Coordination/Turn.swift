@@ -18,6 +18,8 @@ struct Turn: Sendable {
     let since: Moment
     var members: [Member] = []
     var parked: [Parked] = []
+    /// Ancestors of its processes, as far as they are known: they are asked for only while there are claims.
+    var lineage: Set<ProcessID> = []
     /// Writes that were told to go into the queue; of them, those that are there; of them, those that are applied.
     ///
     /// Three numbers, because the queue is kept outside the lock of the table: a drain may find the queue empty while a
@@ -47,7 +49,8 @@ struct Turn: Sendable {
         members.contains { $0.writer.process == process } || parked.contains { $0.writer.process == process }
     }
 
-    mutating func accept(_ writer: Writer) {
+    mutating func accept(_ writer: Writer, _ ancestors: Set<ProcessID>) {
+        if !ancestors.isEmpty { lineage.formUnion(ancestors) }
         accepted += 1
         if let index = members.firstIndex(where: { $0.writer == writer }) {
             members[index].isGone = false

@@ -9,6 +9,8 @@ package enum WriteVerdict: Hashable, Sendable {
     /// ``LockTable/queued(_:now:)``, or ``LockTable/withdrawn(_:now:)`` when it could not be kept.
     case deferred(TurnID)
     case refused(Refusal)
+    /// There are claims, and whether they concern the writer was not told: ask again with its ``Standing``.
+    case unplaced
 }
 
 /// The answer to an operation that may be parked until the deferred writes of its writer are applied.
@@ -19,6 +21,8 @@ package enum WaitVerdict: Hashable, Sendable {
     /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows.
     case parked
     case refused(Refusal)
+    /// Only of ``WaitKind/open``; see ``WriteVerdict/unplaced``.
+    case unplaced
 }
 
 /// The answer to a request for an advisory lock.
@@ -40,7 +44,11 @@ package enum Refusal: Hashable, Sendable {
 
 /// The answer to a rename or an unlink: they wait for claims, never for write sessions.
 package enum NameVerdict: Hashable, Sendable {
+    /// Do it, then call ``LockTable/nameChanged(_:now:)``.
     case proceed
+    /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows; if it is `.granted`, as `.proceed`.
+    case parked
+    case refused(Refusal)
 }
 
 /// What waits without holding the kernel's inode lock, and so may be parked.
@@ -53,6 +61,18 @@ package enum WaitKind: String, Hashable, Sendable, Codable {
     case fsync
     /// The unlock of an advisory lock: whoever takes that lock next must find the writes made under it.
     case unlock
+}
+
+/// What claims ask of a plain writer: where its file is, and whose descendant it is.
+package struct Standing: Hashable, Sendable {
+    package var item: ClaimItem
+    /// The process and its ancestors: a claim covers the process that made it and its descendants.
+    package var lineage: Set<ProcessID>
+
+    package init(item: ClaimItem, lineage: Set<ProcessID>) {
+        self.item = item
+        self.lineage = lineage
+    }
 }
 
 /// The name the engine gives to an operation it parks. Never reused.
@@ -83,6 +103,7 @@ package enum Effect: Hashable, Sendable {
     /// A write session of this file is over, between two writes. (When a newcomer takes over from a silent holder at
     /// once, the file stays in session and nothing is sent.)
     case sessionEnded(InodeNumber)
+    case claim(ClaimEffect)
 }
 
 package enum WakeReason: Hashable, Sendable {
@@ -90,4 +111,8 @@ package enum WakeReason: Hashable, Sendable {
     case granted
     /// ``LockTable/cancel(_:now:)`` came first, or the process died: EINTR.
     case cancelled
+    /// The deadline of a name change is over: EBUSY.
+    case timedOut
+    /// A name change would wait for someone who waits for it: EDEADLK.
+    case deadlock
 }

@@ -3,8 +3,11 @@ import Model
 /// Who writes one file now, and who is in line to write it next.
 struct WriteOrder: Sendable {
     private(set) var holder: SessionHolder?
-    /// First come, first served. Never without a holder: whoever comes first while nobody holds becomes the holder.
+    /// First come, first served. Never without a holder, unless claims bar all of them: else whoever comes first while
+    /// nobody holds becomes the holder.
     private(set) var turns: [Turn] = []
+    /// The claims that keep writers off this file.
+    private(set) var gates: [ClaimGate] = []
     /// Processes that left a place here and may have no other; see ``takeForgotten()``.
     private var forgotten: [ProcessID] = []
 
@@ -32,22 +35,26 @@ struct WriteOrder: Sendable {
         case newTurn
     }
 
-    /// The whole of the hot path: the same writer as last time, and nobody in line.
+    /// The whole of the hot path: the same writer as last time, nobody in line, and no claim in the way.
     mutating func renew(by writer: Writer, now: Moment) -> Bool {
-        guard turns.isEmpty, holder?.recent == writer else { return false }
+        guard turns.isEmpty, gates.isEmpty, holder?.recent == writer else { return false }
         return holder?.renew(now: now) == true
     }
 
-    mutating func admit(_ writer: Writer, now: Moment, _ limits: LockTable.Limits) -> Admission {
+    mutating func admit(
+        _ writer: Writer, lineage: Set<ProcessID>, now: Moment, _ limits: LockTable.Limits
+    ) -> Admission {
         // The last of its turns, because a writer may match two (by process and by handle): no write overtakes an
         // earlier one of either.
         if let index = lastTurn(of: writer) { return .behind(.inLine(index)) }
+        let isBarred = gates.contains { !$0.covers(writer, lineage) }
         guard var holder else {
-            self.holder = SessionHolder(opening: writer, now: now)
+            if isBarred { return .newTurn }
+            self.holder = SessionHolder(opening: writer, lineage: lineage, now: now)
             return .session
         }
         defer { self.holder = holder }
-        let someoneWaits = !turns.isEmpty
+        let someoneWaits = isAwaited(holder)
         if holder.draining != nil {
             // A writer faster than its drain would hold on for good: after a session's time it stands in line again.
             let isLong = now - holder.began >= limits.session
@@ -59,12 +66,12 @@ struct WriteOrder: Sendable {
                 return .newTurn
             }
             if holder.isEnding { holder.begin(now: now) }
-            holder.join(writer, now: now)
+            holder.join(writer, lineage: lineage, now: now)
             return .session
         }
-        if !someoneWaits, holder.inFlight == 0, holder.isExpired(now: now, limits) {
+        if !someoneWaits, !isBarred, holder.inFlight == 0, holder.isExpired(now: now, limits) {
             forgotten += holder.members.map(\.process)
-            holder = SessionHolder(opening: writer, now: now)
+            holder = SessionHolder(opening: writer, lineage: lineage, now: now)
             return .session
         }
         return .newTurn
@@ -90,6 +97,9 @@ struct WriteOrder: Sendable {
 
     mutating func append(_ turn: Turn) { turns.append(turn) }
 
+    /// Puts up the claims that keep writers off now; ``handOver(_:now:_:)`` lets go on whoever they no longer bar.
+    mutating func setGates(_ changed: [ClaimGate]) { gates = changed }
+
     /// Changes the turn at a place, and returns which it is; `nil` when nothing is being drained.
     @discardableResult
     mutating func change(_ place: Place, _ body: (inout Turn) -> Void) -> TurnID? {
@@ -113,7 +123,7 @@ struct WriteOrder: Sendable {
     /// When the session must be ended because someone waits; `nil` while nobody does, or a drain or a write must finish
     /// first.
     func deadline(_ limits: LockTable.Limits) -> Moment? {
-        guard !turns.isEmpty, let holder, holder.draining == nil else { return nil }
+        guard let holder, holder.draining == nil, isAwaited(holder) else { return nil }
         if holder.isEnding { return holder.inFlight == 0 ? holder.lastWrite : nil }
         let limit = holder.began + limits.session
         return holder.inFlight == 0 ? min(holder.lastWrite + limits.quiet, limit) : limit
@@ -134,9 +144,9 @@ extension WriteOrder {
         handOver(inode, now: now, &effects)
     }
 
-    private mutating func handOver(_ inode: InodeNumber, now: Moment, _ effects: inout [Effect]) {
-        guard holder == nil, !turns.isEmpty else { return }
-        var turn = turns.removeFirst()
+    mutating func handOver(_ inode: InodeNumber, now: Moment, _ effects: inout [Effect]) {
+        guard holder == nil, let index = turns.firstIndex(where: { !isBarred($0) }) else { return }
+        var turn = turns.remove(at: index)
         let id = turn.id
         let hasQueued = turn.hasQueued
         turn.isIdle = !hasQueued
@@ -150,7 +160,7 @@ extension WriteOrder {
         holder?.becomeSession(now: now)
         forgotten += turn.members.map(\.writer.process) + turn.parked.map(\.writer.process)
         for waiter in turn.parked {
-            if waiter.kind == .open { holder?.join(waiter.writer, now: now) }
+            if waiter.kind == .open { holder?.join(waiter.writer, lineage: [], now: now) }
             effects.append(.wake(waiter.ticket, .granted))
         }
         if holder?.members.isEmpty == true { endSession(inode, now: now, &effects) }
@@ -163,7 +173,7 @@ extension WriteOrder {
     ) {
         finishInFlight(byteCount: byteCount, now: now)
         guard let holder, holder.draining == nil, holder.inFlight == 0 else { return }
-        if holder.isEnding || (!turns.isEmpty && holder.isExpired(now: now, limits)) {
+        if holder.isEnding || (isAwaited(holder) && holder.isExpired(now: now, limits)) {
             endSession(inode, now: now, &effects)
         }
     }

@@ -61,6 +61,8 @@ final class Arbiter: Sendable {
             return .now
         case .refused(let refusal):
             throw FileError(refusal)
+        case .unplaced:
+            throw FileError(.busy, "it may be claimed, and nobody asked for whom")
         case .deferred(let turn):
             deadline.yield()
             do throws(FileError) {
@@ -131,6 +133,8 @@ final class Arbiter: Sendable {
             return .ready(())
         case .refused(let refusal):
             throw FileError(refusal)
+        case .unplaced:
+            throw FileError(.busy, "it may be claimed, and nobody asked for whom")
         case .parked:
             deadline.yield()
             return .pending { [self] () async throws(FileError) in try await wake(of: ticket) }
@@ -151,7 +155,12 @@ final class Arbiter: Sendable {
         } onCancel: {
             perform { table, now in table.cancel(ticket, now: now) }
         }
-        if reason == .cancelled { throw FileError(.interrupted, "the wait was interrupted") }
+        switch reason {
+        case .granted: break
+        case .cancelled: throw FileError(.interrupted, "the wait was interrupted")
+        case .timedOut: throw FileError(.busy, "somebody has claimed it")
+        case .deadlock: throw FileError(.deadlock, "each would wait for the other")
+        }
     }
 
     // MARK: Ending
@@ -214,6 +223,9 @@ final class Arbiter: Sendable {
                 }
                 waiter?.resume(returning: reason)
             case .sessionEnded:
+                break
+            case .claim:
+                // Nobody asks for claims or registers presenters yet.
                 break
             }
         }

@@ -141,6 +141,8 @@ extension EventRun {
             queues[turn, default: Queue(process: writer.process)].onTheirWay.append(issued[place]!)
         case .refused(let refusal):
             #expect(refusal == .wouldBlock)
+        case .unplaced:
+            Issue.record("there are no claims")
         }
     }
 
@@ -154,7 +156,7 @@ extension EventRun {
         switch verdict {
         case .proceed: goOn(waiter)
         case .parked: waiting[Ticket(lastTicket)] = waiter
-        case .refused: Issue.record("refused below every bound")
+        case .refused, .unplaced: Issue.record("refused below every bound")
         }
     }
 
@@ -248,6 +250,8 @@ extension EventRun {
                 if reason == .granted { goOn(waiter) }
             case .sessionEnded(let inode):
                 #expect(!inFlight.contains { $0.inode == inode }, "handed over in the middle of a write")
+            case .claim:
+                Issue.record("there are no claims")
             }
         }
         for (turn, queue) in queues where table.isOver(turn) {

@@ -87,7 +87,8 @@ import Testing
 
     @Test mutating func `names change without waiting for sessions`() {
         table.wrote(ann, at: .ms(0))
-        #expect(table.nameChange(of: file, by: bob) == .proceed)
+        let rename = NameChange(Ticket(1), of: [document], by: bob.process, lineage: [])
+        #expect(table.nameChange(rename, now: .ms(0)).verdict == .proceed)
     }
 
     @Test mutating func `events about nobody change nothing`() {

@@ -1,0 +1,166 @@
+import Model
+
+/// A message that was sent and is not answered.
+struct OpenQuestion: Sendable {
+    let question: Question
+    let asked: Moment
+    /// It was told that the answer is overdue.
+    var isLate = false
+}
+
+/// All claim sets, in the order in which they came, with the presenters and what those are asked.
+struct ClaimTable: Sendable {
+    let limits: ClaimLimits
+    private(set) var entries: [ClaimSetID: ClaimEntry] = [:]
+    /// First come, first served.
+    private(set) var line: [ClaimSetID] = []
+    var presenters = Presenters()
+    /// Also those whose set has ended: a late answer may bring a reacquirer.
+    var questions: [QuestionID: OpenQuestion] = [:]
+    var names = NameChanges()
+    /// Since when processes are stopped.
+    var stopped: [ProcessID: Moment] = [:]
+    var cancelled: [ClientID: Set<CoordinatorID>] = [:]
+    /// Cycles that stand, each once.
+    var cycles: Set<Set<WaitNode>> = []
+    /// Who keeps plain writers off has changed since the gates were last set.
+    var gatesAreStale = false
+    /// Somebody began to wait for somebody since cycles were last looked for.
+    var graphHasGrown = false
+    var isAdvancing = false
+    private var lastQuestion: UInt64 = 0
+
+    init(limits: ClaimLimits) { self.limits = limits }
+
+    /// Whether nobody has or wants a claim, so that nothing here matters to a plain writer.
+    var hasNoSets: Bool { entries.isEmpty }
+
+    var isEmpty: Bool { entries.isEmpty && presenters.isEmpty && questions.isEmpty && names.isEmpty }
+
+    var processes: Set<ProcessID> {
+        Set(entries.values.map(\.set.process)).union(presenters.processes).union(names.processes)
+    }
+
+    subscript(_ id: ClaimSetID) -> ClaimEntry? { entries[id] }
+
+    /// In the order in which they came.
+    var all: [ClaimEntry] { line.compactMap { entries[$0] } }
+
+    mutating func add(_ entry: ClaimEntry) {
+        entries[entry.id] = entry
+        line.append(entry.id)
+    }
+
+    mutating func remove(_ id: ClaimSetID) -> ClaimEntry? {
+        line.removeAll { $0 == id }
+        return entries.removeValue(forKey: id)
+    }
+
+    mutating func change(_ id: ClaimSetID, _ body: (inout ClaimEntry) -> Void) {
+        guard entries[id] != nil else { return }
+        body(&entries[id]!)
+    }
+
+    mutating func newQuestion(
+        _ message: PresenterMessage, to presenter: PresenterID, for set: ClaimSetID, now: Moment
+    ) -> Question {
+        lastQuestion += 1
+        let question = Question(
+            id: QuestionID(rawValue: lastQuestion), set: set, presenter: presenter, message: message)
+        questions[question.id] = OpenQuestion(question: question, asked: now)
+        return question
+    }
+
+    /// When a question counts as unanswered; `nil` once it does.
+    func deadline(of open: OpenQuestion) -> Moment? {
+        if let process = presenters[open.question.presenter]?.process, let since = stopped[process],
+            entries[open.question.set]?.open[open.question.id] != nil
+        {
+            let grace = max(since, open.asked) + limits.stoppedGrace
+            return open.isLate ? grace : min(grace, open.asked + limits.presenterTimeout)
+        }
+        return open.isLate ? nil : open.asked + limits.presenterTimeout
+    }
+
+    var nextDeadline: Moment? {
+        // A parked operation has no effects of its own: that it closes a circle is told by the clock.
+        if graphHasGrown, !hasNoSets { return Moment(rawValue: .min) }
+        let sets = entries.values.filter { $0.phase != .granted }.compactMap(\.set.deadline)
+        return (sets + questions.values.compactMap { deadline(of: $0) } + names.deadlines).min()
+    }
+
+    /// Takes every item through a change of names; `fixed` is for claims whose place was fixed at the call.
+    mutating func follow(_ change: (ClaimItem) -> ClaimItem, fixed: (ClaimItem) -> ClaimItem) {
+        for id in line {
+            self.change(id) { entry in
+                for index in entry.set.claims.indices {
+                    let claim = entry.set.claims[index]
+                    let follow = claim.kind == .write(.forReplacing) ? fixed : change
+                    entry.set.claims[index].item = follow(claim.item)
+                }
+            }
+        }
+        presenters.follow(change)
+        names.follow(change)
+        gatesAreStale = true
+    }
+}
+
+extension ClaimTable {
+    /// The sets that one waits for, in their order.
+    func blockers(of entry: ClaimEntry) -> [ClaimSetID] {
+        guard entry.set.mode == .access else { return [] }
+        return all.filter { other in
+            (other.holds || other.number < entry.number) && isBlocked(entry, by: other)
+        }.map(\.id)
+    }
+
+    private func isBlocked(_ entry: ClaimEntry, by other: ClaimEntry) -> Bool {
+        guard other.isBlocking, !entry.set.isExempt(from: other.set), entry.set.conflicts(with: other.set) else {
+            return false
+        }
+        return other.holds || !isForAnswer(entry, before: other)
+    }
+
+    /// Whether a set is what a presenter needs to answer, on behalf of `other` or of whom `other` waits for.
+    ///
+    /// Who waits behind the one that asks must be overtaken too: it goes on only after the answer.
+    private func isForAnswer(_ entry: ClaimEntry, before other: ClaimEntry) -> Bool {
+        guard let presenter = entry.set.presenter else { return false }
+        var seen: Set<ClaimSetID> = []
+        var unvisited = [other]
+        while let next = unvisited.popLast() {
+            guard seen.insert(next.id).inserted else { continue }
+            if next.isAsking(presenter) { return true }
+            guard next.phase == .inLine || next.phase == .cleared else { continue }
+            unvisited += all.filter {
+                $0.number < next.number && $0.isBlocking && !next.set.isExempt(from: $0.set)
+                    && next.set.conflicts(with: $0.set)
+            }
+        }
+        return false
+    }
+
+    /// The first set that refuses an eviction: whoever has, or waits for, a claim.
+    func refusing(_ eviction: ClaimEntry) -> ClaimSetID? {
+        all.first { $0.id != eviction.id && $0.isBlocking && eviction.set.conflicts(with: $0.set) }?.id
+    }
+
+    /// The processes whose plain writes a set lets through: its own, and those of who holds beside it.
+    func covered(by entry: ClaimEntry) -> Set<ProcessID> {
+        var processes: Set<ProcessID> = [entry.set.process]
+        for other in entries.values where other.holds && other.set.mode == .access {
+            if entry.set.isExempt(from: other.set) { processes.insert(other.set.process) }
+        }
+        return processes
+    }
+
+    /// The sets that keep a plain access of this kind off an item, for whoever is not covered.
+    func keeping(_ kind: AccessKind, off item: ClaimItem) -> [ClaimEntry] {
+        let access = Claim(kind, item)
+        return all.filter { entry in
+            entry.holds && entry.isBlocking
+                && entry.set.claims.contains { ClaimMatrix.waits(new: access, earlier: $0) }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+/// How claim sets go on: after every event, until nobody can.
+extension LockTable {
+    mutating func advance(now: Moment, _ effects: inout [Effect]) {
+        guard !claims.isAdvancing, !claims.isEmpty || claims.gatesAreStale else { return }
+        claims.isAdvancing = true
+        defer { claims.isAdvancing = false }
+        var hasChanged: Bool
+        repeat {
+            // First the plain writers and name changes that were kept off: no line of claims goes before all of them.
+            if claims.gatesAreStale { renewGates(now: now, &effects) }
+            wakeNameChanges(&effects)
+            hasChanged = false
+            for id in claims.line where step(id, now: now, &effects) { hasChanged = true }
+            // Whoever is refused for a deadlock makes way for others.
+            if !hasChanged, claims.graphHasGrown { nameDeadlocks(&effects) }
+        } while hasChanged || claims.gatesAreStale
+    }
+
+    /// Takes one set as far as it can go now, and tells whether that was any further.
+    private mutating func step(_ id: ClaimSetID, now: Moment, _ effects: inout [Effect]) -> Bool {
+        guard let entry = claims[id] else { return false }
+        switch entry.phase {
+        case .inLine:
+            guard claims.blockers(of: entry).isEmpty else { return false }
+            beginMessaging(id, now: now, &effects)
+        case .messaging:
+            guard entry.open.isEmpty else { return false }
+            beginDownloading(id, &effects)
+        case .downloading:
+            guard entry.isDownloaded else { return false }
+            claims.change(id) { $0.phase = .cleared }
+        case .cleared:
+            return clear(entry, &effects)
+        case .settling:
+            guard isClear(for: id), claims.names.concerning(entry.set).isEmpty else { return false }
+            grant(id, &effects)
+        case .granted:
+            return false
+        }
+        return true
+    }
+
+    private mutating func beginMessaging(_ id: ClaimSetID, now: Moment, _ effects: inout [Effect]) {
+        guard let set = claims[id]?.set else { return }
+        let messages = ClaimMessages(for: set, presenters: claims.presenters)
+        if let unwilling = messages.unwilling {
+            return finish(id, .failed(.presented(unwilling)), &effects)
+        }
+        claims.change(id) { entry in
+            entry.phase = .messaging
+            entry.unsent = messages.byPresenter
+        }
+        claims.graphHasGrown = true
+        for presenter in messages.byPresenter.keys.sorted() { askNext(presenter, for: id, now: now, &effects) }
+    }
+
+    private mutating func beginDownloading(_ id: ClaimSetID, _ effects: inout [Effect]) {
+        guard let set = claims[id]?.set else { return }
+        var items: [ClaimItem] = []
+        if set.mode == .access {
+            items = set.claims.filter(\.wantsDownload).map(\.item.whole)
+        }
+        claims.change(id) { entry in
+            entry.phase = items.isEmpty ? .cleared : .downloading
+        }
+        if !items.isEmpty { effects.append(.claim(.download(id, items))) }
+    }
+
+    /// All is ready: from here on nobody else's claim, and no new plain writer, gets in the way.
+    private mutating func clear(_ entry: ClaimEntry, _ effects: inout [Effect]) -> Bool {
+        switch entry.set.mode {
+        case .batch:
+            grant(entry.id, &effects)
+        case .eviction:
+            if let other = claims.refusing(entry) {
+                finish(entry.id, .failed(.claimed(other)), &effects)
+            } else if let presenter = ClaimMessages(for: entry.set, presenters: claims.presenters).first {
+                // It may let go only by not presenting the item any more.
+                finish(entry.id, .failed(.presented(presenter)), &effects)
+            } else {
+                grant(entry.id, &effects)
+            }
+        case .access:
+            guard claims.blockers(of: entry).isEmpty else { return false }
+            claims.change(entry.id) { $0.phase = .settling }
+            claims.gatesAreStale = true
+        }
+        return true
+    }
+
+    private mutating func grant(_ id: ClaimSetID, _ effects: inout [Effect]) {
+        claims.change(id) { $0.phase = .granted }
+        claims.gatesAreStale = true
+        claims.graphHasGrown = true
+        effects.append(.claim(.granted(id)))
+    }
+}
+
+extension Claim {
+    /// Whether the bytes must be looked for: a directory that is no package has none.
+    fileprivate var wantsDownload: Bool {
+        let whole = item.whole
+        return kind.wantsBytes && whole.inode != nil && (!whole.isDirectory || !whole.packages.isEmpty)
+    }
+}

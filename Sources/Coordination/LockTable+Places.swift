@@ -1,0 +1,104 @@
+package import Model
+
+/// Where the files are that somebody writes, and which claims keep the next writer off.
+extension LockTable {
+    /// The answer to ``ClaimEffect/locate(_:)``: where files are. One that has no name any more is an orphan.
+    package mutating func located(_ found: [InodeNumber: ClaimItem], now: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        guard !claims.hasNoSets else { return effects }
+        for (inode, item) in found where orders[inode] != nil && places[inode] == nil { places[inode] = item }
+        claims.gatesAreStale = true
+        advance(now: now, &effects)
+        return effects
+    }
+
+    /// An item was renamed or moved to another place, over another one or not.
+    ///
+    /// Claims and presenters follow, with those of everything inside it; a claim `forReplacing` stays with the place.
+    /// What was replaced is the newcomer from now on, as after an atomic save.
+    package mutating func moved(
+        _ inode: InodeNumber, to item: ClaimItem, replacing replaced: InodeNumber? = nil, now: Moment
+    ) -> [Effect] {
+        if let replaced, places[replaced] != nil { places[replaced] = ClaimItem(orphan: replaced) }
+        for (file, place) in places { places[file] = place.following(inode, to: item) }
+        claims.follow {
+            $0.following(inode, to: item).meeting(item, inPlaceOf: replaced)
+        } fixed: {
+            $0.staying(inode).meeting(item, inPlaceOf: replaced)
+        }
+        return renewed(now: now)
+    }
+
+    /// Something came to stand where nothing was: claims of that place, and its presenters, are about it now.
+    package mutating func appeared(_ item: ClaimItem, now: Moment) -> [Effect] {
+        claims.follow {
+            $0.meeting(item, inPlaceOf: nil)
+        } fixed: {
+            $0.meeting(item, inPlaceOf: nil)
+        }
+        return renewed(now: now)
+    }
+
+    /// An item lost its name: claims of it, and its presenters, wait for what comes to stand there.
+    package mutating func disappeared(_ inode: InodeNumber, now: Moment) -> [Effect] {
+        if places[inode] != nil { places[inode] = ClaimItem(orphan: inode) }
+        claims.follow {
+            $0.staying(inode)
+        } fixed: {
+            $0.staying(inode)
+        }
+        return renewed(now: now)
+    }
+
+    private mutating func renewed(now: Moment) -> [Effect] {
+        var effects: [Effect] = []
+        advance(now: now, &effects)
+        return effects
+    }
+}
+
+extension LockTable {
+    /// Takes the order of a file; a fresh one gets the claims that keep writers off.
+    mutating func take(_ inode: InodeNumber, _ standing: Standing?) -> WriteOrder {
+        var order = take(inode)
+        // One that was there before the claims is placed by `located`: a set may go on then, and a write has no effects.
+        guard let standing, !claims.hasNoSets, order.isEmpty else { return order }
+        places[inode] = standing.item
+        order.setGates(gates(of: order, at: standing.item))
+        return order
+    }
+
+    private func gates(of order: WriteOrder, at item: ClaimItem) -> [ClaimGate] {
+        claims.keeping(.write(.plain), off: item).map { entry in
+            order.gate(of: entry.id, covered: claims.covered(by: entry))
+        }
+    }
+
+    /// Puts up and takes down claims before all files that are written, and lets go on whoever they no longer bar.
+    mutating func renewGates(now: Moment, _ effects: inout [Effect]) {
+        claims.gatesAreStale = false
+        for (inode, item) in places.sorted(by: { $0.key < $1.key }) {
+            guard let current = orders[inode] else { continue }
+            let gates = gates(of: current, at: item)
+            guard gates != current.gates else { continue }
+            var order = take(inode)
+            order.setGates(gates)
+            order.handOver(inode, now: now, &effects)
+            put(order, inode, &effects)
+        }
+        if claims.hasNoSets { places = [:] }
+    }
+
+    /// The files that are written by somebody, nobody told where.
+    var unplacedFiles: [InodeNumber] { orders.keys.filter { places[$0] == nil }.sorted() }
+
+    /// Whether nobody writes what a set has claimed, or writes it first, but those whom it covers.
+    func isClear(for set: ClaimSetID) -> Bool {
+        orders.allSatisfy { inode, order in places[inode] != nil && order.isClear(for: set) }
+    }
+
+    /// The files whose writes a set waits for, or of which it is not known whether it does.
+    func filesWritten(before set: ClaimSetID) -> [InodeNumber] {
+        orders.filter { inode, order in places[inode] == nil || !order.isClear(for: set) }.keys.sorted()
+    }
+}

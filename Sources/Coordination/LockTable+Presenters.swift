@@ -1,0 +1,134 @@
+/// Presenters, what they are asked before a claim is granted, and what they answer.
+extension LockTable {
+    /// Registers a presenter, or registers it anew with other methods.
+    ///
+    /// It is asked on behalf of the claims that begin to ask from now on.
+    /// - Throws: ``ClaimError/tooMany``.
+    package mutating func register(_ presenter: Presenter) throws(ClaimError) {
+        guard claims.presenters[presenter.id] != nil || claims.presenters.count < claims.limits.presenters else {
+            throw .tooMany
+        }
+        claims.presenters.add(presenter)
+    }
+
+    /// What it presents has come into being, or is another item now.
+    package mutating func setItem(_ item: ClaimItem?, of presenter: PresenterID) {
+        claims.presenters.setItem(item, of: presenter)
+    }
+
+    /// The presenter is gone; what it was asked counts as answered.
+    package mutating func unregister(_ presenter: PresenterID, now: Moment) -> [Effect] {
+        ending(now: now) { table, effects in table.forget(presenter, now: now, &effects) }
+    }
+
+    package func presenter(_ id: PresenterID) -> Presenter? { claims.presenters[id] }
+
+    /// A presenter's answer; nothing happens if it was not asked, or has answered.
+    package mutating func answered(_ id: QuestionID, _ answer: PresenterAnswer, now: Moment) -> [Effect] {
+        guard let open = claims.questions.removeValue(forKey: id) else { return [] }
+        let presenter = open.question.presenter
+        if !claims.questions.values.contains(where: { $0.question.presenter == presenter && $0.isLate }) {
+            claims.presenters.unresponsive.remove(presenter)
+        }
+        return ending(now: now) { table, effects in
+            table.note(answer, to: open.question, now: now, &effects)
+        }
+    }
+
+    /// A process was stopped by a signal or a debugger: its presenters are waited for no longer than a grace.
+    package mutating func processStopped(_ process: ProcessID, now: Moment) -> [Effect] {
+        claims.stopped[process] = now
+        return timePassed(now: now)
+    }
+
+    package mutating func processContinued(_ process: ProcessID) { claims.stopped[process] = nil }
+
+    /// Who is told what of an event: presenters in ascending order, each presenter's notices in theirs.
+    ///
+    /// - Parameter origin: The presenter of the coordinator that caused it, which hears of versions only.
+    package func notices(
+        of event: ItemEvent, by origin: PresenterID? = nil
+    ) -> [(presenter: PresenterID, notice: PresenterNotice)] {
+        claims.presenters.notices(of: event, by: origin).map { (presenter: $0.0, notice: $0.1) }
+    }
+}
+
+extension LockTable {
+    /// Sends a presenter the next message on behalf of a set, if there is one.
+    mutating func askNext(
+        _ presenter: PresenterID, for set: ClaimSetID, now: Moment, _ effects: inout [Effect]
+    ) {
+        guard let message = claims[set]?.unsent[presenter]?.first else { return }
+        let openCount = claims.questions.values.count { $0.question.presenter == presenter }
+        guard openCount < claims.limits.questionsPerPresenter else {
+            return finish(set, .failed(.unresponsive(presenter)), &effects)
+        }
+        let question = claims.newQuestion(message, to: presenter, for: set, now: now)
+        claims.change(set) { entry in
+            entry.unsent[presenter]?.removeFirst()
+            entry.open[question.id] = presenter
+        }
+        claims.graphHasGrown = true
+        effects.append(.claim(.ask(question)))
+    }
+
+    private mutating func note(
+        _ answer: PresenterAnswer, to question: Question, now: Moment, _ effects: inout [Effect]
+    ) {
+        guard let entry = claims[question.set] else {
+            // The claim ended while the presenter made way for it.
+            if answer == .willReacquire { effects.append(.claim(.reacquire(question.presenter, question.id))) }
+            return
+        }
+        if answer == .willReacquire {
+            claims.change(question.set) { $0.reacquirers[question.id] = question.presenter }
+        }
+        guard entry.open[question.id] != nil else { return }
+        if case .failed(let error) = answer {
+            return finish(question.set, .failed(.presenter(question.presenter, error)), &effects)
+        }
+        claims.change(question.set) { $0.open[question.id] = nil }
+        askNext(question.presenter, for: question.set, now: now, &effects)
+    }
+
+    /// Goes on without a presenter's answers to one set, now and later.
+    private mutating func skip(_ presenter: PresenterID, for set: ClaimSetID) {
+        claims.change(set) { entry in
+            entry.unsent[presenter] = nil
+            entry.open = entry.open.filter { $0.value != presenter }
+        }
+    }
+
+    mutating func forget(_ presenter: PresenterID, now: Moment, _ effects: inout [Effect]) {
+        claims.presenters.remove(presenter)
+        claims.questions = claims.questions.filter { $0.value.question.presenter != presenter }
+        for entry in claims.all {
+            skip(presenter, for: entry.id)
+            claims.change(entry.id) { $0.reacquirers = $0.reacquirers.filter { $0.value != presenter } }
+        }
+    }
+
+    mutating func questionsTimedOut(now: Moment, _ effects: inout [Effect]) {
+        for (id, open) in claims.questions.sorted(by: { $0.key < $1.key }) {
+            guard let deadline = claims.deadline(of: open), deadline <= now else { continue }
+            let question = open.question
+            let isStopped = claims.presenters[question.presenter].map { claims.stopped[$0.process] != nil } == true
+            let isOverdue = !open.isLate && open.asked + claims.limits.presenterTimeout <= now
+            if isOverdue {
+                claims.questions[id]?.isLate = true
+                claims.presenters.unresponsive.insert(question.presenter)
+                effects.append(.claim(.unresponsive(question)))
+            }
+            guard claims[question.set]?.open[id] != nil else { continue }
+            if isStopped, !isOverdue || claims.limits.patience == .wait {
+                skip(question.presenter, for: question.set)
+                continue
+            }
+            switch claims.limits.patience {
+            case .wait: break
+            case .fail: finish(question.set, .failed(.unresponsive(question.presenter)), &effects)
+            case .skip: skip(question.presenter, for: question.set)
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package struct PresenterID: RawRepresentable, Hashable, Comparable, Sendable, Codable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    package static func < (left: PresenterID, right: PresenterID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The optional methods of `NSFilePresenter`: each presenter registers those that it implements.
+package enum PresenterMethod: String, Hashable, Sendable, Codable, CaseIterable {
+    case relinquishToReader, relinquishToWriter, save
+    case accommodateDeletion, accommodateSubitemDeletion, accommodateEviction
+    case didChange, didMove, didChangeUbiquityAttributes
+    case didGainVersion, didLoseVersion, didResolveConflictVersion
+    case subitemDidAppear, subitemDidChange, subitemDidMove
+    case subitemDidGainVersion, subitemDidLoseVersion, subitemDidResolveConflictVersion
+}
+
+/// What a presenter is asked before a claim is granted, and answers.
+package enum PresenterMessage: Hashable, Sendable {
+    case relinquishToReader
+    case relinquishToWriter
+    case save
+    case accommodateDeletion
+    /// What is to be deleted in the package that it presents.
+    case accommodateSubitemDeletion(ClaimItem)
+    case accommodateEviction
+
+    package var method: PresenterMethod {
+        switch self {
+        case .relinquishToReader: .relinquishToReader
+        case .relinquishToWriter: .relinquishToWriter
+        case .save: .save
+        case .accommodateDeletion: .accommodateDeletion
+        case .accommodateSubitemDeletion: .accommodateSubitemDeletion
+        case .accommodateEviction: .accommodateEviction
+        }
+    }
+
+    var isRelinquish: Bool {
+        switch self {
+        case .relinquishToReader, .relinquishToWriter: true
+        case .save, .accommodateDeletion, .accommodateSubitemDeletion, .accommodateEviction: false
+        }
+    }
+}
+
+/// The table's name for one message that one presenter must answer. Never reused.
+package struct QuestionID: RawRepresentable, Hashable, Comparable, Sendable, Codable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    package static func < (left: QuestionID, right: QuestionID) -> Bool { left.rawValue < right.rawValue }
+}
+
+package struct Question: Hashable, Sendable {
+    package let id: QuestionID
+    /// On whose behalf.
+    package let set: ClaimSetID
+    package let presenter: PresenterID
+    package let message: PresenterMessage
+}
+
+package enum PresenterAnswer: Hashable, Sendable {
+    case done
+    /// Done, and it wants to be told when the claim is over (a reacquirer was passed).
+    case willReacquire
+    /// Whoever claims is given this error.
+    case failed(String)
+}

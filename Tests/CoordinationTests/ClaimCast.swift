@@ -1,0 +1,181 @@
+import Coordination
+import Model
+import Testing
+
+// The cast of the tests of claims:
+//
+//     root ─┬─ folder (20) ─┬─ file (7)
+//           │               └─ inner folder (21) ── deep file (22)
+//           ├─ otherFile (8)
+//           └─ package (30) ─┬─ its folder (31) ── its file (32)
+//                            └─ nested package (33) ── nested file (34)
+
+let root = InodeNumber.root
+let folder = directory(20, in: [root], "folder")
+let document = plainFile(7, in: [root, InodeNumber(20)], "document")
+let innerFolder = directory(21, in: [root, InodeNumber(20)], "inner")
+let deepDocument = plainFile(22, in: [root, InodeNumber(20), InodeNumber(21)], "deep")
+let stranger = plainFile(8, in: [root], "stranger")
+let package = directory(30, in: [root], "book.rtfd", packages: [InodeNumber(30)])
+let packageFolder = directory(31, in: [root, InodeNumber(30)], "chapter", packages: [InodeNumber(30)])
+let packageFile = plainFile(
+    32, in: [root, InodeNumber(30), InodeNumber(31)], "page", packages: [InodeNumber(30)])
+let nestedPackage = directory(
+    33, in: [root, InodeNumber(30)], "part.rtfd", packages: [InodeNumber(30), InodeNumber(33)])
+let nestedFile = plainFile(
+    34, in: [root, InodeNumber(30), InodeNumber(33)], "leaf", packages: [InodeNumber(30), InodeNumber(33)])
+
+func name(_ string: String) -> ItemName {
+    do throws(FileError) { return try ItemName(string) } catch { fatalError("\(error)") }
+}
+
+func directory(
+    _ inode: UInt64, in ancestors: [InodeNumber], _ string: String, packages: [InodeNumber] = []
+) -> ClaimItem {
+    ClaimItem(
+        ancestors: ancestors, name: name(string), inode: InodeNumber(inode), isDirectory: true, packages: packages)
+}
+
+func plainFile(
+    _ inode: UInt64?, in ancestors: [InodeNumber], _ string: String, packages: [InodeNumber] = []
+) -> ClaimItem {
+    ClaimItem(ancestors: ancestors, name: name(string), inode: inode.map { InodeNumber($0) }, packages: packages)
+}
+
+let allReads = (UInt(0)..<16).map { AccessKind.read(ReadingOptions(rawValue: $0)) }
+let allWrites = WritingOption.allCases.map { AccessKind.write($0) }
+let allKinds = allReads + allWrites
+
+/// The set with this number: of a client, coordinator and purpose of its own unless told otherwise.
+func claims(
+    _ number: UInt64, _ pairs: [(AccessKind, ClaimItem)], by process: ProcessID? = nil, coordinator: String? = nil,
+    purpose: String? = nil, presenter: PresenterID? = nil, fromPresenter: PresenterID? = nil,
+    within: [ClaimSetID] = [], mode: ClaimSet.Mode = .access, deadline: Moment? = nil
+) -> ClaimSet {
+    let process = process ?? ProcessID(Int32(100 + number))
+    return ClaimSet(
+        ClaimSetID(number), mode: mode, client: ClientID(UInt64(process.rawValue)), process: process,
+        coordinator: CoordinatorID(coordinator ?? "coordinator \(number)"),
+        purpose: PurposeID(purpose ?? "purpose \(number)"), presenter: presenter, fromPresenter: fromPresenter,
+        within: within, claims: pairs.map { Claim($0.0, $0.1) }, deadline: deadline)
+}
+
+func eviction(_ number: UInt64, _ item: ClaimItem) -> ClaimSet {
+    claims(number, [(.write(.forDeleting), item)], mode: .eviction)
+}
+
+func presenter(
+    _ number: UInt64, of item: ClaimItem?, methods: Set<PresenterMethod> = Set(PresenterMethod.allCases),
+    process: ProcessID? = nil
+) -> Presenter {
+    let process = process ?? ProcessID(Int32(200 + number))
+    return Presenter(
+        PresenterID(number), client: ClientID(UInt64(process.rawValue)), process: process, item: item,
+        methods: methods)
+}
+
+extension ClaimSetID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: UInt64) { self.init(value) }
+}
+
+extension PresenterID: ExpressibleByIntegerLiteral {
+    public init(integerLiteral value: UInt64) { self.init(value) }
+}
+
+extension Effect {
+    static func granted(_ set: ClaimSetID) -> Effect { .claim(.granted(set)) }
+    static func ended(_ set: ClaimSetID, _ end: ClaimEnd) -> Effect { .claim(.ended(set, end)) }
+}
+
+/// A table with a stand-in for the engine: what is to be located and downloaded is so at once.
+struct ClaimStage {
+    var table: LockTable
+    var now = Moment.ms(0)
+    /// Where files are that writers and `locate` are asked for.
+    var whereabouts: [InodeNumber: ClaimItem] = [
+        file: document, otherFile: stranger, InodeNumber(22): deepDocument, InodeNumber(32): packageFile,
+    ]
+    var downloadsAtOnce = true
+
+    init(_ configure: (inout ClaimLimits) -> Void = { _ in }) {
+        var limits = LockTable.Limits()
+        configure(&limits.claims)
+        table = LockTable(limits: limits)
+    }
+
+    /// Answers what the engine answers at once, and returns the rest.
+    mutating func settle(_ effects: [Effect]) -> [Effect] {
+        var left: [Effect] = []
+        for effect in effects {
+            switch effect {
+            case .claim(.locate(let inodes)):
+                let places = inodes.map { ($0, whereabouts[$0] ?? ClaimItem(orphan: $0)) }
+                left += settle(table.located(Dictionary(uniqueKeysWithValues: places), now: now))
+            case .claim(.download(let set, _)) where downloadsAtOnce:
+                left += settle(table.downloaded(set, now: now))
+            default:
+                left.append(effect)
+            }
+        }
+        return left
+    }
+
+    mutating func request(_ set: ClaimSet) throws(ClaimError) -> [Effect] {
+        settle(try table.request(set, now: now))
+    }
+
+    mutating func release(_ set: ClaimSetID) -> [Effect] { settle(table.release(set, now: now)) }
+
+    /// Requests what must be granted at once.
+    mutating func hold(_ set: ClaimSet) throws {
+        let effects = try request(set)
+        #expect(effects == [.granted(set.id)])
+    }
+
+    mutating func register(_ presenters: Presenter...) throws {
+        for presenter in presenters { try table.register(presenter) }
+    }
+
+    mutating func answer(_ question: Question, _ answer: PresenterAnswer = .done) -> [Effect] {
+        settle(table.answered(question.id, answer, now: now))
+    }
+
+    mutating func pass(to moment: Moment) -> [Effect] {
+        now = moment
+        return settle(table.timePassed(now: now))
+    }
+
+    /// A write as the engine makes it: it tells where the file is when it is asked.
+    mutating func write(
+        _ inode: InodeNumber = file, by writer: Writer, lineage: Set<ProcessID> = []
+    ) -> WriteVerdict {
+        let verdict = table.write(inode, by: writer, now: now)
+        guard verdict == .unplaced else { return verdict }
+        let standing = Standing(
+            item: whereabouts[inode] ?? ClaimItem(orphan: inode), lineage: lineage.union([writer.process]))
+        return table.write(inode, by: writer, now: now, standing: standing)
+    }
+
+    mutating func finish(_ inode: InodeNumber = file, by writer: Writer) -> [Effect] {
+        settle(table.finished(inode, by: writer, byteCount: 1, now: now))
+    }
+
+    func state(of set: ClaimSetID) -> ClaimState? {
+        table.snapshot(now: now).flatMap(\.claims).first { $0.set == set }?.state
+    }
+}
+
+extension [Effect] {
+    var questions: [Question] {
+        compactMap { if case .claim(.ask(let question)) = $0 { question } else { nil } }
+    }
+
+    var granted: [ClaimSetID] {
+        compactMap { if case .claim(.granted(let set)) = $0 { set } else { nil } }
+    }
+
+    /// The effects that are not questions.
+    var others: [Effect] {
+        filter { if case .claim(.ask) = $0 { false } else { true } }
+    }
+}

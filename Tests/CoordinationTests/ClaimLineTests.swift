@@ -1,0 +1,129 @@
+import Coordination
+import Model
+import Testing
+
+@Suite struct ClaimLineTests {
+    var stage = ClaimStage()
+
+    @Test mutating func `first come, first served, and a writer does not starve`() throws {
+        try stage.hold(claims(1, [(.read([]), document)]))
+        #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
+        // A reader beside the first one, but behind the writer.
+        #expect(try stage.request(claims(3, [(.read([]), document)])) == [])
+        #expect(try stage.request(claims(4, [(.read([]), document)])) == [])
+        try stage.hold(claims(5, [(.read([]), stranger)]))
+        #expect(stage.release(1) == [.granted(2)])
+        #expect(stage.release(2) == [.granted(3), .granted(4)])
+    }
+
+    @Test mutating func `a set is granted as a whole or not at all`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        try stage.hold(claims(2, [(.write(.plain), stranger)]))
+        #expect(try stage.request(claims(3, [(.write(.plain), document), (.read([]), stranger)])) == [])
+        #expect(stage.release(1) == [])
+        // It holds nothing yet, but nobody comes before it.
+        #expect(try stage.request(claims(4, [(.read([]), document)])) == [])
+        #expect(stage.release(2) == [.granted(3)])
+        #expect(stage.release(3) == [.granted(4)])
+    }
+
+    @Test mutating func `one set may claim an item and what is in it`() throws {
+        try stage.hold(
+            claims(
+                1, [(.write(.forMoving), folder), (.write(.forReplacing), document), (.read([]), deepDocument)]))
+    }
+
+    @Test mutating func `cancelling takes a set out of the line`() throws {
+        try stage.hold(claims(1, [(.read([]), document)]))
+        #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
+        #expect(try stage.request(claims(3, [(.read([]), document)])) == [])
+        #expect(stage.settle(stage.table.cancelClaims(2, now: .ms(1))) == [.ended(2, .cancelled), .granted(3)])
+        // What runs is not interrupted, and what is gone stays gone.
+        #expect(stage.table.cancelClaims(1, now: .ms(1)) == [])
+        #expect(stage.table.cancelClaims(2, now: .ms(1)) == [])
+        #expect(stage.state(of: 1) == .granted)
+    }
+
+    @Test mutating func `cancelling a coordinator ends its calls, those to come too`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        let client = ProcessID(5)
+        try stage.hold(claims(2, [(.read([]), stranger)], by: client, coordinator: "it"))
+        #expect(try stage.request(claims(3, [(.read([]), document)], by: client, coordinator: "it")) == [])
+        #expect(try stage.request(claims(4, [(.read([]), document)], by: client, coordinator: "other")) == [])
+        let effects = stage.table.cancel(CoordinatorID("it"), of: ClientID(5), now: .ms(1))
+        #expect(effects == [.ended(3, .cancelled)])
+        #expect(stage.state(of: 2) == .granted)
+        #expect(throws: ClaimError.cancelled(CoordinatorID("it"))) {
+            try stage.request(claims(5, [(.read([]), stranger)], by: client, coordinator: "it"))
+        }
+        #expect(stage.release(1) == [.granted(4)])
+    }
+
+    @Test mutating func `a deadline ends a wait and nothing else`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)], deadline: .ms(10)))
+        #expect(try stage.request(claims(2, [(.read([]), document)], deadline: .ms(20))) == [])
+        #expect(stage.table.nextDeadline == .ms(20))
+        #expect(stage.pass(to: .ms(19)) == [])
+        #expect(stage.pass(to: .ms(20)) == [.ended(2, .failed(.timedOut))])
+        #expect(stage.table.nextDeadline == nil)
+        #expect(stage.state(of: 1) == .granted)
+        // One that may not wait at all.
+        let impatient = claims(3, [(.read([]), document)], deadline: .ms(20))
+        #expect(try stage.request(impatient) == [.ended(3, .failed(.timedOut))])
+    }
+
+    @Test mutating func `everything of a client ends with its connection`() throws {
+        try stage.register(presenter(1, of: document, process: ProcessID(101)))
+        try stage.hold(claims(1, [(.write(.plain), stranger)], presenter: 1))
+        #expect(try stage.request(claims(2, [(.read([]), stranger)])) == [])
+        let asking = try stage.request(claims(3, [(.write(.plain), document)]))
+        #expect(asking.questions.count == 1)
+        // The question to its presenter counts as answered.
+        let effects = stage.settle(stage.table.clientEnded(ClientID(101), now: .ms(1)))
+        #expect(effects.first == .ended(1, .revoked))
+        #expect(Set(effects.granted) == [2, 3])
+        #expect(stage.table.presenter(1) == nil)
+        #expect(stage.answer(asking.questions[0]) == [])
+    }
+
+    @Test mutating func `a dead process has no claims and no presenters`() throws {
+        try stage.register(presenter(1, of: document, process: ProcessID(101)))
+        try stage.hold(claims(1, [(.write(.plain), stranger)]))
+        #expect(try stage.request(claims(2, [(.read([]), stranger)])) == [])
+        #expect(stage.table.processes == [ProcessID(101), ProcessID(102)])
+        let effects = stage.settle(stage.table.processDied(ProcessID(101), now: .ms(1)))
+        #expect(effects == [.ended(1, .revoked), .granted(2)])
+        #expect(stage.table.presenter(1) == nil)
+    }
+
+    @Test mutating func `a broken claim makes way for the next`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
+        #expect(stage.settle(stage.table.revoke(1, now: .ms(1))) == [.ended(1, .revoked), .granted(2)])
+        #expect(stage.release(1) == [])
+    }
+
+    @Test mutating func `a failed download fails the claim`() throws {
+        stage.downloadsAtOnce = false
+        #expect(try stage.request(claims(1, [(.read([]), document)])).count == 1)
+        #expect(try stage.request(claims(2, [(.write(.forDeleting), document)])) == [])
+        let effects = stage.table.downloadFailed(1, FileError(.offline, "no network"), now: .ms(1))
+        #expect(effects == [.ended(1, .failed(.download(.offline, "no network"))), .granted(2)])
+        #expect(stage.table.downloadFailed(2, FileError(.offline, "late"), now: .ms(2)) == [])
+    }
+
+    @Test mutating func `a batch holds nobody off and waits for nobody`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        try stage.hold(claims(2, [(.write(.forDeleting), folder)], mode: .batch))
+        #expect(stage.release(1) == [])
+        try stage.hold(claims(3, [(.write(.forMoving), document)]))
+        #expect(stage.write(by: ann) != .proceed)
+    }
+
+    @Test mutating func `an item counts as claimed while somebody has or wants it, or what is in it`() throws {
+        #expect(!stage.table.isClaimed(document))
+        try stage.hold(claims(1, [(.read([]), document)]))
+        #expect(stage.table.isClaimed(document) && stage.table.isClaimed(folder))
+        #expect(!stage.table.isClaimed(stranger))
+    }
+}

@@ -1,0 +1,80 @@
+import Coordination
+import Model
+import Testing
+
+@Suite struct ClaimMoveTests {
+    var stage = ClaimStage()
+
+    @Test func `an item follows a move of itself and of what is above it`() {
+        let target = plainFile(7, in: [root], "renamed")
+        #expect(document.following(file, to: target) == target)
+        let elsewhere = directory(20, in: [root, InodeNumber(40)], "moved")
+        let expected = plainFile(
+            22, in: [root, InodeNumber(40), InodeNumber(20), InodeNumber(21)], "deep")
+        #expect(deepDocument.following(InodeNumber(20), to: elsewhere) == expected)
+        #expect(stranger.following(InodeNumber(20), to: elsewhere) == stranger)
+    }
+
+    @Test func `an item gains and loses packages as it moves`() {
+        let intoPackage = directory(
+            21, in: [root, InodeNumber(30)], "inner", packages: [InodeNumber(30)])
+        let moved = deepDocument.following(InodeNumber(21), to: intoPackage)
+        #expect(moved.packages == [InodeNumber(30)])
+        #expect(moved.relation(to: packageFile) == .same)
+        let outOfPackage = directory(33, in: [root], "part.rtfd", packages: [InodeNumber(33)])
+        let freed = nestedFile.following(InodeNumber(33), to: outOfPackage)
+        #expect(freed.packages == [InodeNumber(33)])
+        #expect(freed.relation(to: package) == .unrelated)
+        let plain = directory(30, in: [root], "book")
+        #expect(nestedFile.following(InodeNumber(30), to: plain).packages == [InodeNumber(33)])
+        #expect(package.following(InodeNumber(30), to: plain).packages == [])
+    }
+
+    @Test mutating func `claims follow what they are of`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        let target = plainFile(7, in: [root], "renamed")
+        #expect(stage.table.moved(file, to: target, now: .ms(1)) == [])
+        try stage.hold(claims(2, [(.write(.forMoving), folder)]))
+        #expect(try stage.request(claims(3, [(.read([]), target)])) == [])
+        #expect(stage.release(1) == [.granted(3)])
+    }
+
+    @Test mutating func `a move makes way for who waited`() throws {
+        try stage.hold(claims(1, [(.write(.forMoving), folder)]))
+        #expect(try stage.request(claims(2, [(.read([]), document)])) == [])
+        let effects = stage.table.moved(file, to: plainFile(7, in: [root], "out"), now: .ms(1))
+        #expect(stage.settle(effects) == [.granted(2)])
+    }
+
+    @Test mutating func `a claim for replacing stays with the place`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        #expect(try stage.request(claims(2, [(.write(.forReplacing), document)])) == [])
+        #expect(try stage.request(claims(3, [(.write(.plain), document)])) == [])
+        // The item leaves: the replacement of its place has nobody before it any more.
+        let target = plainFile(7, in: [root], "renamed")
+        #expect(stage.settle(stage.table.moved(file, to: target, now: .ms(1))) == [.granted(2)])
+        #expect(stage.release(1) == [.granted(3)])
+    }
+
+    @Test mutating func `a claim is of what replaced its item`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        let saved = plainFile(50, in: document.ancestors, "document")
+        #expect(stage.table.moved(InodeNumber(50), to: saved, replacing: file, now: .ms(1)) == [])
+        #expect(try stage.request(claims(2, [(.write(.plain), saved)])) == [])
+        // The old bytes, which somebody may still have open, are nobody's any more.
+        stage.whereabouts[file] = nil
+        #expect(stage.write(by: ann) == .proceed)
+    }
+
+    @Test mutating func `a claim of a name is of what comes to stand there`() throws {
+        let place = plainFile(nil, in: [root], "new")
+        try stage.hold(claims(1, [(.write(.forReplacing), place)]))
+        let created = plainFile(60, in: [root], "new")
+        #expect(stage.table.appeared(created, now: .ms(1)) == [])
+        #expect(try stage.request(claims(2, [(.read([]), created)])) == [])
+        // Deleted, it is the name again.
+        #expect(stage.table.disappeared(InodeNumber(60), now: .ms(2)) == [])
+        #expect(try stage.request(claims(3, [(.read([]), place)])) == [])
+        #expect(stage.release(1).granted == [2, 3])
+    }
+}

@@ -1,0 +1,163 @@
+import Coordination
+import Model
+import Testing
+
+@Suite struct DeadlockTests {
+    /// The links of a circle of these.
+    private func circle(_ nodes: WaitNode...) -> [WaitLink] {
+        zip(nodes, nodes.dropFirst() + nodes.prefix(1)).map { WaitLink(waiter: $0, waitsFor: $1) }
+    }
+
+    /// Two coordinators, each inside its own accessor, want what the other has.
+    private func crossing(_ stage: inout ClaimStage) throws -> [Effect] {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        try stage.hold(claims(2, [(.write(.plain), stranger)]))
+        #expect(try stage.request(claims(3, [(.write(.plain), stranger)], within: [1])) == [])
+        return try stage.request(claims(4, [(.write(.plain), document)], within: [2]))
+    }
+
+    @Test func `nested calls that want each other's item are named once and wait on`() throws {
+        var stage = ClaimStage()
+        let cycle = circle(.claims(1), .claims(3), .claims(2), .claims(4))
+        #expect(try crossing(&stage) == [.claim(.deadlock(cycle))])
+        #expect(try stage.request(claims(5, [(.read([]), document)])) == [])
+        // A broken claim resolves it.
+        #expect(stage.settle(stage.table.revoke(1, now: .ms(1))).granted == [4])
+    }
+
+    @Test func `the last one in is refused if it is to be`() throws {
+        var stage = ClaimStage { $0.refusesDeadlocks = true }
+        let cycle = circle(.claims(1), .claims(3), .claims(2), .claims(4))
+        #expect(
+            try crossing(&stage) == [.claim(.deadlock(cycle)), .ended(4, .failed(.deadlock(cycle)))])
+        #expect(stage.release(2) == [.granted(3)])
+    }
+
+    @Test func `waiting in line is no deadlock`() throws {
+        var stage = ClaimStage { $0.refusesDeadlocks = true }
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
+        #expect(try stage.request(claims(3, [(.write(.plain), document), (.read([]), folder)])) == [])
+        try stage.hold(claims(4, [(.write(.plain), stranger)], within: [1]))
+    }
+
+    @Test func `a set waits only for what came before it, so sets alone never wait in a circle`() throws {
+        var stage = ClaimStage { $0.refusesDeadlocks = true }
+        let pairs: [(AccessKind, ClaimItem)] = [(.write(.plain), document), (.write(.plain), stranger)]
+        try stage.hold(claims(1, pairs))
+        for number in 2...5 { #expect(try stage.request(claims(UInt64(number), pairs.reversed())) == []) }
+        for number in 1...4 { #expect(stage.release(ClaimSetID(UInt64(number))).granted.count == 1) }
+    }
+
+    @Test func `a call from the queue of a presenter that must answer for it`() throws {
+        for refuses in [false, true] {
+            var stage = ClaimStage { $0.refusesDeadlocks = refuses }
+            try stage.register(presenter(1, of: document))
+            // Made without the presenter, so it is asked, but its queue waits for this very call.
+            let effects = try stage.request(claims(1, [(.read([]), document)], fromPresenter: 1))
+            let cycle = circle(.claims(1), .presenter(1))
+            #expect(effects.others.first == .claim(.deadlock(cycle)))
+            #expect(effects.others.count == (refuses ? 2 : 1))
+        }
+    }
+
+    /// Both are told of a change, and both read what changed from their handlers.
+    private func twoReaders(_ stage: inout ClaimStage) throws -> (first: [Effect], second: [Effect]) {
+        try stage.register(presenter(1, of: document), presenter(2, of: document))
+        let first = try stage.request(claims(1, [(.read([]), document)], presenter: 1, fromPresenter: 1))
+        let second = try stage.request(claims(2, [(.read([]), document)], presenter: 2, fromPresenter: 2))
+        return (first, second)
+    }
+
+    @Test func `two presenters that coordinate a read in their change handlers are named`() throws {
+        var stage = ClaimStage()
+        let (first, second) = try twoReaders(&stage)
+        #expect(first.questions.map(\.presenter) == [2])
+        #expect(second.questions.map(\.presenter) == [1])
+        let cycle = circle(.claims(1), .presenter(2), .claims(2), .presenter(1))
+        #expect(second.others == [.claim(.deadlock(cycle))])
+        // They are found by their presenters' silence, too.
+        #expect(stage.pass(to: .ms(60_000)).count == 2)
+    }
+
+    @Test func `of two presenters that read in their change handlers the last is refused`() throws {
+        var stage = ClaimStage { $0.refusesDeadlocks = true }
+        let (first, second) = try twoReaders(&stage)
+        guard case .claim(.ended(2, .failed(.deadlock)))? = second.others.last else {
+            Issue.record("the last one was not refused")
+            return
+        }
+        // Its handler returns; its presenter answers.
+        let save = stage.answer(first.questions[0])
+        #expect(stage.answer(save.questions[0]) == [.granted(1)])
+        #expect(stage.release(1) == [])
+    }
+
+    @Test func `a slow change handler delays a later relinquish, and is not a deadlock`() throws {
+        var stage = ClaimStage { $0.refusesDeadlocks = true }
+        try stage.register(presenter(1, of: document))
+        #expect(stage.table.notices(of: .changed(document)).map(\.notice) == [.didChange])
+        // The handler runs for 59 s; what is asked meanwhile waits behind it on the presenter's queue.
+        let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
+        #expect(stage.pass(to: .ms(59_000)) == [])
+        let claim = try #require(stage.table.snapshot(now: stage.now).flatMap(\.claims).first)
+        #expect(claim.waitsFor == [.presenter(1)])
+        #expect(claim.waitsForProcesses == [ProcessID(201)])
+        #expect(claim.age == .seconds(59))
+        #expect(stage.answer(asked[0]) == [.granted(1)])
+    }
+
+    @Test func `a plain program that waits for a claim and holds another is part of the circle`() throws {
+        for refuses in [false, true] {
+            var stage = ClaimStage { $0.refusesDeadlocks = refuses }
+            try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
+            try stage.hold(claims(2, [(.write(.plain), stranger)], by: bob.process))
+            let blocked = NameChange(Ticket(1), of: [stranger], by: ann.process, lineage: [])
+            #expect(stage.table.nameChange(blocked, now: .ms(0)).effects == [])
+            let last = NameChange(Ticket(2), of: [document], by: bob.process, lineage: [])
+            let (verdict, effects) = stage.table.nameChange(last, now: .ms(0))
+            #expect(verdict == .parked)
+            guard case .claim(.deadlock(let cycle))? = effects.first else {
+                Issue.record("nothing was found")
+                continue
+            }
+            #expect(
+                Set(cycle.map(\.waiter)) == [
+                    .claims(1), .process(ann.process), .nameChange(Ticket(1)), .claims(2), .process(bob.process),
+                    .nameChange(Ticket(2)),
+                ])
+            #expect(effects.dropFirst() == (refuses ? [.wake(Ticket(2), .deadlock)] : []))
+        }
+    }
+
+    @Test func `a session that ends by itself is nobody's deadlock`() throws {
+        var stage = ClaimStage { $0.refusesDeadlocks = true }
+        #expect(stage.write(by: ann) == .proceed)
+        #expect(stage.finish(by: ann) == [])
+        try stage.hold(claims(1, [(.write(.plain), stranger)]))
+        // Ann waits for claim 1, whose process waits inside it for Ann's session.
+        let blocked = NameChange(Ticket(1), of: [stranger], by: ann.process, lineage: [])
+        #expect(stage.table.nameChange(blocked, now: .ms(0)).verdict == .parked)
+        #expect(try stage.request(claims(2, [(.write(.plain), document)], within: [1])) == [])
+        #expect(stage.pass(to: .ms(500)) == [.sessionEnded(file), .granted(2)])
+    }
+
+    @Test func `a writer parked on a claim that waits for its own`() throws {
+        var stage = ClaimStage()
+        try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
+        try stage.hold(claims(2, [(.write(.plain), stranger)], by: bob.process))
+        for (writer, inode, item) in [(ann, otherFile, stranger), (bob, file, document)] {
+            guard case .deferred(let turn) = stage.write(inode, by: writer) else { throw WrongVerdict() }
+            #expect(stage.table.queued(turn, now: .ms(0)) == [])
+            #expect(
+                stage.table.wait(
+                    Ticket(UInt64(writer.process.rawValue)), for: .close, on: inode, by: writer, now: .ms(0),
+                    standing: Standing(item: item, lineage: [])) == .parked)
+        }
+        // A parked close has no effects of its own; the clock tells.
+        let cycle = circle(.claims(1), .process(ann.process), .claims(2), .process(bob.process))
+        #expect(try #require(stage.table.nextDeadline) <= .ms(0))
+        #expect(stage.pass(to: .ms(0)) == [.claim(.deadlock(cycle))])
+        #expect(stage.table.nextDeadline == nil)
+    }
+}

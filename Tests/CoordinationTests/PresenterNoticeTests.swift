@@ -1,0 +1,106 @@
+import Coordination
+import Model
+import Testing
+
+@Suite struct PresenterNoticeTests {
+    var table = LockTable()
+
+    init() throws {
+        for (number, item) in [root: directory(1, in: [], "root"), InodeNumber(20): folder, file: document]
+            .sorted(by: { $0.key < $1.key }).enumerated()
+        {
+            try table.register(presenter(UInt64(number + 1), of: item.value))
+        }
+    }
+
+    private func told(_ event: ItemEvent, by origin: PresenterID? = nil) -> [PresenterID: [PresenterNotice]] {
+        Dictionary(grouping: table.notices(of: event, by: origin), by: \.presenter).mapValues { $0.map(\.notice) }
+    }
+
+    @Test mutating func `who is told what`() throws {
+        // 1 presents the root, 2 the document, 3 the folder around it.
+        #expect(
+            told(.changed(document))
+                == [1: [.subitemDidChange(document)], 2: [.didChange], 3: [.subitemDidChange(document)]])
+        #expect(told(.changed(stranger)) == [1: [.subitemDidChange(stranger)]])
+        let created = plainFile(60, in: document.ancestors, "new")
+        #expect(told(.appeared(created)) == [1: [.subitemDidAppear(created)], 3: [.subitemDidAppear(created)]])
+        #expect(
+            told(.deleted(document)) == [1: [.subitemDidChange(document)], 3: [.subitemDidChange(document)]])
+        for change in VersionChange.allCases {
+            let above = PresenterNotice.subitemVersion(change, "v", document)
+            #expect(told(.version(change, "v", document)) == [1: [above], 2: [.version(change, "v")], 3: [above]])
+        }
+    }
+
+    @Test mutating func `a move is told to the item, to all that is in it and to those above`() throws {
+        let moved = directory(20, in: [root], "renamed")
+        let inside = document.following(InodeNumber(20), to: moved)
+        let expected: [PresenterID: [PresenterNotice]] = [
+            1: [.subitemDidMove(from: folder, to: moved)], 2: [.didMove(to: inside)], 3: [.didMove(to: moved)],
+        ]
+        #expect(told(.moved(from: folder, to: moved)) == expected)
+        // The same once the table has followed.
+        _ = table.moved(InodeNumber(20), to: moved, now: .ms(0))
+        #expect(told(.moved(from: folder, to: moved)) == expected)
+        let out = plainFile(7, in: [root], "out")
+        #expect(told(.moved(from: document, to: out))[3] == [.subitemDidMove(from: document, to: out)])
+        let incoming = plainFile(8, in: document.ancestors, "in")
+        #expect(told(.moved(from: stranger, to: incoming))[3] == [.subitemDidAppear(incoming)])
+    }
+
+    @Test mutating func `who caused it hears of versions only`() throws {
+        #expect(told(.changed(document), by: 2)[2] == nil)
+        #expect(told(.version(.gained, "v", document), by: 2)[2] == [.version(.gained, "v")])
+    }
+
+    @Test mutating func `a package that knows nothing of subitems has changed`() throws {
+        let few: Set<PresenterMethod> = [.didChange]
+        try table.register(presenter(4, of: package, methods: few))
+        try table.register(presenter(5, of: folder, methods: few))
+        for event: ItemEvent in [.changed(packageFile), .appeared(packageFile), .deleted(packageFile)] {
+            #expect(told(event)[4] == [.didChange])
+        }
+        #expect(told(.moved(from: packageFile, to: packageFile))[4] == [.didChange])
+        #expect(told(.version(.lost, "v", packageFile))[4] == nil)
+        // A directory that is no package has not.
+        #expect(told(.changed(document))[5] == nil)
+    }
+
+    @Test mutating func `ubiquity attributes are told to those who observe them`() throws {
+        let keys: Set<String> = ["NSURLUbiquitousItemIsUploadedKey", "NSURLIsUbiquitousItemKey", "NSURLNameKey"]
+        #expect(
+            told(.ubiquityAttributes(keys, document)) == [
+                2: [
+                    .didChangeUbiquityAttributes(["NSURLUbiquitousItemIsUploadedKey", "NSURLIsUbiquitousItemKey"])
+                ]
+            ])
+        var picky = presenter(2, of: document)
+        picky.observedAttributes = ["NSURLNameKey"]
+        try table.register(picky)
+        #expect(told(.ubiquityAttributes(keys, document))[2] == [.didChangeUbiquityAttributes(["NSURLNameKey"])])
+        picky.observedAttributes = []
+        try table.register(picky)
+        #expect(told(.ubiquityAttributes(keys, document)) == [:])
+    }
+
+    @Test(arguments: PresenterMethod.allCases)
+    func `nobody is told what it does not implement`(method: PresenterMethod) throws {
+        var table = LockTable()
+        try table.register(presenter(1, of: folder, methods: [method]))
+        let elsewhere = directory(20, in: [root], "renamed")
+        let events: [ItemEvent] = [
+            .changed(folder), .changed(document), .appeared(document), .moved(from: folder, to: elsewhere),
+            .moved(from: document, to: document), .version(.gained, "v", folder), .version(.lost, "v", folder),
+            .version(.resolved, "v", folder), .version(.gained, "v", document), .version(.lost, "v", document),
+            .version(.resolved, "v", document),
+            .ubiquityAttributes(["NSURLUbiquitousItemIsUploadedKey"], folder),
+        ]
+        let heard = Set(events.flatMap { table.notices(of: $0) }.map(\.notice.method))
+        let isQuestion = [
+            PresenterMethod.relinquishToReader, .relinquishToWriter, .save, .accommodateDeletion,
+            .accommodateSubitemDeletion, .accommodateEviction,
+        ].contains(method)
+        #expect(heard == (isQuestion ? [] : [method]))
+    }
+}

@@ -1,0 +1,176 @@
+import Coordination
+import Model
+import Testing
+
+@Suite struct PresenterTests {
+    var stage = ClaimStage()
+
+    @Test mutating func `one presenter is asked in order, several at once`() throws {
+        try stage.register(presenter(1, of: document), presenter(2, of: document))
+        let first = try stage.request(claims(1, [(.read([]), document)])).questions
+        #expect(first.map(\.presenter) == [1, 2])
+        #expect(first.map(\.message) == [.relinquishToReader, .relinquishToReader])
+        #expect(stage.state(of: 1) == .messaging)
+        let second = stage.answer(first[1])
+        #expect(second.questions.map(\.message) == [.save])
+        #expect(stage.answer(second.questions[0]) == [])
+        let third = stage.answer(first[0])
+        #expect(third.questions.map(\.presenter) == [1])
+        #expect(stage.answer(third.questions[0]) == [.granted(1)])
+        #expect(stage.answer(third.questions[0]) == [], "an answer counts once")
+    }
+
+    @Test mutating func `an error fails the claim, and who made way is told that it is over`() throws {
+        try stage.register(presenter(1, of: document), presenter(2, of: document))
+        let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
+        #expect(stage.answer(asked[0], .willReacquire) == [])
+        #expect(
+            stage.answer(asked[1], .failed("no room"))
+                == [.ended(1, .failed(.presenter(2, "no room"))), .claim(.reacquire(1, asked[0].id))])
+        #expect(stage.table.snapshot(now: .ms(0)).flatMap(\.claims) == [])
+    }
+
+    @Test mutating func `who made way is told when the claim is over, if it wants to`() throws {
+        try stage.register(presenter(1, of: document), presenter(2, of: document))
+        let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
+        #expect(stage.answer(asked[0], .done) == [])
+        #expect(stage.answer(asked[1], .willReacquire) == [.granted(1)])
+        #expect(stage.release(1) == [.claim(.reacquire(2, asked[1].id))])
+        // One that makes way only after the claim was cancelled would wait for ever.
+        let late = try stage.request(claims(2, [(.write(.plain), document)])).questions
+        #expect(stage.table.cancelClaims(2, now: .ms(1)) == [.ended(2, .cancelled)])
+        #expect(stage.answer(late[0], .willReacquire) == [.claim(.reacquire(1, late[0].id))])
+        #expect(stage.answer(late[1], .done) == [])
+    }
+
+    @Test mutating func `a presenter that never answers is named, and waited for`() throws {
+        try stage.register(presenter(1, of: document))
+        let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
+        #expect(stage.table.nextDeadline == .ms(60_000))
+        #expect(stage.pass(to: .ms(59_999)) == [])
+        #expect(stage.pass(to: .ms(60_000)) == [.claim(.unresponsive(asked[0]))])
+        #expect(stage.table.nextDeadline == nil, "it is said once")
+        let node = try #require(stage.table.snapshot(now: .ms(60_000)).first)
+        #expect(node.presenters.map(\.isUnresponsive) == [true])
+        #expect(node.presenters.map(\.unanswered) == [[.relinquishToWriter]])
+        #expect(stage.answer(asked[0]) == [.granted(1)])
+        #expect(stage.table.snapshot(now: .ms(60_000))[0].presenters.map(\.isUnresponsive) == [false])
+    }
+
+    @Test(arguments: [ClaimLimits.Patience.fail, .skip])
+    func `a presenter that never answers fails the claim or is passed over`(patience: ClaimLimits.Patience) throws {
+        var stage = ClaimStage { $0.patience = patience }
+        try stage.register(presenter(1, of: document))
+        let asked = try stage.request(claims(1, [(.read([]), document)])).questions
+        let last: Effect = patience == .skip ? .granted(1) : .ended(1, .failed(.unresponsive(1)))
+        #expect(stage.pass(to: .ms(60_000)) == [.claim(.unresponsive(asked[0])), last])
+        // Passed over, it is not asked to save either, and a late reacquirer is not lost.
+        let late = stage.answer(asked[0], .willReacquire)
+        if patience == .skip {
+            #expect(late == [])
+            #expect(stage.release(1) == [.claim(.reacquire(1, asked[0].id))])
+        } else {
+            #expect(late == [.claim(.reacquire(1, asked[0].id))])
+        }
+        #expect(stage.table.unregister(1, now: .ms(1)) == [])
+        #expect(stage.table.isEmpty)
+    }
+
+    @Test mutating func `a presenter that is stopped is waited for only for a grace`() throws {
+        try stage.register(presenter(1, of: document))
+        _ = try stage.request(claims(1, [(.write(.plain), document)]))
+        stage.now = .ms(1000)
+        #expect(stage.table.processStopped(ProcessID(201), now: stage.now) == [])
+        #expect(stage.table.nextDeadline == .ms(6000))
+        #expect(stage.pass(to: .ms(5999)) == [])
+        #expect(stage.pass(to: .ms(6000)) == [.granted(1)])
+    }
+
+    @Test mutating func `a presenter that goes on within the grace is waited for as ever`() throws {
+        try stage.register(presenter(1, of: document))
+        let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
+        _ = stage.table.processStopped(ProcessID(201), now: .ms(1000))
+        stage.table.processContinued(ProcessID(201))
+        #expect(stage.pass(to: .ms(6000)) == [])
+        #expect(stage.answer(asked[0]) == [.granted(1)])
+    }
+
+    @Test mutating func `the claims of a stopped process stay`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        _ = stage.table.processStopped(ProcessID(101), now: .ms(0))
+        #expect(stage.pass(to: .ms(100_000)) == [])
+        #expect(stage.state(of: 1) == .granted)
+    }
+
+    @Test mutating func `a presenter that unregisters counts as having answered`() throws {
+        try stage.register(presenter(1, of: document))
+        _ = try stage.request(claims(1, [(.read([]), document)]))
+        #expect(stage.settle(stage.table.unregister(1, now: .ms(1))) == [.granted(1)])
+    }
+
+    @Test mutating func `a presenter saves before the claim that waits for its answer`() throws {
+        try stage.register(presenter(1, of: document))
+        let asked = try stage.request(claims(1, [(.read([]), document)])).questions
+        // Even before others who wait behind it.
+        #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
+        try stage.hold(claims(3, [(.write(.plain), document)], presenter: 1))
+        // The answer came early: the reader waits for the save all the same.
+        let save = stage.answer(asked[0])
+        #expect(save.questions.map(\.message) == [.save])
+        #expect(stage.answer(save.questions[0]) == [])
+        #expect(stage.state(of: 1) != .granted)
+        #expect(stage.release(3) == [.granted(1)])
+        #expect(stage.release(1).questions.map(\.message) == [.relinquishToWriter])
+    }
+
+    @Test mutating func `a presenter that is not being asked waits like anybody`() throws {
+        try stage.register(presenter(1, of: document))
+        try stage.hold(claims(1, [(.write(.plain), document)], presenter: 1))
+        #expect(try stage.request(claims(2, [(.write(.plain), document)], presenter: 1)) == [])
+    }
+
+    @Test mutating func `an eviction needs the leave of every presenter`() throws {
+        try stage.register(presenter(1, of: document), presenter(2, of: deepDocument))
+        let asked = try stage.request(eviction(1, folder)).questions
+        #expect(asked.map(\.presenter) == [1, 2])
+        #expect(stage.settle(stage.table.unregister(1, now: .ms(1))) == [])
+        #expect(stage.settle(stage.table.unregister(2, now: .ms(1))) == [.granted(1)])
+        // While the bytes go, nobody reads them.
+        #expect(try stage.request(claims(2, [(.read([]), document)])) == [])
+        #expect(stage.release(1) == [.granted(2)])
+    }
+
+    @Test mutating func `an eviction fails when a presenter cannot, will not or does not let go`() throws {
+        try stage.register(presenter(1, of: document, methods: [.save]), presenter(2, of: stranger))
+        #expect(try stage.request(eviction(1, document)) == [.ended(1, .failed(.presented(1)))])
+        let refused = try stage.request(eviction(2, stranger)).questions
+        #expect(stage.answer(refused[0], .failed("no")) == [.ended(2, .failed(.presenter(2, "no")))])
+        let stayed = try stage.request(eviction(3, stranger)).questions
+        #expect(stage.answer(stayed[0]) == [.ended(3, .failed(.presented(2)))])
+    }
+
+    @Test mutating func `an eviction inside a coordinated block is refused at once`() throws {
+        for kind in allKinds {
+            var stage = ClaimStage()
+            try stage.hold(claims(1, [(kind, document)]))
+            #expect(try stage.request(eviction(2, document)) == [.ended(2, .failed(.claimed(1)))])
+            #expect(try stage.request(eviction(3, folder)) == [.ended(3, .failed(.claimed(1)))])
+            #expect(try stage.request(eviction(4, stranger)) == [.granted(4)])
+        }
+    }
+
+    @Test mutating func `an eviction gives way to a claim that came while it asked`() throws {
+        try stage.register(presenter(1, of: document))
+        _ = try stage.request(eviction(1, document))
+        try stage.hold(claims(2, [(.read([]), document)], presenter: 1))
+        #expect(stage.settle(stage.table.unregister(1, now: .ms(1))) == [.ended(1, .failed(.claimed(2)))])
+    }
+
+    @Test mutating func `no more is asked of a presenter than is kept`() throws {
+        var stage = ClaimStage { $0.questionsPerPresenter = 1 }
+        try stage.register(presenter(1, of: folder))
+        #expect(try stage.request(claims(1, [(.read([]), folder)])).questions.count == 1)
+        #expect(
+            try stage.request(claims(2, [(.read([]), folder)])) == [.ended(2, .failed(.unresponsive(1)))])
+    }
+}
