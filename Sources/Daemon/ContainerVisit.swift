@@ -30,6 +30,35 @@ package struct ContainerVisit: Sendable {
         }
     }
 
+    /// Uploads what is in a directory.
+    ///
+    /// - Parameters:
+    ///   - destination: The directory of the container that it goes into; empty for the top.
+    ///   - isContinued: Whether what is there already as it should be is passed over.
+    /// - Throws: ``FileError``.
+    package func importTree(
+        _ path: String, into destination: String, isContinued: Bool
+    ) async throws(FileError) -> TransferReport {
+        try await visiting { visitor throws(FileError) in
+            var run = try Import(visitor, into: destination, isContinued: isContinued, notify: notify)
+            return try await run.run(from: path)
+        }
+    }
+
+    /// Makes the objects below `s3://BUCKET/PREFIX` items, without copying them; otherwise as ``importTree(_:into:isContinued:)``.
+    ///
+    /// - Throws: ``FileError``; ``DaemonError`` with `usage` for a place from which nothing can be adopted.
+    package func adopt(
+        _ url: String, into destination: String, isContinued: Bool
+    ) async throws -> TransferReport {
+        let prefix = try remote.location.neighbourPrefix(url)
+        return try await visiting { visitor throws(FileError) in
+            var run = try Adoption(
+                visitor, prefix: prefix, into: destination, isContinued: isContinued, notify: notify)
+            return try await run.run()
+        }
+    }
+
     private func visiting<Value>(
         _ body: (Visitor) async throws(FileError) -> Value
     ) async throws(FileError) -> Value {

@@ -85,3 +85,21 @@ package final class Visitor: Sendable {
         }
     }
 }
+
+extension Visitor {
+    var now: Timestamp { engine.environment.now() }
+
+    /// Which names reach the container.
+    var travelRule: TravelRule {
+        TravelRule(engine.container.identity, isLocalOnly: engine.replica.isLocalOnly)
+    }
+
+    /// The record of an item that is new.
+    func record(
+        _ name: ItemName, in parent: ItemID, _ kind: ItemKind, mode: UInt16, modified: Timestamp
+    ) -> ItemRecord {
+        ItemRecord(
+            id: ItemID(uuid: engine.environment.makeUUID()), parent: parent, name: name, kind: kind, mode: mode,
+            modified: modified, device: engine.replica.device, base: 0)
+    }
+}

@@ -48,6 +48,26 @@ final class TransferBench: Sendable {
         try await visiting(store) { try await Export($0, notify: notify).run(into: path(name)) }
     }
 
+    func importTree(
+        _ name: String = "in", to store: any ObjectStore, into destination: String = "", isContinued: Bool = false
+    ) async throws -> TransferReport {
+        try await visiting(store) { visitor in
+            var run = try Import(visitor, into: destination, isContinued: isContinued, notify: notify)
+            return try await run.run(from: path(name))
+        }
+    }
+
+    func adopt(
+        _ prefix: String, in store: any ObjectStore, into destination: String = "", isContinued: Bool = false,
+        environment: EngineEnvironment = TestTime().environment
+    ) async throws -> TransferReport {
+        try await visiting(store, environment: environment) { visitor in
+            var run = try Adoption(
+                visitor, prefix: prefix, into: destination, isContinued: isContinued, notify: notify)
+            return try await run.run()
+        }
+    }
+
     /// Runs a program to its end.
     @discardableResult
     func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
