@@ -26,7 +26,7 @@ import Testing
         store.setNeighbour("photos/2026/long", Self.long)
         store.setNeighbour("photos/2026-x/empty", [])
         store.setNeighbour("photos/sparse", [UInt8](repeating: 0, count: 2 << 20) + [1])
-        store.setNeighbour("photos/many", (0..<(66 << 20)).map { UInt8(truncatingIfNeeded: $0 >> 20) })
+        store.setNeighbour("photos/many", [UInt8](repeating: 7, count: 66 << 20))
         store.setNeighbour("photosx/other", [1])
         let neighbours = store.neighbours
         let report = try await bench.adopt("photos/", in: store)
