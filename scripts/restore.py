@@ -6,6 +6,7 @@
 
 CONTAINER is a directory, or s3://BUCKET/PREFIX with [--endpoint URL] [--region REGION], which needs the package boto3 and
 keys where AWS's tools find them. Without boto3, copy the bucket first: aws s3 sync s3://BUCKET/PREFIX DIRECTORY
+Where objects were adopted, which lie in the bucket beside the container, copy those too, each to COPY/KEY, and give --adopted COPY.
 
 It follows the page "The container format" and shares no code with Dewpoint: the way out for those who no longer want or
 have it, and an independent check of those who do. The container is only read. OUTPUT_DIR must be missing or empty, and
@@ -55,8 +56,9 @@ class Damage(Exception):
 class Directory:
     """A container in a directory."""
 
-    def __init__(self, path):
+    def __init__(self, path, copy):
         self.path = path
+        self.copy = copy
 
     def __str__(self):
         return self.path
@@ -75,7 +77,16 @@ class Directory:
 
     def read(self, key, offset, count):
         """At most `count` bytes of an object; FileNotFoundError when there is none."""
-        path = os.path.join(self.path, key)
+        return self.read_file(os.path.join(self.path, key), offset, count)
+
+    def read_neighbour(self, key, offset, count):
+        """The same of an object that lies in the bucket beside the container."""
+        if self.copy is None:
+            raise Damage(f"its bytes are those of the object {key!r}, beside the container; copy it, and give --adopted COPY")
+        return self.read_file(os.path.join(self.copy, key), offset, count)
+
+    @staticmethod
+    def read_file(path, offset, count):
         try:
             with open(path, "rb") as file:
                 file.seek(offset)
@@ -126,6 +137,9 @@ class Bucket:
         return file
 
     def read(self, key, offset, count):
+        return self.read_neighbour(self.prefix + key, offset, count)
+
+    def read_neighbour(self, key, offset, count):
         name, start, data = self.piece
         if name != key or not start <= offset or offset + count > start + len(data):
             data, start = self.fetch(key, offset, max(count, self.PIECE_BYTE_COUNT)), offset
@@ -135,7 +149,7 @@ class Bucket:
     def fetch(self, key, offset, count):
         try:
             answer = self.client.get_object(
-                Bucket=self.bucket, Key=self.prefix + key, Range=f"bytes={offset}-{offset + count - 1}"
+                Bucket=self.bucket, Key=key, Range=f"bytes={offset}-{offset + count - 1}"
             )
             return answer["Body"].read(count)
         except self.failures as error:
@@ -421,6 +435,8 @@ class Restore:
         self.container = container
         self.keep_set_id = keep_set_id
         self.items = {}
+        # The adopted objects that are packs; None for a pack of the container's own.
+        self.neighbours = {}
         self.damage_count = 0
         self.note_count = 0
         self.file_count = self.byte_count = 0
@@ -614,10 +630,30 @@ class Restore:
             raise Damage(f"size {item['size']}, but {key} has {total} bytes")
         return flat
 
+    def neighbour(self, pack):
+        """The key in the bucket of the adopted object that is a pack; None for one that lies in packs/."""
+        # Version 8 and the usual variant: only such a pack may be adopted.
+        if pack[14] != "8" or pack[19] not in "89ab":
+            return None
+        if pack not in self.neighbours:
+            key = f"adopted/{pack}"
+            try:
+                found = member(parse(read_object(self.container, key), key), "key", str)
+            except FileNotFoundError:
+                found = None
+            if found is not None and ("\0" in found or {"", ".", ".."} & set(found.split("/"))):
+                raise Damage(f"{key}: {found!r} is no key")
+            self.neighbours[pack] = found
+        return self.neighbours[pack]
+
     def read_chunk(self, pack, offset, count, digest):
-        key = f"packs/{pack}"
+        neighbour = self.neighbour(pack)
+        key = f"packs/{pack}" if neighbour is None else f"the adopted object {neighbour!r}"
         try:
-            data = self.container.read(key, offset, count)
+            if neighbour is None:
+                data = self.container.read(key, offset, count)
+            else:
+                data = self.container.read_neighbour(neighbour, offset, count)
         except OSError as error:
             raise Damage(f"{key} at {offset}: {error.strerror or 'there is no such object'}")
         if len(data) != count or hashlib.sha256(data).hexdigest() != digest:
@@ -746,6 +782,7 @@ def main():
     parser.add_argument("--verify-only", action="store_true", help="check every hash and write nothing")
     parser.add_argument("--at", metavar="SEQUENCE", type=int, help="the state after this commit instead of the newest")
     parser.add_argument("--keep-set-id", action="store_true", help="as root: keep set-id bits of files")
+    parser.add_argument("--adopted", metavar="COPY", help="a directory with copies of adopted objects, at their keys")
     parser.add_argument("--endpoint", metavar="URL", help="where the bucket's service answers, if not Amazon's")
     parser.add_argument("--region", help="the bucket's region")
     arguments = parser.parse_args()
@@ -758,7 +795,7 @@ def main():
     if arguments.container.lower().startswith("s3://"):
         container = Bucket(arguments.container, arguments.endpoint, arguments.region)
     else:
-        container = Directory(arguments.container)
+        container = Directory(arguments.container, arguments.adopted)
     restore = Restore(container, arguments.keep_set_id)
     identity = restore.read_identity()
     newest = restore.replay(arguments.at)

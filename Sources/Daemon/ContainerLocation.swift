@@ -52,6 +52,23 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
         (endpoint.map { ["--endpoint", $0] } ?? []) + (region.map { ["--region", $0] } ?? [])
     }
 
+    /// What the keys begin with of what lies below another place in the same bucket.
+    func neighbourPrefix(_ other: String) throws(DaemonError) -> String {
+        guard isBucket else {
+            throw DaemonError(
+                .usage,
+                "only a container in a bucket can adopt objects, and \(url) is none; copy them with: dewpoint "
+                    + "container import")
+        }
+        do throws(StoreError) {
+            return try S3Location(
+                url, endpoint: endpoint, region: region, environment: ProcessInfo.processInfo.environment
+            ).neighbourPrefix(other)
+        } catch {
+            throw DaemonError(.usage, error.detail)
+        }
+    }
+
     /// Opens the store. Blocks for a moment.
     ///
     /// - Parameter createIfMissing: Whether to make a directory and to accept an empty one. Buckets are never made.

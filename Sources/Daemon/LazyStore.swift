@@ -45,6 +45,16 @@ final class LazyStore: ObjectStore {
 
     func byteCount(of key: String) async throws(StoreError) -> Int64 { try await opened(key).byteCount(of: key) }
 
+    func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [NeighbourListing] {
+        try await opened(prefix).listNeighbours(prefix: prefix, after: after, limit: limit)
+    }
+
+    func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await opened(key).getNeighbour(key, range: range)
+    }
+
+    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { try await opened(key).neighbour(key) }
+
     /// - Returns: `nil` while the store cannot be opened: ask again.
     func changes(prefix: String) -> AsyncStream<Void>? { (try? opened(prefix))?.changes(prefix: prefix) }
 }

@@ -5,7 +5,7 @@ import Replica
 /// Compares the replica with itself and with the container.
 struct ContainerCheck {
     let replica: Replica
-    let store: any ObjectStore
+    let store: PackStore
 
     func run() async throws(FileError) -> [String] {
         var problems = try replica.check()
@@ -17,7 +17,7 @@ struct ContainerCheck {
             }
             for run in content.runs {
                 guard case .stored(let pack, let offset, _) = run else { continue }
-                if packs[pack] == nil { packs[pack] = try await byteCount(of: pack) }
+                if packs[pack] == nil { packs[pack] = try await byteCount(of: pack, noting: &problems) }
                 if let byteCount = packs[pack], byteCount < offset + run.byteCount {
                     let path = try replica.path(of: number)
                     problems.append(
@@ -29,13 +29,19 @@ struct ContainerCheck {
         return problems
     }
 
-    /// The length of a pack; 0 when it is not there.
-    private func byteCount(of pack: PackID) async throws(FileError) -> Int64 {
+    /// The length of a pack; 0 when it is not there, or is another one now.
+    private func byteCount(of pack: PackID, noting problems: inout [String]) async throws(FileError) -> Int64 {
         do throws(StoreError) {
-            return try await store.byteCount(of: "packs/\(pack)")
+            return try await store.byteCount(of: pack)
         } catch {
-            if error.code == .notFound { return 0 }
-            throw error.fileError
+            switch error.code {
+            case .notFound: return 0
+            case .corrupt:
+                problems.append(error.detail)
+                return 0
+            case .preconditionFailed, .throttled, .unavailable, .denied, .full, .invalid, .cancelled:
+                throw error.fileError
+            }
         }
     }
 }

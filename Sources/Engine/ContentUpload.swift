@@ -27,36 +27,31 @@ struct ContentUpload {
     }
 
     /// Reads a file and sends what the container does not have.
-    mutating func add(_ inode: Inode, from descriptor: Descriptor, progressed: (Int64) -> Void) async throws {
-        let base = inode.content?.pieces ?? []
-        let byteCount = try descriptor.status().size
+    ///
+    /// - Parameters:
+    ///   - number: What ``content(of:)`` knows the file by.
+    ///   - base: The content that it had before.
+    /// - Throws: ``FileError`` with `superseded` when it got shorter meanwhile.
+    mutating func add(
+        _ number: InodeNumber, base: Content? = nil, from descriptor: Descriptor, progressed: (Int64) -> Void = { _ in }
+    ) async throws {
+        let base = base?.pieces ?? []
         var parts: [Part] = []
         var offset: Int64 = 0
-        var data: (start: Int64, end: Int64) = (0, 0)
-        while offset < byteCount {
+        var chunks = try ChunkScan(descriptor)
+        while let chunk = try chunks.next() {
             try Task.checkCancellation()
-            let wanted = Int(min(Int64(Content.chunkByteCount), byteCount - offset))
-            // A hole is not read: a sparse file of a terabyte costs what its bytes cost.
-            if offset >= data.end { data = try descriptor.dataExtent(from: offset, byteCount: byteCount) }
-            if wanted == Content.chunkByteCount, offset + Int64(wanted) <= data.start {
-                parts.append(Part(byteCount: wanted, hash: nil, stored: nil))
-                offset += Int64(wanted)
-                continue
-            }
-            let bytes = try descriptor.read(byteCount: wanted, at: offset)
-            // A file that shrank while it was read is not what it was: the generation tells, and it is read again.
-            guard bytes.count == wanted else { throw FileError(.superseded, "the file changed while it was uploaded") }
-            parts.append(try await part(bytes, base: parts.count < base.count ? base[parts.count] : nil))
-            offset += Int64(wanted)
-            progressed(offset)
+            let known = parts.count < base.count ? base[parts.count] : nil
+            parts.append(try await part(chunk, base: known))
+            offset += Int64(chunk.byteCount)
+            // A hole costs nothing, and is told with what follows.
+            if chunk.bytes != nil { progressed(offset) }
         }
-        files[inode.attributes.inode] = parts
+        files[number] = parts
     }
 
-    private mutating func part(_ bytes: [UInt8], base: Content.Piece?) async throws -> Part {
-        if bytes.allSatisfy({ $0 == 0 }), bytes.count == Content.chunkByteCount {
-            return Part(byteCount: bytes.count, hash: nil, stored: nil)
-        }
+    private mutating func part(_ chunk: ChunkScan.Chunk, base: Content.Piece?) async throws -> Part {
+        guard let bytes = chunk.bytes else { return Part(byteCount: chunk.byteCount, hash: nil, stored: nil) }
         let hash = ChunkHash(hashing: bytes)
         if let base, let stored = base.stored, stored.hash == hash, base.byteCount == bytes.count,
             try !replica.isCondemned(.pack(stored.pack))

@@ -29,6 +29,7 @@ final class Downloads: Sendable {
     let replica: Replica
     private let openFiles: OpenFiles
     private let orphans: Orphans
+    let packs: PackStore
     private let reader: ChunkReader
     let manifests: ManifestStore
     private let environment: EngineEnvironment
@@ -47,7 +48,8 @@ final class Downloads: Sendable {
         self.replica = replica
         self.openFiles = openFiles
         self.orphans = orphans
-        reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        packs = PackStore(store: store)
+        reader = ChunkReader(windows: PackWindows(packs: packs))
         manifests = ManifestStore(store: store)
         self.environment = environment
         self.options = options

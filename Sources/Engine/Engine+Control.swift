@@ -198,6 +198,6 @@ extension Engine {
 
     /// Every disagreement of index, backing directory and container, as a sentence; empty when all is well.
     package func check() async throws(FileError) -> [String] {
-        try await ContainerCheck(replica: replica, store: container.store).run()
+        try await ContainerCheck(replica: replica, store: downloads.packs).run()
     }
 }

@@ -108,7 +108,7 @@ struct Eviction {
                 byteCount = known
             } else {
                 do throws(StoreError) {
-                    byteCount = try await engine.container.store.byteCount(of: "packs/\(pack)")
+                    byteCount = try await engine.downloads.packs.byteCount(of: pack)
                 } catch {
                     if error.code == .notFound {
                         throw FileError(.corrupt, "the container lost the bytes of \(name): they stay here")

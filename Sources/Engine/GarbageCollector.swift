@@ -28,6 +28,9 @@ final class GarbageCollector: Sendable {
     /// How many commits of others may come before ours lands.
     static let attemptLimit = 1000
 
+    /// Where there are objects that can be of no use. Of an adopted object only the note goes that it was: it is the user's.
+    private static let prefixes = ["packs/", "adopted/", "manifests/"]
+
     private let replica: Replica
     private let store: any ObjectStore
     private let log: ChangeLog
@@ -146,7 +149,7 @@ final class GarbageCollector: Sendable {
         try await addCommits(from: (base ?? 0) + 1, through: scanned, to: scan)
         try await scan.add(replica)
         try await addManifests(to: scan)
-        for prefix in ["packs/", "manifests/"] { try await list(prefix, into: scan) }
+        for prefix in Self.prefixes { try await list(prefix, into: scan) }
         report = try await condemn(scan, scanned: scanned, report)
     }
 
@@ -242,7 +245,7 @@ final class GarbageCollector: Sendable {
 
     private func sweep(grace: Duration, _ report: inout GarbageReport) async throws {
         let limit = environment.now().earlier(by: grace)
-        for prefix in ["packs/", "manifests/"] {
+        for prefix in Self.prefixes {
             try await forEachPage(prefix) { page in
                 let condemned = try replica.condemned(among: page.map(\.object), upTo: limit)
                 for line in page where condemned.contains(line.object) {

@@ -75,7 +75,7 @@ struct LocalBytesFinder: Sendable {
                 replica: replica,
                 writer: PackWriter(store: store, makeID: { [environment] in ItemID(uuid: environment.makeUUID()) }),
                 known: remote)
-            try await upload.add(inode, from: descriptor) { _ in }
+            try await upload.add(number, base: inode.content, from: descriptor)
             try await upload.finish()
             guard let content = try upload.content(of: number) else { return nil }
             let finding: LocalBytes.Finding

@@ -317,7 +317,7 @@ final class Uploader: Sendable {
             let number = inode.attributes.inode
             state.withLock { $0.current[number] = 0 }
             do {
-                try await upload.add(now, from: descriptor) { done in
+                try await upload.add(number, base: now.content, from: descriptor) { done in
                     state.withLock { $0.current[number] = min(100, Double(done) * 100 / Double(size)) }
                 }
             } catch let error as FileError where error.code == .superseded {
@@ -369,7 +369,9 @@ final class Uploader: Sendable {
                     candidate.record?.size = content.byteCount
                 }
             }
-            if let content = candidate.content { candidate.record?.content = try await reference(to: content) }
+            if let content = candidate.content {
+                candidate.record?.content = try await manifests.reference(to: content, replica, environment)
+            }
             if candidate.record?.kind == .file, candidate.record?.content == nil {
                 throw FileError(.corrupt, "the bytes of \(candidate.record?.name.string ?? "") are not known")
             }
@@ -384,13 +386,6 @@ final class Uploader: Sendable {
         return try await gate.withGate { () async throws -> Bool in
             try await self.append(batch)
         }
-    }
-
-    private func reference(to content: Content) async throws -> ItemRecord.Reference {
-        let reference = try await manifests.put(content)
-        guard case .manifest(let hash) = reference, try replica.isCondemned(.manifest(hash)) else { return reference }
-        // The same list under another name: that one is not to be used again.
-        return try await manifests.put(content, salt: environment.makeUUID())
     }
 
     /// Within the gate: the replica stays at one commit until this one is appended or another device's is applied.

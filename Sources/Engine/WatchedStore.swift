@@ -52,8 +52,11 @@ final class WatchedStore: ObjectStore {
     }
 
     func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        let stream = try await noting { () async throws(StoreError) in try await base.get(key, range: range) }
-        return ByteStream(key: key) { () throws(StoreError) in
+        watching(try await noting { () async throws(StoreError) in try await base.get(key, range: range) })
+    }
+
+    private func watching(_ stream: ByteStream) -> ByteStream {
+        ByteStream(key: stream.key) { () throws(StoreError) in
             do throws(StoreError) { return try await stream.next() } catch {
                 self.note(error, begun: .zero)
                 throw error
@@ -81,6 +84,20 @@ final class WatchedStore: ObjectStore {
 
     func byteCount(of key: String) async throws(StoreError) -> Int64 {
         try await noting { () async throws(StoreError) in try await base.byteCount(of: key) }
+    }
+
+    func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [NeighbourListing] {
+        try await noting { () async throws(StoreError) in
+            try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+        }
+    }
+
+    func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        watching(try await noting { () async throws(StoreError) in try await base.getNeighbour(key, range: range) })
+    }
+
+    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        try await noting { () async throws(StoreError) in try await base.neighbour(key) }
     }
 
     func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }

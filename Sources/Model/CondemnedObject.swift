@@ -1,17 +1,22 @@
-/// A pack or manifest that nothing refers to, and that nothing may refer to ever again; written as its key.
+/// A pack, adoption or manifest that nothing refers to, and that nothing may refer to ever again; written as its key.
 package enum CondemnedObject: Hashable, Sendable {
     case pack(PackID)
+    /// The object that says which object of the bucket is a pack; never that object itself.
+    case adopted(PackID)
     case manifest(ChunkHash)
 }
 
 extension CondemnedObject: LosslessStringConvertible, Codable {
     private static let packs = "packs/"
+    private static let adoptions = "adopted/"
     private static let manifests = "manifests/"
 
-    /// - Parameter key: Such as `packs/4b0…`; `nil` for what is no pack's or manifest's key as they are written.
+    /// - Parameter key: Such as `packs/4b0…`; `nil` for what is key of these as they are written.
     package init?(_ key: String) {
         if key.hasPrefix(Self.packs), let id = PackID(String(key.dropFirst(Self.packs.count))) {
             self = .pack(id)
+        } else if key.hasPrefix(Self.adoptions), let id = PackID(String(key.dropFirst(Self.adoptions.count))) {
+            self = .adopted(id)
         } else if key.hasPrefix(Self.manifests), let hash = ChunkHash(String(key.dropFirst(Self.manifests.count))) {
             self = .manifest(hash)
         } else {
@@ -24,6 +29,7 @@ extension CondemnedObject: LosslessStringConvertible, Codable {
     package var description: String {
         switch self {
         case .pack(let id): "\(Self.packs)\(id)"
+        case .adopted(let id): "\(Self.adoptions)\(id)"
         case .manifest(let hash): "\(Self.manifests)\(hash)"
         }
     }

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The bytes of a file, as a list of chunks grouped in runs.
 ///
 ///     content   = run run run …            in file order, no gaps
@@ -48,6 +50,19 @@ package struct Content: Hashable, Sendable, Codable {
 
 /// The identity of a pack: the object `packs/UUID`.
 package typealias PackID = ItemID
+
+extension PackID {
+    /// An identity for a pack whose bytes are those of an object that lies beside the container: `adopted/UUID` says which.
+    package static func adopted(_ random: UUID) -> PackID {
+        var bytes = random.uuid
+        bytes.6 = bytes.6 & 0x0f | 0x80
+        bytes.8 = bytes.8 & 0x3f | 0x80
+        return PackID(uuid: UUID(uuid: bytes))
+    }
+
+    /// Whether it may be one of ``adopted(_:)``: it has version 8 (RFC 9562), which other packs have only by chance.
+    package var mayBeAdopted: Bool { uuid.uuid.6 >> 4 == 8 && uuid.uuid.8 >> 6 == 2 }
+}
 
 extension Content.Run: Codable {
     private enum CodingKeys: String, CodingKey { case pack, offset, chunks, zeros }

@@ -2,15 +2,21 @@ package import Model
 
 /// Fetches chunks: many with one ranged GET, each verified on its own and handed over as soon as it is whole.
 package struct ChunkReader: Sendable {
-    private let store: any ObjectStore
+    private let packs: PackStore
     private let windows: PackWindows?
 
     /// How many bytes one GET is asked for at most: 8 MiB.
     package static let batchByteLimit = 8 << 20
 
-    /// - Parameter windows: Where small pieces are looked for first; `nil` for a GET of their own always.
-    package init(store: any ObjectStore, windows: PackWindows? = nil) {
-        self.store = store
+    /// With a GET of its own for every batch.
+    package init(store: any ObjectStore) {
+        packs = PackStore(store: store)
+        windows = nil
+    }
+
+    /// - Parameter windows: Where small pieces are looked for first.
+    package init(windows: PackWindows) {
+        packs = windows.packs
         self.windows = windows
     }
 
@@ -60,9 +66,7 @@ package struct ChunkReader: Sendable {
             guard let bad = try await fetchOnce(missing[batch], received, deliver).first, let stored = bad.stored else {
                 continue
             }
-            throw StoreError(
-                .corrupt, key: Pack.key(stored.pack),
-                "the \(bad.byteCount) bytes at offset \(stored.offset) do not have the hash \(stored.hash)")
+            throw packs.damage(stored, byteCount: bad.byteCount)
         }
     }
 
@@ -93,7 +97,7 @@ package struct ChunkReader: Sendable {
         guard let first = pieces.first?.stored else { return [] }
         assert(Self.batches(of: pieces).count == 1, "the pieces are not one batch")
         let byteCount = pieces.reduce(0) { $0 + Int64($1.byteCount) }
-        let stream = try await store.get(Pack.key(first.pack), range: first.offset..<first.offset + byteCount)
+        let stream = try await packs.get(first.pack, range: first.offset..<first.offset + byteCount)
         var damaged: [Content.Piece] = []
         var rest = pieces
         var buffer: [UInt8] = []

@@ -44,7 +44,11 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore {
 
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         if try await request(key) { throw lost(key) }
-        let stream = try await base.get(key, range: range)
+        return receive(try await base.get(key, range: range))
+    }
+
+    private func receive(_ stream: ByteStream) -> ByteStream {
+        let key = stream.key
         let rest = Holder(Mutex<ArraySlice<UInt8>>([]))
         return ByteStream(key: key) { () throws(StoreError) in
             var pending = rest.value.withLock { $0 }
@@ -80,6 +84,23 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore {
     package func byteCount(of key: String) async throws(StoreError) -> Int64 {
         if try await request(key) { throw lost(key) }
         return try await base.byteCount(of: key)
+    }
+
+    package func listNeighbours(
+        prefix: String, after: String?, limit: Int
+    ) async throws(StoreError) -> [NeighbourListing] {
+        if try await request(prefix) { throw lost(prefix) }
+        return try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+    }
+
+    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        if try await request(key) { throw lost(key) }
+        return receive(try await base.getNeighbour(key, range: range))
+    }
+
+    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        if try await request(key) { throw lost(key) }
+        return try await base.neighbour(key)
     }
 
     /// Hints come through as they are: without them the follower polls, and the delay counts then.

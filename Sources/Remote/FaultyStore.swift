@@ -61,8 +61,33 @@ package final class FaultyStore: ObjectStore {
 
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         let fault = try await begin(.get, key)
-        let stream = try await base.get(key, range: range)
+        return Self.apply(fault, to: try await base.get(key, range: range))
+    }
+
+    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        let fault = try await begin(.get, key)
+        return Self.apply(fault, to: try await base.getNeighbour(key, range: range))
+    }
+
+    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        let fault = try await begin(.byteCount, key)
+        let object = try await base.neighbour(key)
+        try end(fault, key)
+        return object
+    }
+
+    package func listNeighbours(
+        prefix: String, after: String?, limit: Int
+    ) async throws(StoreError) -> [NeighbourListing] {
+        let fault = try await begin(.list, prefix)
+        let listing = try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+        try end(fault, prefix)
+        return listing
+    }
+
+    private static func apply(_ fault: Fault?, to stream: ByteStream) -> ByteStream {
         guard let fault else { return stream }
+        let key = stream.key
         let position = Holder(Mutex(0))
         return ByteStream(key: key) { () throws(StoreError) in
             guard let piece = try await stream.next() else {
@@ -73,7 +98,7 @@ package final class FaultyStore: ObjectStore {
                 defer { position += piece.count }
                 return position
             }
-            let bytes = Self.apply(fault, to: piece, at: start)
+            let bytes = apply(fault, to: piece, at: start)
             return bytes.isEmpty ? nil : bytes
         }
     }

@@ -1,3 +1,4 @@
+package import Model
 import Synchronization
 
 /// A store in memory, for tests and simulations. Everything happens at once, in the order of the calls.
@@ -6,6 +7,8 @@ package final class MemoryStore: ObjectStore {
         var objects: [String: [UInt8]] = [:]
         var watchers: [Int: (prefix: String, continuation: AsyncStream<Void>.Continuation)] = [:]
         var nextWatcher = 0
+        var neighbours: [String: (bytes: [UInt8], etag: String)] = [:]
+        var neighbourCount = 0
     }
 
     private let state = Mutex(State())
@@ -18,8 +21,22 @@ package final class MemoryStore: ObjectStore {
     /// What lies under a key at this moment, without waiting.
     package func object(at key: String) -> [UInt8]? { state.withLock { $0.objects[key] } }
 
+    /// Puts an object beside the container; `nil` removes it.
+    package func setNeighbour(_ key: String, _ bytes: [UInt8]?) {
+        state.withLock { state in
+            state.neighbourCount += 1
+            state.neighbours[key] = bytes.map { ($0, "\(state.neighbourCount)") }
+        }
+    }
+
+    /// What lies beside the container at this moment.
+    package var neighbours: [String: [UInt8]] { state.withLock { $0.neighbours.mapValues(\.bytes) } }
+
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        let bytes = try object(key)
+        stream(try object(key), key, range)
+    }
+
+    private func stream(_ bytes: [UInt8], _ key: String, _ range: Range<Int64>?) -> ByteStream {
         let whole = 0..<Int64(bytes.count)
         let clipped = range?.clamped(to: whole) ?? whole
         let rest = Mutex(bytes[Int(clipped.lowerBound)..<Int(clipped.upperBound)])
@@ -69,6 +86,36 @@ package final class MemoryStore: ObjectStore {
             self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) }
         }
         return stream
+    }
+
+    package func listNeighbours(
+        prefix: String, after: String?, limit: Int
+    ) async throws(StoreError) -> [NeighbourListing] {
+        let neighbours = state.withLock { $0.neighbours }
+        return neighbours.keys
+            .filter { key in key.hasPrefix(prefix) && after.map { ObjectKey.precedes($0, key) } ?? true }
+            .sorted(by: ObjectKey.precedes)
+            .prefix(max(0, min(limit, ObjectListing.limit)))
+            .compactMap { key in
+                neighbours[key].map { NeighbourListing(object: Self.neighbour(key, $0), modified: Self.neighbourTime) }
+            }
+    }
+
+    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        guard let found = state.withLock({ $0.neighbours[key] }) else { throw StoreError(.notFound, key: key) }
+        return stream(found.bytes, key, range)
+    }
+
+    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        guard let found = state.withLock({ $0.neighbours[key] }) else { throw StoreError(.notFound, key: key) }
+        return Self.neighbour(key, found)
+    }
+
+    /// When every neighbour was written.
+    package static let neighbourTime = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
+
+    private static func neighbour(_ key: String, _ found: (bytes: [UInt8], etag: String)) -> NeighbourObject {
+        NeighbourObject(key: key, etag: found.etag, byteCount: Int64(found.bytes.count))
     }
 
     private func object(_ key: String) throws(StoreError) -> [UInt8] {

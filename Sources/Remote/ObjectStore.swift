@@ -47,6 +47,41 @@ package protocol ObjectStore: Sendable {
     /// store can no longer tell.
     /// - Returns: `nil` when the store has no way to tell: then poll.
     func changes(prefix: String) -> AsyncStream<Void>?
+
+    /// Lists objects that lie beside the container in the same bucket, in the order of their keys' bytes. They are never written.
+    ///
+    /// - Parameters:
+    ///   - prefix: What every whole key begins with.
+    ///   - after: The whole key to go on behind.
+    /// - Throws: ``StoreError`` with `invalid` in a store that holds nothing but the container.
+    func listNeighbours(
+        prefix: String, after: String?, limit: Int
+    ) async throws(StoreError) -> [NeighbourListing]
+
+    /// Streams the bytes of an object that lies beside the container; as ``get(_:range:)`` otherwise.
+    func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream
+
+    /// How an object that lies beside the container is now.
+    ///
+    /// - Throws: ``StoreError`` with `notFound`.
+    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject
+}
+
+/// A store that holds nothing but the container: a directory.
+extension ObjectStore {
+    package func listNeighbours(
+        prefix: String, after: String?, limit: Int
+    ) async throws(StoreError) -> [NeighbourListing] { throw noNeighbours(prefix) }
+
+    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        throw noNeighbours(key)
+    }
+
+    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { throw noNeighbours(key) }
+
+    private func noNeighbours(_ key: String) -> StoreError {
+        StoreError(.invalid, key: key, "\(key) lies in a bucket beside the container, and this is not in a bucket")
+    }
 }
 
 /// One line of a listing.

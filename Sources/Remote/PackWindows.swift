@@ -43,10 +43,10 @@ package final class PackWindows: Sendable {
         case fetch
     }
 
-    private let store: any ObjectStore
+    let packs: PackStore
     private let state = Mutex(State())
 
-    package init(store: any ObjectStore) { self.store = store }
+    package init(packs: PackStore) { self.packs = packs }
 
     /// - Parameter range: Byte offsets in the pack.
     /// - Returns: The bytes; `nil` when the caller should fetch the range itself. They are not verified.
@@ -104,7 +104,7 @@ package final class PackWindows: Sendable {
 
     private func fetch(_ place: Place, from start: Int64) async throws(StoreError) -> [UInt8] {
         do throws(StoreError) {
-            let stream = try await store.get(Pack.key(place.pack), range: start..<start + Self.windowByteCount)
+            let stream = try await packs.get(place.pack, range: start..<start + Self.windowByteCount)
             let bytes = try await stream.collect(upTo: Int(Self.windowByteCount))
             settle(place, bytes)
             return bytes

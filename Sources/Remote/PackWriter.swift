@@ -6,6 +6,9 @@ package enum Pack {
     package static let byteLimit = 16 << 20
 
     package static func key(_ id: PackID) -> String { "packs/\(id)" }
+
+    /// Where it stands which object of the bucket is the pack; see ``PackStore``.
+    package static func adoptedKey(_ id: PackID) -> String { "adopted/\(id)" }
 }
 
 /// A chunk that is safely in the container, and where.

@@ -1,10 +1,11 @@
 import Foundation
+import Model
 import Remote
 
 /// One answer to ListObjectsV2.
 struct ListPage: Sendable {
     /// In the order of their bytes, as S3 gives them. The keys are full ones.
-    let entries: [ObjectListing]
+    let entries: [NeighbourListing]
     /// Where the next page begins; `nil` on the last one.
     let continuation: String?
 
@@ -16,7 +17,7 @@ struct ListPage: Sendable {
             throw refuse("the store's answer is no listing")
         }
         let isEncoded = document.text("EncodingType") == "url"
-        var entries: [ObjectListing] = []
+        var entries: [NeighbourListing] = []
         for child in document.children where child.name == "Contents" {
             guard let text = child.text("Key"), let count = child.text("Size").flatMap({ Int64($0) }) else {
                 throw refuse("the store's listing has an object without key or size")
@@ -24,12 +25,23 @@ struct ListPage: Sendable {
             // Some services write a blank as `+` here.
             let plain = isEncoded ? text.replacingOccurrences(of: "+", with: "%20").removingPercentEncoding : text
             guard let plain else { throw refuse("the store's listing has a key that cannot be read") }
-            entries.append(ObjectListing(key: plain, byteCount: count))
+            let object = NeighbourObject(key: plain, etag: child.text("ETag") ?? "", byteCount: count)
+            entries.append(NeighbourListing(object: object, modified: Self.time(child.text("LastModified"))))
         }
         self.entries = entries
         continuation = document.text("IsTruncated") == "true" ? document.text("NextContinuationToken") : nil
         guard document.text("IsTruncated") != "true" || continuation != nil else {
             throw refuse("the store's listing has more, but does not say how to get it")
         }
+    }
+
+    /// Such as `2026-01-31T12:00:00.000Z`; 1970 for what is none, since a time is not worth more than the listing.
+    private static func time(_ text: String?) -> Timestamp {
+        let date = text.flatMap { text in
+            (try? Date(text, strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true)))
+                ?? (try? Date(text, strategy: .iso8601))
+        }
+        return Timestamp(
+            seconds: 0, nanoseconds: Int64(((date?.timeIntervalSince1970 ?? 0) * 1000).rounded()) * 1_000_000)
     }
 }

@@ -13,6 +13,7 @@ import Synchronization
 final class ObjectDownload: Sendable {
     private let connection: S3Connection
     private let key: String
+    private let fullKey: String
     private let range: Range<Int64>?
     private let state = Mutex(State())
     /// Out while a piece is waited for.
@@ -39,10 +40,14 @@ final class ObjectDownload: Sendable {
         var iterator: HTTPClientResponse.Body.AsyncIterator
     }
 
-    /// - Parameter range: Not empty.
-    init(_ connection: S3Connection, key: String, range: Range<Int64>?) {
+    /// - Parameters:
+    ///   - key: For errors.
+    ///   - fullKey: In the bucket.
+    ///   - range: Not empty.
+    init(_ connection: S3Connection, key: String, fullKey: String, range: Range<Int64>?) {
         self.connection = connection
         self.key = key
+        self.fullKey = fullKey
         self.range = range
     }
 
@@ -99,7 +104,7 @@ final class ObjectDownload: Sendable {
     // MARK: - Private
 
     private func request(_ range: Range<Int64>?) -> S3Request {
-        var request = S3Request(method: .GET, key: connection.location.key(key))
+        var request = S3Request(method: .GET, key: fullKey)
         if let range { request.headers.append(("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
         return request
     }

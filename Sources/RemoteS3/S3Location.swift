@@ -54,6 +54,26 @@ package struct S3Location: Hashable, Sendable {
     /// The full key of an object of the container.
     func key(_ key: String) -> String { prefix + key }
 
+    /// What every key begins with that lies below `s3://BUCKET/PREFIX`, beside the container.
+    ///
+    /// - Throws: ``StoreError`` with `invalid` and a sentence, when it is in another bucket, in the container, or around it.
+    package func neighbourPrefix(_ url: String) throws(StoreError) -> String {
+        let (bucket, prefix) = try Self.parts(of: url)
+        guard bucket == self.bucket else {
+            throw StoreError(
+                .invalid, key: url,
+                "\(url) is in another bucket than the container, which is in \(self.bucket); import a copy of it instead"
+            )
+        }
+        guard !prefix.utf8.starts(with: self.prefix.utf8) else {
+            throw StoreError(.invalid, key: url, "\(url) lies in the container \(self.url) itself")
+        }
+        guard !self.prefix.utf8.starts(with: prefix.utf8) else {
+            throw StoreError(.invalid, key: url, "the container \(self.url) lies in \(url); choose a prefix beside it")
+        }
+        return prefix
+    }
+
     /// Whether the bucket is part of the host's name. Amazon wants that; a name with dots would not fit its certificate, and
     /// elsewhere the names of hosts are seldom set up for it.
     var usesVirtualHost: Bool { endpoint.isAmazon && !bucket.contains(".") }

@@ -29,12 +29,18 @@ package final class S3Store: ObjectStore {
 
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         try ObjectKey.validate(key)
+        return try await download(key, fullKey: location.key(key), range: range)
+    }
+
+    private func download(
+        _ key: String, fullKey: String, range: Range<Int64>?
+    ) async throws(StoreError) -> ByteStream {
         // HTTP has no way to ask for no bytes at all.
         if let range, range.isEmpty {
-            _ = try await byteCount(of: key)
+            _ = try await state(of: key, fullKey: fullKey)
             return ByteStream(key: key) { () throws(StoreError) in nil }
         }
-        let download = ObjectDownload(connection, key: key, range: range)
+        let download = ObjectDownload(connection, key: key, fullKey: fullKey, range: range)
         try await download.start()
         return ByteStream(key: key) { () throws(StoreError) in try await download.next() }
     }
@@ -78,12 +84,13 @@ package final class S3Store: ObjectStore {
         var continuation: String?
         while found.count < limit {
             let page = try await page(
-                prefix: prefix, after: after, limit: limit - found.count, continuation: continuation)
-            for entry in page.entries where entry.key.hasPrefix(location.prefix) {
-                let key = String(entry.key.dropFirst(location.prefix.count))
+                prefix: location.key(prefix), after: after.map(location.key), limit: limit - found.count,
+                continuation: continuation, key: prefix)
+            for object in page.entries.map(\.object) where object.key.hasPrefix(location.prefix) {
+                let key = String(object.key.dropFirst(location.prefix.count))
                 // What is no key of ours, such as the empty object that consoles make of a folder, is not listed.
                 do throws(StoreError) { try ObjectKey.validate(key) } catch { continue }
-                found.append(ObjectListing(key: key, byteCount: entry.byteCount))
+                found.append(ObjectListing(key: key, byteCount: object.byteCount))
             }
             guard let next = page.continuation else { break }
             continuation = next
@@ -102,11 +109,33 @@ package final class S3Store: ObjectStore {
 
     package func byteCount(of key: String) async throws(StoreError) -> Int64 {
         try ObjectKey.validate(key)
-        let headers = try await send(S3Request(method: .HEAD, key: location.key(key)), key: key)
+        return try await state(of: key, fullKey: location.key(key)).byteCount
+    }
+
+    private func state(of key: String, fullKey: String) async throws(StoreError) -> NeighbourObject {
+        let headers = try await send(S3Request(method: .HEAD, key: fullKey), key: key)
         guard let count = headers.first(name: "content-length").flatMap({ Int64($0) }) else {
             throw StoreError(.invalid, key: key, "the store does not say how long the object is")
         }
-        return count
+        return NeighbourObject(key: fullKey, etag: headers.first(name: "etag") ?? "", byteCount: count)
+    }
+
+    // No condition goes with these: services differ in `If-Match`, and every chunk's hash says more.
+
+    package func listNeighbours(
+        prefix: String, after: String?, limit: Int
+    ) async throws(StoreError) -> [NeighbourListing] {
+        try await page(
+            prefix: prefix, after: after, limit: min(limit, ObjectListing.limit), continuation: nil, key: prefix
+        ).entries
+    }
+
+    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await download(key, fullKey: key, range: range)
+    }
+
+    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        try await state(of: key, fullKey: key)
     }
 
     /// S3 tells nobody of changes.
@@ -163,27 +192,30 @@ extension S3Store {
         }
     }
 
+    /// - Parameters:
+    ///   - prefix: In the bucket, as `after` is.
+    ///   - key: For errors.
     private func page(
-        prefix: String, after: String?, limit: Int, continuation: String?
+        prefix: String, after: String?, limit: Int, continuation: String?, key: String
     ) async throws(StoreError) -> ListPage {
         var request = S3Request(method: .GET, key: nil)
         request.query = [
-            ("list-type", "2"), ("encoding-type", "url"), ("max-keys", "\(limit)"), ("prefix", location.key(prefix)),
+            ("list-type", "2"), ("encoding-type", "url"), ("max-keys", "\(limit)"), ("prefix", prefix),
         ]
         if let continuation {
             request.query.append(("continuation-token", continuation))
         } else if let after {
-            request.query.append(("start-after", location.key(after)))
+            request.query.append(("start-after", after))
         }
         let response: HTTPClientResponse
         do throws(S3Connection.Failure) { response = try await connection.send(request) } catch {
-            throw error.storeError(key: prefix)
+            throw error.storeError(key: key)
         }
         let bytes: [UInt8]
         do throws(TransportFault) { bytes = try await connection.collect(response, upTo: Self.answerByteLimit) } catch {
-            throw StoreError(.unavailable, key: prefix, "the listing broke off: \(error.sentence)")
+            throw StoreError(.unavailable, key: key, "the listing broke off: \(error.sentence)")
         }
-        return try ListPage(bytes, key: prefix)
+        return try ListPage(bytes, key: key)
     }
 }
 

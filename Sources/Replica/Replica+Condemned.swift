@@ -52,10 +52,10 @@ extension ReplicaTransaction {
 }
 
 extension CondemnedObject {
-    /// As in the index: 16 bytes for a pack, 32 for a manifest.
+    /// As in the index: 16 bytes for a pack, adopted or not, 32 for a manifest.
     var row: Data {
         switch self {
-        case .pack(let id): withUnsafeBytes(of: id.uuid.uuid) { Data($0) }
+        case .pack(let id), .adopted(let id): withUnsafeBytes(of: id.uuid.uuid) { Data($0) }
         case .manifest(let hash): Data(hash.bytes)
         }
     }
@@ -64,7 +64,8 @@ extension CondemnedObject {
         if let hash = ChunkHash(bytes: row) {
             self = .manifest(hash)
         } else if let uuid = UUID.fromDatabaseValue(row.databaseValue) {
-            self = .pack(PackID(uuid: uuid))
+            let pack = PackID(uuid: uuid)
+            self = pack.mayBeAdopted ? .adopted(pack) : .pack(pack)
         } else {
             return nil
         }

@@ -12,6 +12,9 @@ extension Replica {
         return found
     }
 
+    /// Whether a name never leaves this machine.
+    package func isLocalOnly(_ name: ItemName) -> Bool { environment.isLocalOnly(name) }
+
     package func attributes(of number: InodeNumber) throws(FileError) -> Attributes {
         try read { try $0.attributes(of: number) }
     }

@@ -41,7 +41,7 @@ struct MountCommand: AsyncParsableCommand {
     var readyFd: Int32?
 
     /// The longest device name in bytes; see the container format.
-    private static let deviceNameByteLimit = 255
+    static let deviceNameByteLimit = 255
 
     func run() async throws {
         let options = try daemonOptions()
@@ -112,7 +112,7 @@ struct MountCommand: AsyncParsableCommand {
     private var chosenDeviceName: String { deviceName ?? Self.hostName() }
 
     /// As `hostname(1)` prints it; Foundation's would ask the network.
-    private static func hostName() -> String {
+    static func hostName() -> String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "unnamed" }
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

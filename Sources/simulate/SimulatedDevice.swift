@@ -190,7 +190,11 @@ final class SimulatedDevice: Sendable {
 
     private func makeUUID() -> UUID {
         let words = state.withLock { ($0.random.next(), $0.random.next()) }
-        return withUnsafeBytes(of: words) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+        var bytes = withUnsafeBytes(of: words) { $0.loadUnaligned(as: uuid_t.self) }
+        // As those of the system are: of version 4 (RFC 9562).
+        bytes.6 = bytes.6 & 0x0f | 0x40
+        bytes.8 = bytes.8 & 0x3f | 0x80
+        return UUID(uuid: bytes)
     }
 
     private func logger() -> Logger {

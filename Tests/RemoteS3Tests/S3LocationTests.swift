@@ -106,4 +106,28 @@ import Testing
     @Test(arguments: ["", "eu west", "-x", "a/b", "ü"]) func `a region that is no word is refused`(region: String) {
         #expect(throws: StoreError(.invalid, key: "s3://notes")) { try location("s3://notes", region: region) }
     }
+
+    @Test func `only what lies beside the container in its bucket can be adopted`() throws {
+        let place = try location("s3://notes/work/box")
+        for (url, prefix) in [
+            ("s3://notes/photos", "photos/"), ("s3://notes/work/other/", "work/other/"),
+            ("S3://notes/work/boxes", "work/boxes/"),
+            ("s3://notes/ü b", "ü b/"),
+        ] {
+            #expect(try place.neighbourPrefix(url) == prefix)
+        }
+        for (url, word) in [
+            ("s3://notes/work/box", "lies in the container"), ("s3://notes/work/box/packs", "lies in the container"),
+            ("s3://notes/work", "the container s3://notes/work/box lies in s3://notes"),
+            ("s3://notes", "the container s3://notes/work/box lies in s3://notes"),
+            ("s3://other/photos", "another bucket than the container, which is in notes"),
+            ("file:///x", "must be s3://"),
+        ] {
+            let error = #expect(throws: StoreError(.invalid, key: url)) { try place.neighbourPrefix(url) }
+            #expect(error?.detail.contains(word) == true, "\(error?.detail ?? "")")
+        }
+        #expect(throws: StoreError(.invalid, key: "s3://notes/x")) {
+            try location("s3://notes").neighbourPrefix("s3://notes/x")
+        }
+    }
 }

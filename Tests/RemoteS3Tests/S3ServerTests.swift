@@ -123,6 +123,48 @@ extension Trait where Self == ConditionTrait {
         await #expect(throws: S3Connection.Failure.self) { _ = try await connection.send(request) }
     }
 
+    // MARK: Beside the container
+
+    @Test func `objects beside the container are listed and read, whatever their keys`() async throws {
+        let server = try await S3Server.shared
+        let base = "server/\(UUID().uuidString)"
+        let connection = S3Connection(
+            try S3Location("s3://\(S3Server.bucket)", environment: server.variables), variables: server.variables,
+            environment: .system)
+        let bytes = [UInt8]((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        let keys = ["\(base)/beside/a b+%?#&=ü🌧.txt", "\(base)/beside/d/", "\(base)/beside/d/\"<x>"]
+        for key in keys {
+            var request = S3Request(method: .PUT, key: key)
+            let body = key.hasSuffix("/") ? [] : bytes
+            request.payload = .bytes(body, PayloadHash(body))
+            _ = try await connection.send(request)
+        }
+        try await with(prefix: "/\(base)/container") { store in
+            let listing = try await store.listNeighbours(prefix: "\(base)/beside/", after: nil, limit: 1000)
+            #expect(listing.map(\.object.key) == keys)
+            #expect(listing.map(\.object.byteCount) == [300_000, 0, 300_000])
+            let now = Int64(Date().timeIntervalSince1970)
+            #expect(listing.allSatisfy { abs($0.modified.seconds - now) < 3600 })
+            let rest = try await store.listNeighbours(prefix: "\(base)/beside/", after: keys[0], limit: 1)
+            #expect(rest.map(\.object.key) == [keys[1]])
+            for line in listing {
+                // Listing and object agree on what the object is called, without quotes.
+                #expect(try await store.neighbour(line.object.key) == line.object)
+                #expect(line.object.etag.count == 32)
+            }
+            let stream = try await store.getNeighbour(keys[0], range: 10..<299_999)
+            #expect(try await stream.collect(upTo: 300_000) == Array(bytes[10..<299_999]))
+            #expect(try await store.getNeighbour(keys[2], range: nil).collect(upTo: 300_000) == bytes)
+            await #expect(throws: StoreError(.notFound, key: "\(base)/none")) {
+                try await store.neighbour("\(base)/none")
+            }
+            await #expect(throws: StoreError(.notFound, key: "\(base)/none")) {
+                _ = try await store.getNeighbour("\(base)/none", range: 0..<1)
+            }
+            #expect(try await store.list(prefix: "", after: nil, limit: 1000) == [])
+        }
+    }
+
     // MARK: Names
 
     @Test func `containers side by side do not see each other`() async throws {

@@ -28,7 +28,7 @@ import Testing
     @Test func `small pieces of one pack come with few requests`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(1000, in: store)
-        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
         for piece in pieces { #expect(try await fetch(piece, reader) == piece.byteCount) }
         // 2 MB: the first piece, two stretches, and the piece that lies across the line between them.
         #expect(store.callCount(.get, prefix: "packs/") == 4)
@@ -37,7 +37,7 @@ import Testing
     @Test func `readers of one stretch wait for one request`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(100, in: store)
-        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
         _ = try await fetch(pieces[0], reader)
         store.plan(.delay(.milliseconds(50)), on: .get, prefix: "packs/")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -56,7 +56,7 @@ import Testing
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(100, in: store)
         var received = 0
-        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
         try await reader.fetch(pieces: [pieces[50]]) {
             received += $0
         } deliver: { _, _ in
@@ -67,7 +67,7 @@ import Testing
     @Test func `a stretch that came damaged is not believed, and its pieces are fetched alone`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(10, in: store)
-        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
         _ = try await fetch(pieces[0], reader)
         let place = try #require(pieces[3].stored?.offset)
         store.plan(.damage(offset: Int(place)), on: .get, prefix: "packs/")
@@ -78,7 +78,7 @@ import Testing
     @Test func `a stretch that did not come is no harm to those who waited for it`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(10, in: store)
-        let reader = ChunkReader(store: store, windows: PackWindows(store: store))
+        let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
         _ = try await fetch(pieces[0], reader)
         store.plan(.failBefore(.unavailable), on: .get, prefix: "packs/")
         await #expect(throws: StoreError(.unavailable, key: Pack.key(pieces[1].stored!.pack))) {

@@ -1,0 +1,137 @@
+import Foundation
+import Glibc
+import Model
+import Replica
+import Synchronization
+
+/// A directory that an export fills. Everything in it is named by one component relative to the open directory, so that no name and no
+/// link of the container leads outside.
+///
+/// It gets its own mode, attributes and times when the last one who writes in it is through.
+final class OutputDirectory: Sendable {
+    /// What an item has besides its bytes.
+    struct Metadata: Sendable {
+        var mode: UInt16
+        var modified: Timestamp
+        var xattrs: [(name: String, value: [UInt8])]
+    }
+
+    /// Below the directory that is exported to; empty for that one.
+    let path: String
+    private let descriptor: Descriptor
+    private let parent: OutputDirectory?
+    /// `nil` for the directory that is exported to, which keeps its own.
+    private let metadata: Metadata?
+    private let writerCount = Atomic<Int>(1)
+    private let report: @Sendable (TransferProblem) -> Void
+
+    /// Makes the directory that is exported to, or takes an empty one.
+    ///
+    /// - Throws: `notEmpty` with a sentence.
+    init(root: String, report: @escaping @Sendable (TransferProblem) -> Void) throws(FileError) {
+        if mkdir(root, 0o777) != 0, errno != EEXIST { throw FileError(systemCall: errno, "mkdir \(root)") }
+        let raw = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard raw >= 0 else { throw FileError(systemCall: errno, root) }
+        descriptor = Descriptor(owning: raw)
+        guard (try? FileManager.default.contentsOfDirectory(atPath: root)) == [] else {
+            throw FileError(.notEmpty, "\(root) is not empty; give a new directory, or an empty one")
+        }
+        path = ""
+        parent = nil
+        metadata = nil
+        self.report = report
+    }
+
+    /// Makes a directory in another, which waits for it with its own end.
+    private init(_ name: String, in parent: OutputDirectory, _ metadata: Metadata) throws(FileError) {
+        path = parent.path(of: name)
+        guard mkdirat(parent.descriptor.rawValue, name, 0o700) == 0 else { throw FileError(systemCall: errno, "mkdir") }
+        let raw = openat(parent.descriptor.rawValue, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
+        descriptor = Descriptor(owning: raw)
+        self.parent = parent
+        self.metadata = metadata
+        report = parent.report
+        parent.begin()
+    }
+
+    func path(of name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
+
+    func makeDirectory(_ name: String, _ metadata: Metadata) throws(FileError) -> OutputDirectory {
+        try OutputDirectory(name, in: self, metadata)
+    }
+
+    func makeLink(_ name: String, target: String, _ metadata: Metadata) throws(FileError) {
+        guard symlinkat(target, descriptor.rawValue, name) == 0 else { throw FileError(systemCall: errno, "symlink") }
+        let times = Self.times(metadata.modified)
+        guard utimensat(descriptor.rawValue, name, times, AT_SYMLINK_NOFOLLOW) == 0 else {
+            throw FileError(systemCall: errno, "utimensat")
+        }
+        if !metadata.xattrs.isEmpty {
+            report(TransferProblem(.note, path: path(of: name), "Linux keeps no user attributes on symbolic links"))
+        }
+    }
+
+    /// A new file, which nobody else may read until ``finish(_:_:_:)``.
+    func makeFile(_ name: String) throws(FileError) -> Descriptor {
+        let raw = openat(descriptor.rawValue, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
+        return Descriptor(owning: raw)
+    }
+
+    func finish(_ name: String, _ file: Descriptor, _ metadata: Metadata) throws(FileError) {
+        var metadata = metadata
+        // As root the owner of the file is not who gave it these bits.
+        if geteuid() == 0, metadata.mode & Self.setIDBits != 0 {
+            metadata.mode &= ~Self.setIDBits
+            report(TransferProblem(.note, path: path(of: name), "without its set-id bits, since its owner is now root"))
+        }
+        try apply(metadata, to: file, path(of: name))
+    }
+
+    /// Half a file under a file's name would look like the file.
+    func remove(_ name: String) { unlinkat(descriptor.rawValue, name, 0) }
+
+    // MARK: The end
+
+    /// Somebody is going to write here.
+    func begin() { writerCount.add(1, ordering: .relaxed) }
+
+    /// Somebody is through; the last one completes the directory.
+    func end() {
+        guard writerCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+        if let metadata {
+            do throws(FileError) {
+                try apply(metadata, to: descriptor, path)
+            } catch {
+                report(TransferProblem(.failed, path: path, "its mode and time: \(error.detail)"))
+            }
+        }
+        parent?.end()
+    }
+
+    /// Puts all that was written on the disk. Related: `syncfs(2)`.
+    func synchronize() throws(FileError) {
+        guard SystemCalls.synchronizeFileSystem(descriptor.rawValue) == 0 else {
+            throw FileError(systemCall: errno, "syncfs")
+        }
+    }
+
+    private static let setIDBits: UInt16 = 0o6000
+
+    private func apply(_ metadata: Metadata, to file: Descriptor, _ path: String) throws(FileError) {
+        for (name, value) in metadata.xattrs {
+            guard SystemCalls.setAttribute(file.rawValue, name, value) != 0 else { continue }
+            let reason = String(cString: strerror(errno))
+            report(TransferProblem(.note, path: path, "without the attribute \(name): \(reason)"))
+        }
+        guard fchmod(file.rawValue, mode_t(metadata.mode)) == 0 else { throw FileError(systemCall: errno, "fchmod") }
+        guard futimens(file.rawValue, Self.times(metadata.modified)) == 0 else {
+            throw FileError(systemCall: errno, "futimens")
+        }
+    }
+
+    private static func times(_ modified: Timestamp) -> [timespec] {
+        [timespec](repeating: timespec(tv_sec: Int(modified.seconds), tv_nsec: Int(modified.nanoseconds)), count: 2)
+    }
+}

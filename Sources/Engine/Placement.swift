@@ -1,0 +1,50 @@
+import Model
+
+/// Whether a new item can have its name in a directory of the container: nothing that is there is ever overwritten.
+///
+///     in the container      new item
+///     nothing               any             free
+///     directory             directory       present: the two are one
+///     file                  file            present when the bytes are equal
+///     symbolic link         symbolic link   present when the targets are equal
+///     anything else         any             taken
+///
+/// Names are the same when their bytes are, as everywhere: `a` and `A` are two.
+enum Placement: Equatable {
+    case free
+    /// It is there already, as that item.
+    case present(ItemID)
+    case taken
+
+    /// What stands under a name.
+    struct Occupant {
+        let item: ItemID
+        let kind: ItemKind
+        var target: String?
+        /// Of a file; `nil` when its chunk list cannot be had.
+        var content: Content?
+    }
+
+    /// - Parameter content: Of a file that is new.
+    init(kind: ItemKind, target: String?, content: Content?, meeting occupant: Occupant?) {
+        guard let occupant else {
+            self = .free
+            return
+        }
+        let isSame =
+            switch (kind, occupant.kind) {
+            case (.directory, .directory): true
+            case (.file, .file):
+                if let content, let other = occupant.content { content.hasSameBytes(as: other) } else { false }
+            case (.symbolicLink, .symbolicLink): Self.equal(target, occupant.target)
+            default: false
+            }
+        self = isSame ? .present(occupant.item) : .taken
+    }
+
+    /// `String` takes a composed and a decomposed é for one.
+    private static func equal(_ one: String?, _ other: String?) -> Bool {
+        guard let one, let other else { return false }
+        return one.utf8.elementsEqual(other.utf8)
+    }
+}

@@ -1,0 +1,225 @@
+import Model
+import Remote
+import Replica
+
+/// One new item on its way into the container.
+struct Arrival: Sendable {
+    /// Its parent is an item of the container, or a directory that was sent before or stands before it in the batch.
+    var record: ItemRecord
+    /// Of a file.
+    var content: Content?
+    /// Where it comes from, for people.
+    let path: String
+}
+
+/// Adds new items to the container, a commit at a time, without overwriting anything.
+///
+/// A commit counts only on top of all earlier ones. Who loses the race for its number applies the winner, looks again whether the names
+/// are free, and tries the next number.
+struct TreeSender {
+    /// How many items one commit takes.
+    static let itemsPerCommit = Uploader.itemsPerCommit
+    /// How many commits of others may come before ours lands.
+    static let attemptLimit = 1000
+
+    enum Outcome {
+        case sent
+        /// Bytes that the batch refers to were condemned before it landed: they are to be stored again.
+        case condemned
+    }
+
+    private let visitor: Visitor
+    private let log: ChangeLog
+    private let manifests: ManifestStore
+    private let notify: (TransferProblem) -> Void
+    private(set) var report = TransferReport()
+    /// Directories that turned out to be there already, by the identity that they were to have.
+    private var merged: [ItemID: ItemID] = [:]
+    /// Directories that did not come, so nothing that lies in them does.
+    private var lost: Set<ItemID> = []
+
+    private var engine: Engine { visitor.engine }
+    private var replica: Replica { visitor.engine.replica }
+
+    init(_ visitor: Visitor, notify: @escaping (TransferProblem) -> Void) {
+        self.visitor = visitor
+        log = ChangeLog(store: visitor.engine.container.store)
+        manifests = ManifestStore(store: visitor.engine.container.store)
+        self.notify = notify
+    }
+
+    /// Tells what is left out, and counts it.
+    mutating func tell(_ problem: TransferProblem) {
+        report.count(problem.kind)
+        notify(problem)
+    }
+
+    mutating func notePresent() { report.presentCount += 1 }
+
+    // MARK: What is there
+
+    /// What has a name in a directory of the container.
+    func occupant(_ name: ItemName, in parent: ItemID) async throws -> Placement.Occupant? {
+        guard let directory = try directory(parent) else { return nil }
+        let entry: Entry
+        do throws(FileError) { entry = try replica.entry(name, in: directory) } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+        guard let item = entry.item else { return nil }
+        let inode = try replica.inode(entry.inode)
+        var content = inode.content
+        if content == nil, let reference = entry.base?.content {
+            do throws(StoreError) { content = try await manifests.get(reference) } catch {
+                // Damaged: nobody can say that it is the same.
+                guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
+            }
+        }
+        return Placement.Occupant(item: item, kind: entry.kind, target: inode.target, content: content)
+    }
+
+    /// - Returns: `nil` when there is no such directory.
+    private func directory(_ item: ItemID) throws(FileError) -> InodeNumber? {
+        if item == .root { return .root }
+        guard let entry = try replica.entry(of: item), entry.kind == .directory else { return nil }
+        return entry.inode
+    }
+
+    // MARK: Sending
+
+    /// Sends a batch as one commit, as far as its names are free.
+    ///
+    /// - Parameter arrivals: At most ``itemsPerCommit``.
+    mutating func send(_ arrivals: [Arrival]) async throws -> Outcome {
+        for _ in 0..<Self.attemptLimit {
+            while try await engine.follower.applyNext() {}
+            var plan = try await plan(arrivals)
+            guard try !refersToCondemned(plan.standing) else { return .condemned }
+            try await writeManifests(&plan)
+            if !plan.standing.isEmpty, try await !append(plan.standing) { continue }
+            settle(plan)
+            return .sent
+        }
+        throw FileError(.busy, "other devices are faster; try again later")
+    }
+
+    /// What becomes of a batch if its commit lands now.
+    private struct Plan {
+        var standing: [Arrival] = []
+        var problems: [TransferProblem] = []
+        var presentCount = 0
+        var merged: [ItemID: ItemID]
+        var lost: Set<ItemID>
+        /// The directories of the batch, and the names that it takes.
+        var directories: Set<ItemID> = []
+        var names: Set<Place> = []
+
+        struct Place: Hashable {
+            let parent: ItemID
+            let name: ItemName
+        }
+
+        mutating func leaveOut(_ arrival: Arrival, _ reason: String) {
+            lost.insert(arrival.record.id)
+            problems.append(TransferProblem(.failed, path: arrival.path, reason))
+        }
+    }
+
+    private func plan(_ arrivals: [Arrival]) async throws -> Plan {
+        var plan = Plan(merged: merged, lost: lost)
+        for var arrival in arrivals {
+            let record = arrival.record
+            let parent = plan.merged[record.parent] ?? record.parent
+            arrival.record.parent = parent
+            if let content = arrival.content {
+                arrival.record.content = .inline(content)
+                arrival.record.size = content.byteCount
+            }
+            // Every device would drop it, and then the devices would differ.
+            if let fault = arrival.record.fault(in: .max) {
+                plan.leaveOut(arrival, fault)
+                continue
+            }
+            if plan.lost.contains(parent) {
+                plan.leaveOut(arrival, "the directory that it lies in did not come")
+                continue
+            }
+            let isInBatch = plan.directories.contains(parent)
+            if !isInBatch, try directory(parent) == nil {
+                plan.leaveOut(arrival, "another device removed the directory that it belongs in")
+                continue
+            }
+            let occupant = isInBatch ? nil : try await occupant(record.name, in: parent)
+            switch Placement(
+                kind: record.kind, target: record.target, content: arrival.content, meeting: occupant)
+            {
+            case .present(let item):
+                plan.merged[record.id] = item
+                plan.presentCount += 1
+            case .taken:
+                plan.leaveOut(arrival, "another device has put something else there meanwhile, which stays")
+            case .free:
+                guard plan.names.insert(.init(parent: parent, name: record.name)).inserted else {
+                    plan.leaveOut(arrival, "something else of this tree has the same name")
+                    continue
+                }
+                if record.kind == .directory { plan.directories.insert(record.id) }
+                plan.standing.append(arrival)
+            }
+        }
+        return plan
+    }
+
+    private func refersToCondemned(_ arrivals: [Arrival]) throws(FileError) -> Bool {
+        for content in arrivals.compactMap(\.content) where try replica.refersToCondemned(content) { return true }
+        return false
+    }
+
+    private func writeManifests(_ plan: inout Plan) async throws {
+        for index in plan.standing.indices {
+            guard let content = plan.standing[index].content else { continue }
+            let replica = replica
+            let environment = engine.environment
+            plan.standing[index].record.content = try await visitor.persistently {
+                try await manifests.reference(to: content, replica, environment)
+            }
+        }
+    }
+
+    /// - Returns: Whether the commit landed; another device's is to be applied otherwise.
+    private func append(_ arrivals: [Arrival]) async throws -> Bool {
+        let commit = Commit(
+            sequence: replica.applied + 1, device: replica.device, deviceName: engine.place.deviceName,
+            time: engine.environment.now(), nonce: engine.environment.makeUUID(), records: arrivals.map(\.record),
+            tombstones: [])
+        let outcome: ChangeLog.AppendOutcome
+        do {
+            // The very same commit each time: whichever attempt lands is recognised by its nonce.
+            outcome = try await visitor.persistently { try await log.append(commit) }
+        } catch let error as StoreError where error.code == .notFound {
+            // Trimmed in the meantime: a snapshot has what it did.
+            return false
+        }
+        guard case .landed = outcome else { return false }
+        let contents = arrivals.compactMap { arrival in arrival.content.map { (arrival.record.id, $0) } }
+        try engine.follower.applier.apply(
+            commit, contents: Dictionary(uniqueKeysWithValues: contents), localBytes: [:])
+        return true
+    }
+
+    private mutating func settle(_ plan: Plan) {
+        merged = plan.merged
+        lost = plan.lost
+        report.presentCount += plan.presentCount
+        for arrival in plan.standing {
+            switch arrival.record.kind {
+            case .directory: report.directoryCount += 1
+            case .symbolicLink: report.linkCount += 1
+            case .file, .fifo, .socket, .characterDevice, .blockDevice:
+                report.fileCount += 1
+                report.byteCount += arrival.record.size
+            }
+        }
+        plan.problems.forEach { tell($0) }
+    }
+}

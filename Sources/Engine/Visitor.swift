@@ -1,0 +1,105 @@
+import Foundation
+package import Logging
+package import Model
+package import Remote
+import Replica
+
+/// A device that is there for one command: it knows the container by the same rules as any other, but mounts nothing, keeps no
+/// bytes, and is gone afterwards.
+///
+/// Its index is in a directory of its own below `scratch`. What a command that was killed left there goes with the next one.
+package final class Visitor: Sendable {
+    let engine: Engine
+    private let directory: String
+
+    private static let prefix = "dewpoint-visit-"
+
+    /// - Parameters:
+    ///   - remote: Where the container is, for people.
+    ///   - deviceName: The name of this device, for other devices to see.
+    ///   - scratch: A directory with room for the index: some hundred bytes for each item.
+    package init(
+        container: Container, remote: String, deviceName: String, scratch: String, environment: EngineEnvironment,
+        logger: Logger
+    ) throws(FileError) {
+        Self.removeStale(in: scratch)
+        let name = "\(Self.prefix)\(getpid())-\(environment.makeUUID().uuidString.lowercased())"
+        directory = "\(scratch)/\(name)"
+        do throws(FileError) {
+            engine = try Engine(
+                container: container,
+                place: Engine.Place(remote: remote, state: directory, mountpoint: "", deviceName: deviceName),
+                options: EngineOptions(), environment: environment, logger: logger, owner: geteuid(), group: getegid())
+        } catch {
+            throw FileError(error.code, "there is no place for a scratch index in \(scratch): \(error.detail)")
+        }
+    }
+
+    /// Brings the index to the newest commit.
+    package func catchUp() async throws(FileError) {
+        try await Self.translating { _ = try await self.engine.follower.catchUp() }
+    }
+
+    /// The pauses between attempts while the store does not answer.
+    private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
+
+    /// Does something again while the store does not answer, a few times.
+    func persistently<Value>(_ body: () async throws -> Value) async throws -> Value {
+        for pause in Self.pauses {
+            do {
+                return try await body()
+            } catch let error as StoreError where error.isTransient {
+                try await engine.environment.sleep(pause)
+            }
+        }
+        return try await body()
+    }
+
+    /// Ends the visit; the index goes.
+    package func leave() {
+        engine.abandon()
+        // What cannot be removed goes with the next visit.
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Removes the directories of processes that are gone.
+    private static func removeStale(in scratch: String) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: scratch)) ?? [] where name.hasPrefix(prefix) {
+            guard let process = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), process > 0,
+                kill(process, 0) == -1, errno == ESRCH
+            else { continue }
+            try? FileManager.default.removeItem(atPath: "\(scratch)/\(name)")
+        }
+    }
+
+    /// Gives what the parts of the engine throw the one type that its facade throws.
+    static func translating<Value>(_ body: () async throws -> Value) async throws(FileError) -> Value {
+        do { return try await body() } catch { throw translated(error) }
+    }
+
+    static func translated(_ error: any Error) -> FileError {
+        switch error {
+        case let error as FileError: error
+        case let error as StoreError: error.fileError
+        default: FileError(.cancelled, "it was cut off")
+        }
+    }
+}
+
+extension Visitor {
+    var now: Timestamp { engine.environment.now() }
+
+    /// Which names reach the container.
+    var travelRule: TravelRule {
+        TravelRule(engine.container.identity, isLocalOnly: engine.replica.isLocalOnly)
+    }
+
+    /// The record of an item that is new.
+    func record(
+        _ name: ItemName, in parent: ItemID, _ kind: ItemKind, mode: UInt16, modified: Timestamp
+    ) -> ItemRecord {
+        ItemRecord(
+            id: ItemID(uuid: engine.environment.makeUUID()), parent: parent, name: name, kind: kind, mode: mode,
+            modified: modified, device: engine.replica.device, base: 0)
+    }
+}

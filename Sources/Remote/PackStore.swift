@@ -1,0 +1,121 @@
+package import Model
+import Synchronization
+
+/// Where the bytes of packs are: in `packs/UUID`, or in the neighbour that `adopted/UUID` names.
+///
+/// Which of the two, the identity tells: those of adopted objects have version 8 (RFC 9562). A pack of an earlier day may have it too by
+/// chance, so where there is no `adopted/UUID` the pack is looked for. No other pack costs a request more than its bytes.
+package final class PackStore: Sendable {
+    /// Of how many packs it is remembered where they are: some 200 bytes each.
+    static let memoryLimit = 4096
+
+    private enum Place {
+        case pack
+        case neighbour(NeighbourObject)
+    }
+
+    private let store: any ObjectStore
+    private let places = Mutex<[PackID: Place]>([:])
+
+    package init(store: any ObjectStore) { self.store = store }
+
+    /// Streams bytes of a pack; they are not verified.
+    ///
+    /// - Throws: ``StoreError`` with `notFound` when there is no such pack, `corrupt` when an adopted object is gone.
+    func get(_ pack: PackID, range: Range<Int64>) async throws(StoreError) -> ByteStream {
+        switch try await place(of: pack) {
+        case .pack: return try await store.get(Pack.key(pack), range: range)
+        case .neighbour(let object):
+            do throws(StoreError) {
+                return try await store.getNeighbour(object.key, range: range)
+            } catch {
+                throw error.code == .notFound ? Self.gone(object) : error
+            }
+        }
+    }
+
+    /// The length of a pack in bytes, as the store has it now.
+    ///
+    /// - Throws: ``StoreError`` with `notFound` when there is no such pack, `corrupt` when an adopted object is gone or is another
+    ///   by now.
+    package func byteCount(of pack: PackID) async throws(StoreError) -> Int64 {
+        switch try await place(of: pack) {
+        case .pack: return try await store.byteCount(of: Pack.key(pack))
+        case .neighbour(let object):
+            let found: NeighbourObject
+            do throws(StoreError) { found = try await store.neighbour(object.key) } catch {
+                throw error.code == .notFound ? Self.gone(object) : error
+            }
+            guard found == object else {
+                throw StoreError(
+                    .corrupt, key: object.key, "\(object.key) was changed or replaced since it was adopted")
+            }
+            return found.byteCount
+        }
+    }
+
+    /// What to say of a chunk that is not what its hash says.
+    func damage(_ stored: Content.Piece.Stored, byteCount: Int) -> StoreError {
+        if case .neighbour(let object)? = places.withLock({ $0[stored.pack] }) {
+            return StoreError(
+                .corrupt, key: object.key,
+                "\(object.key) has other bytes than when it was adopted: the \(byteCount) bytes at offset "
+                    + "\(stored.offset) do not have the hash \(stored.hash)")
+        }
+        return StoreError(
+            .corrupt, key: Pack.key(stored.pack),
+            "the \(byteCount) bytes at offset \(stored.offset) do not have the hash \(stored.hash)")
+    }
+
+    /// The object of the bucket that is a pack; `nil` for a pack of our own.
+    package func neighbour(of pack: PackID) async throws(StoreError) -> NeighbourObject? {
+        guard case .neighbour(let object) = try await place(of: pack) else { return nil }
+        return object
+    }
+
+    // MARK: Writing
+
+    /// Notes that a pack's bytes are those of a neighbour.
+    ///
+    /// - Parameter pack: New, and of ``PackID/adopted(_:)``.
+    package func adopt(_ object: NeighbourObject, as pack: PackID) async throws(StoreError) {
+        let key = Pack.adoptedKey(pack)
+        if let fault = object.fault { throw StoreError(.invalid, key: object.key, fault) }
+        try await store.create(key, .bytes(try ContainerCoding.encode(object, key: key)))
+    }
+
+    // MARK: Private
+
+    /// The longest `adopted/UUID` that is read: 16 KiB.
+    private static let byteLimit = 16 << 10
+
+    private static func gone(_ object: NeighbourObject) -> StoreError {
+        StoreError(.corrupt, key: object.key, "\(object.key), whose bytes were adopted, is gone")
+    }
+
+    private func place(of pack: PackID) async throws(StoreError) -> Place {
+        guard pack.mayBeAdopted else { return .pack }
+        if let known = places.withLock({ $0[pack] }) { return known }
+        let place = try await find(pack)
+        places.withLock { places in
+            // Whoever needs one again asks again.
+            if places.count >= Self.memoryLimit { places = [:] }
+            places[pack] = place
+        }
+        return place
+    }
+
+    private func find(_ pack: PackID) async throws(StoreError) -> Place {
+        let key = Pack.adoptedKey(pack)
+        let text: [UInt8]
+        do throws(StoreError) {
+            text = try await store.get(key, range: nil).collect(upTo: Self.byteLimit)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return .pack
+        }
+        let object = try ContainerCoding.decode(NeighbourObject.self, from: text, key: key)
+        if let fault = object.fault { throw StoreError(.corrupt, key: key, fault) }
+        return .neighbour(object)
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Daemon
+import Model
+
+/// What import and adopt have in common.
+struct TransferOptions: ParsableArguments {
+    @OptionGroup var bucket: BucketOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The directory of the container that it goes into; made if need be. (default: the top)", valueName: "path"))
+    var into = ""
+
+    @Flag(
+        name: .customLong("continue"),
+        help: "Go on with what was cut off: pass over what is there already with the same bytes, and join directories.")
+    var isContinued = false
+
+    @Option(help: "The name of the device that does it, for other devices to see. (default: the host's name)")
+    var deviceName: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func visit(_ url: String) async throws -> ContainerVisit {
+        let name = deviceName ?? MountCommand.hostName()
+        guard 1...MountCommand.deviceNameByteLimit ~= name.utf8.count else {
+            throw CommandFailure(
+                .usage, "the device name must have 1 to \(MountCommand.deviceNameByteLimit) bytes")
+        }
+        let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
+        return try await ContainerVisit(location, deviceName: name) { TransferText.tell($0) }
+    }
+
+    /// Prints what was done.
+    ///
+    /// - Throws: When something failed.
+    func finish(_ report: TransferReport, verb: String) throws {
+        if json { try JSONOutput.print(report) } else { print(TransferText.text(report, verb: verb)) }
+        guard report.failedCount == 0 else {
+            throw CommandFailure(
+                .failed,
+                "\(TransferText.count(report.failedCount, "item")) could not be \(verb); to try them again, add --continue"
+            )
+        }
+    }
+}

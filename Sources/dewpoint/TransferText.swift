@@ -1,0 +1,55 @@
+import Foundation
+import Model
+
+/// What is printed of an export, an import or an adoption.
+enum TransferText {
+    /// `exported: 12 files with 3.5 MiB, 4 directories, 1 link`
+    static func text(_ report: TransferReport, verb: String) -> String {
+        var parts = [
+            "\(count(report.fileCount, "file")) with \(ByteCount(report.byteCount))",
+            count(report.directoryCount, "directory", "directories"),
+        ]
+        if report.linkCount > 0 { parts.append(count(report.linkCount, "link")) }
+        if report.conflictCount > 0 { parts.append(count(report.conflictCount, "conflict version")) }
+        if report.presentCount > 0 { parts.append("\(report.presentCount) there already") }
+        if report.skippedCount > 0 { parts.append("\(report.skippedCount) skipped") }
+        if report.failedCount > 0 { parts.append("\(report.failedCount) failed") }
+        return "\(verb): \(parts.joined(separator: ", "))"
+    }
+
+    static func count(_ count: Int, _ noun: String, _ plural: String? = nil) -> String {
+        "\(count) \(count == 1 ? noun : plural ?? "\(noun)s")"
+    }
+
+    /// Says on standard error what is left out.
+    static func tell(_ problem: TransferProblem) {
+        let word =
+            switch problem.kind {
+            case .skipped: "skipped: "
+            case .failed: ""
+            case .note: "note: "
+            }
+        let place = problem.path.isEmpty ? "" : "\(printable(problem.path)): "
+        FileHandle.standardError.write(Data("dewpoint: \(word)\(place)\(printable(problem.reason))\n".utf8))
+    }
+
+    /// Text for a terminal: a hostile name must not move the cursor.
+    static func printable(_ text: String) -> String {
+        text.unicodeScalars.map { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate:
+                scalar.escaped(asASCII: true)
+            default: String(scalar)
+            }
+        }.joined()
+    }
+
+    /// A descriptor is open for every level of a tree.
+    static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        // Without it very deep trees fail, and say so.
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
