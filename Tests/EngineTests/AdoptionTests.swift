@@ -6,7 +6,7 @@ import Testing
 
 @testable import Engine
 
-@Suite(.timeLimit(.minutes(2))) struct AdoptionTests {
+@Suite(.timeLimit(.minutes(5))) struct AdoptionTests {
     private let bench: TransferBench
     private let store = MemoryStore()
 

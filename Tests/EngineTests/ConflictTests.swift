@@ -7,7 +7,7 @@ import Testing
 
 /// What two devices did without knowing of each other, brought together: whatever it was, both end with the same tree and nothing
 /// that was written is lost.
-@Suite(.timeLimit(.minutes(2))) struct ConflictTests {
+@Suite(.timeLimit(.minutes(5))) struct ConflictTests {
     /// Two devices that have both seen the same start; the second is stopped.
     private struct Pair {
         let store = MemoryStore()

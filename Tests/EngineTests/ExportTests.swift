@@ -5,7 +5,7 @@ import Testing
 
 @testable import Engine
 
-@Suite(.timeLimit(.minutes(2))) struct ExportTests {
+@Suite(.timeLimit(.minutes(5))) struct ExportTests {
     private let bench: TransferBench
 
     init() throws { bench = try TransferBench() }

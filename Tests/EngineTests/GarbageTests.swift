@@ -8,7 +8,7 @@ import Testing
 
 @testable import Engine
 
-@Suite(.timeLimit(.minutes(2))) struct GarbageTests {
+@Suite(.timeLimit(.minutes(5))) struct GarbageTests {
     private let store = MemoryStore()
     private let calendar = Calendar()
     private var log: ChangeLog { ChangeLog(store: store) }

@@ -5,7 +5,7 @@ import Remote
 import Testing
 
 /// Sync stops when an end of it is not what it was, and goes on by itself when that is put right.
-@Suite(.timeLimit(.minutes(2))) struct GuardTests {
+@Suite(.timeLimit(.minutes(5))) struct GuardTests {
     private func device(_ store: any ObjectStore, _ time: TestTime) async throws -> TestDevice {
         let device = try await TestDevice.start(on: store, name: "A", time: time)
         for name in ["one", "two"] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Engine
 
-@Suite(.timeLimit(.minutes(2))) struct ImportTests {
+@Suite(.timeLimit(.minutes(5))) struct ImportTests {
     private let bench: TransferBench
     private let store = MemoryStore()
 

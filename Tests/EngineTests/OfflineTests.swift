@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What works without the store, how long the rest takes to fail, and what happens when the store is back.
-@Suite(.timeLimit(.minutes(2))) struct OfflineTests {
+@Suite(.timeLimit(.minutes(5))) struct OfflineTests {
     private let network = Network()
 
     private static func options(timeout: Duration) -> EngineOptions {

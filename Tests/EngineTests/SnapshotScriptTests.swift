@@ -9,7 +9,7 @@ import Testing
 @testable import Engine
 
 /// What scripts make of snapshots that this code wrote, and the other way round.
-@Suite(.timeLimit(.minutes(2))) struct SnapshotScriptTests {
+@Suite(.timeLimit(.minutes(5))) struct SnapshotScriptTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "scripts-\(UUID())").path
     private var container: String { "\(directory)/container" }
     private var output: String { "\(directory)/output" }

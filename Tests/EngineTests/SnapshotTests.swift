@@ -7,7 +7,7 @@ import Testing
 
 @testable import Engine
 
-@Suite(.timeLimit(.minutes(2))) struct SnapshotTests {
+@Suite(.timeLimit(.minutes(5))) struct SnapshotTests {
     private let store = FaultyStore(MemoryStore())
     private var log: ChangeLog { ChangeLog(store: store) }
 

@@ -5,7 +5,7 @@ import Remote
 import Testing
 
 /// Every row of the table in semantics section 5.2, in all its columns, as extended attributes show them.
-@Suite(.timeLimit(.minutes(2))) struct StateTests {
+@Suite(.timeLimit(.minutes(5))) struct StateTests {
     private struct Row: Equatable {
         var status: DownloadingStatus
         /// 0, 100, or 50 for anything in between.

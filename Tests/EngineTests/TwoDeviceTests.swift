@@ -5,7 +5,7 @@ import Model
 import Remote
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct TwoDeviceTests {
+@Suite(.timeLimit(.minutes(5))) struct TwoDeviceTests {
     private func pair() async throws -> (TestDevice, TestDevice, FaultyStore) {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")

@@ -4,7 +4,7 @@ import Model
 import Remote
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct VersionTests {
+@Suite(.timeLimit(.minutes(5))) struct VersionTests {
     private func pair() async throws -> (TestDevice, TestDevice) {
         let store = MemoryStore()
         return (

@@ -75,7 +75,7 @@ import Testing
         if leavesMountPoint { #expect(try directory.names("store").isEmpty) }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `hints end when the root goes`() async throws {
         let store = try open()
         let hints = try #require(store.changes(prefix: "log/"))

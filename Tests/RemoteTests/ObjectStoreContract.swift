@@ -273,7 +273,7 @@ extension ObjectStore {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: StoreUnderTest.hinting)
+    @Test(.timeLimit(.minutes(5)), arguments: StoreUnderTest.hinting)
     func `a write below the prefix is hinted`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             // Before the directory `log` exists, and after.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Replica
 
-@Suite(.timeLimit(.minutes(2))) struct SnapshotTests {
+@Suite(.timeLimit(.minutes(5))) struct SnapshotTests {
     /// A replica with a little of everything that the container can hold, as of commit 9.
     private func source() throws -> Lab {
         let lab = try Lab()
