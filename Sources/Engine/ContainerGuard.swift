@@ -13,8 +13,8 @@ import Synchronization
 final class ContainerGuard: Sendable {
     /// How old the last good look may be when a commit is made.
     static let commitAge = Duration.seconds(60)
-    /// How old it may be when the log is followed: two requests in this time.
-    static let followAge = Duration.seconds(120)
+    /// How old it may be when the log is followed: two requests in this time, beside those for the log.
+    static let followAge = Duration.seconds(300)
 
     private struct State {
         /// The moment of the last good look; `nil` when there was none or something went wrong since.
