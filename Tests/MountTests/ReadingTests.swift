@@ -164,7 +164,7 @@ extension RealMount {
                 try await a.sync()
                 try await a.evict("")
                 // Without the packs every download fails, and so would every one of these.
-                try await Command.check(["mv", container.remote + "/packs", container.directory + "/packs"])
+                try await container.takePacksAway()
                 try await Command.script(
                     #"""
                     cd "$1"; mkdir folder
@@ -178,7 +178,7 @@ extension RealMount {
                 }
                 #expect(try await a.call("stat", "opened") == "OK 0")
                 #expect(try await a.call("stat", "truncated") == "OK 0")
-                try await Command.check(["mv", container.directory + "/packs", container.remote + "/packs"])
+                try await container.bringPacksBack()
                 try await a.sync()
                 try await a.check()
             }
@@ -188,11 +188,11 @@ extension RealMount {
             try await MountedContainer.with { container in
                 let a = container.a
                 let hash = try await a.placeholder("f", byteCount: 3 << 20)
-                try await Command.check(["mv", container.remote + "/packs", container.directory + "/packs"])
+                try await container.takePacksAway()
                 // Without this option cp takes a file of few blocks for one with holes, and reads it.
                 try await Command.check(["cp", "--sparse=never", a.path("f"), a.path("g")])
                 #expect(try await a.downloadingStatus("f") == .notDownloaded)
-                try await Command.check(["mv", container.directory + "/packs", container.remote + "/packs"])
+                try await container.bringPacksBack()
                 #expect(try await a.sha256("g") == hash)
             }
         }
