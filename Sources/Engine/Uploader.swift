@@ -435,7 +435,7 @@ final class Uploader: Sendable {
                 }
                 try transaction.dequeue(item, position: candidate.pending.position)
             }
-            try transaction.setApplied(commit.sequence)
+            try transaction.setApplied(commit.sequence, nonce: commit.nonce)
         }
     }
 }

@@ -50,6 +50,26 @@ import Testing
         try await a.close()
     }
 
+    @Test func `a store that fell back and went on from there stops sync`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        try await a.close()
+        let last = try #require(try await store.keys("log/").last)
+        let putBack = try await store.takeAway(last)
+        let b = try await TestDevice.start(on: store, name: "B", time: time)
+        try await b.write("other", to: "other")
+        try await b.engine.sync(wait: true)
+        try await b.close()
+        let keys = try await store.keys()
+        #expect(keys.contains(last))
+        let a2 = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
+        try await expectStop("went on from there", a2, store, time) {
+            try await store.delete(last)
+            try await putBack()
+        }
+        try await a2.close()
+    }
+
     @Test func `a store that fell back to an older state stops sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
