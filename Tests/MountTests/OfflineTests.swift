@@ -72,7 +72,8 @@ extension RealMount {
                 try await Command.check(["mkdir", point])
                 let (status, said) = try await run(
                     container, "mount", container.url, point, "--state", container.directory + "/state")
-                #expect(status == 66 && said.contains(container.url), "\(said)")
+                // An empty directory holds no container; a server does not answer.
+                #expect(status == (container.bucketURL == nil ? 66 : 69) && said.contains(container.url), "\(said)")
                 try await container.reconnect()
                 // Without --state the known container is found again, too.
                 #expect(try await run(container, "mount", container.url, point).0 == 0)
