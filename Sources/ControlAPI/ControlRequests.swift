@@ -89,6 +89,14 @@ package struct SyncRequest: Codable, Hashable, Sendable {
     package init(wait: Bool) { self.wait = wait }
 }
 
+/// The body of ``ControlRoute/check``.
+package struct CheckRequest: Codable, Hashable, Sendable {
+    /// Whether every byte that the files need is fetched from the container and verified; `nil` for no.
+    package var bytes: Bool?
+
+    package init(bytes: Bool?) { self.bytes = bytes }
+}
+
 /// The body of ``ControlRoute/gc``.
 package struct GarbageRequest: Codable, Hashable, Sendable {
     /// How long what is found to be of no use can still be read, in seconds; `nil` for 7 days.

@@ -18,7 +18,7 @@
 ///     POST /v1/deletions/answer      {discard}   → Done       lets held deletions go, or brings the items back
 ///     POST /v1/sync                  {wait}      → Done       wait: answers when nothing is left to upload or apply
 ///     GET  /v1/locks                             → [LockListing]
-///     POST /v1/check                             → CheckReport
+///     POST /v1/check                 {bytes}     → CheckReport   bytes: reads and verifies what is in the container
 ///     POST /v1/gc         {graceSeconds,dryRun}  → GarbageReport
 ///     POST /v1/unmount               {lazily}    → Done       the daemon ends after the answer
 ///

@@ -114,7 +114,9 @@ extension ControlClient {
         let _: Done = try await post(.sync, SyncRequest(wait: wait))
     }
 
-    package func check() async throws(ControlError) -> CheckReport { try await post(.check, Done()) }
+    package func check(readingBytes: Bool = false) async throws(ControlError) -> CheckReport {
+        try await post(.check, CheckRequest(bytes: readingBytes ? true : nil))
+    }
 
     package func collectGarbage(graceSeconds: Int64?, isDryRun: Bool) async throws(ControlError) -> GarbageReport {
         try await post(.gc, GarbageRequest(graceSeconds: graceSeconds, dryRun: isDryRun))

@@ -97,7 +97,9 @@ struct ControlResponder: HTTPResponder {
         case .answerDeletions:
             try engine.answerHeldDeletions(discarding: try Self.decode(DeletionsRequest.self, body).discard)
         case .sync: try await engine.sync(wait: try Self.decode(SyncRequest.self, body).wait)
-        case .check: return try json(CheckReport(problems: try await engine.check()))
+        case .check:
+            let order = try Self.decode(CheckRequest.self, body)
+            return try json(CheckReport(problems: try await engine.check(readingBytes: order.bytes ?? false)))
         case .gc:
             let order = try Self.decode(GarbageRequest.self, body)
             if let seconds = order.graceSeconds, !(0...GarbageRequest.graceLimitSeconds).contains(seconds) {

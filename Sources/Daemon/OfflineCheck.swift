@@ -5,8 +5,9 @@ import Model
 
 /// Checks a state whose daemon does not run.
 package enum OfflineCheck {
+    /// - Parameter readingBytes: Whether to fetch from the container every byte that the files need, and to verify it.
     /// - Returns: Every disagreement of index, backing directory and container, as a sentence; empty when they agree.
-    package static func run(_ state: StatePlace) async throws -> [String] {
+    package static func run(_ state: StatePlace, readingBytes: Bool) async throws -> [String] {
         let remote = try await RemoteContainer.open(try state.location())
         do throws(FileError) {
             let engine = try Engine(
@@ -17,7 +18,8 @@ package enum OfflineCheck {
             let problems: [String]
             do throws(FileError) {
                 // Opening repaired what an end without an unmount had left; that counts as found.
-                problems = engine.repairs.map { "repaired: \($0)" } + (try await engine.check())
+                problems =
+                    engine.repairs.map { "repaired: \($0)" } + (try await engine.check(readingBytes: readingBytes))
             } catch {
                 try engine.shutDown()
                 throw error

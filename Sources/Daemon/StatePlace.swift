@@ -39,6 +39,10 @@ package struct StatePlace: Hashable, Sendable {
                 "the state \(path) cannot be made; check --state and its permissions: \(error.localizedDescription)")
         }
         guard chmod(path, 0o700) == 0 else {
+            guard errno != EROFS else {
+                throw DaemonError(
+                    .cannotCreate, "the state \(path) is on a read-only file system; see what dmesg says of its disk")
+            }
             throw DaemonError(.denied, "the state \(path) is not yours; give this mount its own --state DIR")
         }
     }

@@ -54,7 +54,9 @@ struct CommitApplication {
         try removeDirectories(directories)
         // With the commit, so that a crash does not leave older bytes here for good.
         for inode in effects.downloads { try transaction.setDownloadRequested(inode) }
-        try transaction.setApplied(commit.sequence)
+        // A part of a snapshot is no commit of the log.
+        let nonce = commit.nonce == ItemID.root.uuid ? nil : commit.nonce
+        try transaction.setApplied(commit.sequence, nonce: nonce)
     }
 
     // MARK: Deletions

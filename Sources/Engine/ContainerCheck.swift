@@ -7,26 +7,36 @@ struct ContainerCheck {
     let replica: Replica
     let store: PackStore
 
-    func run() async throws(FileError) -> [String] {
+    /// - Parameter readingBytes: Whether every byte that the files need is fetched from the container and verified; otherwise only
+    ///   the packs' lengths are asked for.
+    func run(readingBytes: Bool) async throws(FileError) -> [String] {
         var problems = try replica.check()
         var packs: [PackID: Int64] = [:]
+        var verified: Set<Content.Piece.Stored> = []
         for number in try replica.filesBelow(.root) {
             // A file that goes while the check runs is not wrong.
             guard let inode = try? replica.inode(number), let content = inode.incoming ?? inode.content else {
                 continue
             }
-            for run in content.runs {
-                guard case .stored(let pack, let offset, _) = run else { continue }
-                if packs[pack] == nil { packs[pack] = try await byteCount(of: pack, noting: &problems) }
-                if let byteCount = packs[pack], byteCount < offset + run.byteCount {
-                    let path = try replica.path(of: number)
-                    problems.append(
-                        "\(path): the container lacks bytes \(offset)..<\(offset + run.byteCount) of pack \(pack)")
-                    break
-                }
-            }
+            var problem = try await lack(of: content, &packs, noting: &problems)
+            if problem == nil, readingBytes { problem = try await damage(of: content, &verified) }
+            if let problem { problems.append("\(try replica.path(of: number)): \(problem)") }
         }
         return problems
+    }
+
+    /// What of a content is not in the container, going by the lengths of its packs.
+    private func lack(
+        of content: Content, _ packs: inout [PackID: Int64], noting problems: inout [String]
+    ) async throws(FileError) -> String? {
+        for run in content.runs {
+            guard case .stored(let pack, let offset, _) = run else { continue }
+            if packs[pack] == nil { packs[pack] = try await byteCount(of: pack, noting: &problems) }
+            if let byteCount = packs[pack], byteCount < offset + run.byteCount {
+                return "the container lacks bytes \(offset)..<\(offset + run.byteCount) of pack \(pack)"
+            }
+        }
+        return nil
     }
 
     /// The length of a pack; 0 when it is not there, or is another one now.
@@ -42,6 +52,31 @@ struct ContainerCheck {
             case .preconditionFailed, .throttled, .unavailable, .denied, .full, .invalid, .cancelled:
                 throw error.fileError
             }
+        }
+    }
+
+    /// What of a content is not what its hashes say.
+    ///
+    /// - Parameter verified: The chunks that were found to be whole: what files share is fetched once.
+    private func damage(
+        of content: Content, _ verified: inout Set<Content.Piece.Stored>
+    ) async throws(FileError) -> String? {
+        let pieces = content.pieces.filter { piece in piece.stored.map { !verified.contains($0) } ?? false }
+        let reader = ChunkReader(packs: store)
+        do {
+            for batch in ChunkReader.batches(of: pieces) {
+                try await reader.fetch(pieces: pieces[batch]) { piece, _ in
+                    if let stored = piece.stored { verified.insert(stored) }
+                }
+            }
+            return nil
+        } catch let error as StoreError {
+            guard [.corrupt, .notFound].contains(error.code) else { throw error.fileError }
+            return "the container has it damaged: \(error)"
+        } catch is CancellationError {
+            throw FileError(.cancelled, "the check was cancelled")
+        } catch {
+            throw FileError(.inputOutput, "\(error)")
         }
     }
 }

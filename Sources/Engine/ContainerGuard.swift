@@ -57,11 +57,14 @@ final class ContainerGuard: Sendable {
 
     private func admit(maximumAge: Duration) async throws {
         let now = environment.uptime()
-        if let passed = state.withLock({ $0.passed }), now - passed < maximumAge { return }
+        let passed = state.withLock { $0.passed }
+        if let passed, now - passed < maximumAge { return }
         do {
             try replica.checkBacking()
             try await checkIdentity()
             try await checkLog()
+            // What was looked at a moment ago was not put back from a backup since.
+            if passed == nil { try await checkCommit() }
         } catch let error as FileError {
             state.withLock { state in
                 state.passed = nil
@@ -119,6 +122,26 @@ final class ContainerGuard: Sendable {
             .inputOutput,
             "the store at \(location) has lost its log: commit \(applied), which is applied here, is not there; nothing is "
                 + "deleted or uploaded until it is put back")
+    }
+
+    /// The commit that is applied here must be the one in the log: a store that was put back to an older state, and got new commits since,
+    /// has another one of that number.
+    private func checkCommit() async throws {
+        guard let applied = try replica.appliedCommit() else { return }
+        let found: Commit
+        do throws(StoreError) {
+            guard let read = try await ChangeLog(store: container.store).read(applied.number) else { return }
+            found = read.commit
+        } catch {
+            // Trimmed, or damaged, which concerns only those who have to read it.
+            guard [.notFound, .corrupt, .invalid].contains(error.code) else { throw error }
+            return
+        }
+        guard found.nonce != applied.nonce else { return }
+        throw FileError(
+            .inputOutput,
+            "the store at \(location) fell back to an older state and went on from there: its commit \(applied.number) is not the "
+                + "one that is applied here; nothing is deleted or uploaded; mount it with a new --state")
     }
 
     private static let snapshotPrefix = "snapshot/"

@@ -176,9 +176,10 @@ final class Downloads: Sendable {
             save: { [replica] have throws(FileError) in try replica.saveProgress(of: inode, have: have) },
             failed: { [self] error in note(error, of: inode) }, progressed: {})
         var outcome = await download.fetchAll(from: source) ?? .finished
+        var replaced: InodeNumber?
         if outcome == .finished {
             do throws(FileError) {
-                try install(download)
+                replaced = try install(download)
             } catch {
                 outcome = .failed(error)
             }
@@ -187,7 +188,7 @@ final class Downloads: Sendable {
         _ = state.withLock { $0.active.removeValue(forKey: inode) }
         download.settle(outcome)
         switch outcome {
-        case .finished: return
+        case .finished: if let replaced { await letGo(replaced) }
         // Asked for again while it was ending.
         case .cancelled: request(inode)
         // Another device's newer bytes came in between: those are wanted now.
@@ -198,8 +199,22 @@ final class Downloads: Sendable {
         }
     }
 
+    /// How long the inode of older bytes stays when nobody has it open: who has just looked it up by name asks it something next.
+    private static let lingering = Duration.seconds(1)
+
+    private func letGo(_ replaced: InodeNumber) async {
+        // Cut short when the engine ends.
+        try? await environment.sleep(Self.lingering)
+        do throws(FileError) {
+            if openFiles.inode(replaced) == nil, orphans.take(replaced) { try replica.forget(replaced) }
+        } catch {
+            logger.error("older bytes were not removed", metadata: ["inode": "\(replaced)", "error": "\(error)"])
+        }
+    }
+
     /// Puts the whole file where the placeholder was.
-    private func install(_ download: Download) throws(FileError) {
+    /// - Returns: The inode that had older bytes and has no name any more.
+    private func install(_ download: Download) throws(FileError) -> InodeNumber? {
         let old = download.inode
         let entries = try replica.entries(of: old)
         try download.staging.synchronize()
@@ -207,11 +222,11 @@ final class Downloads: Sendable {
         if new == old {
             openFiles.inode(old)?.arrived(download.staging)
             kernel().inodeChanged(old, bytes: false)
-        } else {
-            for entry in entries { kernel().entryChanged(entry.name, in: entry.parent) }
-            orphans.insert(old)
-            if openFiles.inode(old) == nil, orphans.take(old) { try replica.forget(old) }
+            return nil
         }
+        for entry in entries { kernel().entryChanged(entry.name, in: entry.parent) }
+        orphans.insert(old)
+        return old
     }
 
     private func note(_ error: FileError, of inode: InodeNumber) {

@@ -197,7 +197,9 @@ extension Engine {
     // MARK: Checking
 
     /// Every disagreement of index, backing directory and container, as a sentence; empty when all is well.
-    package func check() async throws(FileError) -> [String] {
-        try await ContainerCheck(replica: replica, store: downloads.packs).run()
+    ///
+    /// - Parameter readingBytes: Whether to fetch from the container every byte that the files need, and to verify it.
+    package func check(readingBytes: Bool = false) async throws(FileError) -> [String] {
+        try await ContainerCheck(replica: replica, store: downloads.packs).run(readingBytes: readingBytes)
     }
 }

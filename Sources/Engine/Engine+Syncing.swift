@@ -6,21 +6,25 @@ import Replica
 extension Engine {
     /// What keeps sync from going on, in a sentence; `nil` when nothing does.
     var problem: String? {
-        containerGuard.problem ?? heldDeletions ?? uploader.problem ?? follower.problem
+        containerGuard.problem ?? heldDeletions ?? uploader.problem ?? follower.problem ?? silence
+            ?? uploader.anyFault.map { "changes wait: \($0.text)" }
     }
+
+    /// Said when somebody has waited for the store in vain, before those who send and follow give up.
+    private var silence: String? { store.isSilent ? "the store at \(place.remote) does not answer" : nil }
 
     private var heldDeletions: String? {
         let count = uploader.heldDeletionCount
         return count > 0 ? DeletionHold.sentence(count, mountpoint: place.mountpoint) : nil
     }
 
-    /// Uploads and applies changes now.
+    /// Uploads and applies changes now, also those that the store had no room for a moment ago.
     ///
     /// - Parameter wait: Whether to return only when nothing is left to upload or to apply.
     /// - Throws: ``FileError`` with `unreachable` when the store does not answer for as long as the network timeout; `busy` at once
     ///   when what is left is paused or held, `overQuota` when the store has no room for it.
     package func sync(wait: Bool) async throws(FileError) {
-        activity.noteLocalChange()
+        uploader.retry(nil)
         follower.wakeUp()
         guard wait else { return }
         var troubleSince: Duration?

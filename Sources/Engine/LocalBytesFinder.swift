@@ -27,8 +27,10 @@ struct LocalBytesFinder: Sendable {
     /// - Parameter contents: The chunk lists of the records.
     func find(for records: [ItemRecord], contents: [ItemID: Content]) async throws -> [InodeNumber: LocalBytes] {
         var found: [InodeNumber: LocalBytes] = [:]
+        let directories = Dictionary(
+            records.filter { $0.kind == .directory }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for record in records where record.kind == .file && record.device != replica.device {
-            guard let content = contents[record.id], let (number, base) = try meeting(record, content),
+            guard let content = contents[record.id], let (number, base) = try meeting(record, content, directories),
                 found[number] == nil
             else { continue }
             found[number] = try await examine(number, base: base, remote: content)
@@ -37,7 +39,11 @@ struct LocalBytesFinder: Sendable {
     }
 
     /// The local file with changed bytes that a record meets, and the bytes that the container had of it before.
-    private func meeting(_ record: ItemRecord, _ content: Content) throws(FileError) -> (InodeNumber, Content?)? {
+    ///
+    /// - Parameter directories: Those that come with the record.
+    private func meeting(
+        _ record: ItemRecord, _ content: Content, _ directories: [ItemID: ItemRecord]
+    ) throws(FileError) -> (InodeNumber, Content?)? {
         if let entry = try replica.entry(of: record.id) {
             guard entry.base?.content != record.content else { return nil }
             let inode = try replica.inode(entry.inode)
@@ -45,15 +51,30 @@ struct LocalBytesFinder: Sendable {
             return (entry.inode, inode.content)
         }
         // A new file that may be the same as a new one here.
-        let parent: InodeNumber?
-        if record.parent == .root { parent = .root } else { parent = try replica.entry(of: record.parent)?.inode }
-        guard let parent,
+        guard let parent = try directory(record.parent, directories, depth: 0),
             let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
             occupant.base == nil, occupant.kind == .file
         else { return nil }
         let inode = try replica.inode(occupant.inode)
         guard inode.isModified, inode.isHere, inode.attributes.size == content.byteCount else { return nil }
         return (occupant.inode, nil)
+    }
+
+    /// How many new directories are looked through upwards, each in the next; deeper ones bring files of their own.
+    private static let depthLimit = 100
+
+    /// The directory here that is an item, or that a new item will be merged with since it has its name.
+    private func directory(
+        _ item: ItemID, _ directories: [ItemID: ItemRecord], depth: Int
+    ) throws(FileError) -> InodeNumber? {
+        if item == .root { return .root }
+        if let entry = try replica.entry(of: item) { return entry.inode }
+        guard depth < Self.depthLimit, let record = directories[item],
+            let parent = try directory(record.parent, directories, depth: depth + 1),
+            let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
+            occupant.base == nil, occupant.kind == .directory
+        else { return nil }
+        return occupant.inode
     }
 
     private func present(_ find: () throws(FileError) -> Entry) throws(FileError) -> Entry? {

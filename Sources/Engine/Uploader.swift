@@ -451,7 +451,7 @@ final class Uploader: Sendable {
                 }
                 if !candidate.isPlaceOnly { try transaction.dequeue(item, position: candidate.pending.position) }
             }
-            try transaction.setApplied(commit.sequence)
+            try transaction.setApplied(commit.sequence, nonce: commit.nonce)
         }
     }
 }

@@ -9,8 +9,8 @@ package struct ChunkReader: Sendable {
     package static let batchByteLimit = 8 << 20
 
     /// With a GET of its own for every batch.
-    package init(store: any ObjectStore) {
-        packs = PackStore(store: store)
+    package init(packs: PackStore) {
+        self.packs = packs
         windows = nil
     }
 

@@ -102,7 +102,9 @@ private struct PendingOrder {
             parent = item
         }
         // Other devices would put the item aside that still has the name there, and take that for its new name.
-        if let deletion = try deletion(of: entry.name, in: parent), try !add(deletion, isReplaced: true) { return false }
+        if let deletion = try deletion(of: entry.name, in: parent), try !add(deletion, isReplaced: true) {
+            return false
+        }
         let change = Pending.Change.put(
             entry, try rows.inode(entry.inode), xattrs: try rows.xattrs(of: entry.inode), parent: parent)
         pending.append(Pending(position: row.position, item: row.item, change: change))

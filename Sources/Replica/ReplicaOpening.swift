@@ -86,6 +86,12 @@ extension Replica {
             }
         }
         let pool = try DatabasePool(path: state.index, configuration: configuration)
+        // A newer version may have put meaning where this one sees none: nothing is touched.
+        guard try !pool.read({ try IndexMigrations.migrator.hasBeenSuperseded($0) }) else {
+            throw FileError(
+                .unsupported,
+                "a newer version of Dewpoint has used it: update Dewpoint, or mount with a new --state DIR")
+        }
         try IndexMigrations.migrator.migrate(pool)
         for path in [state.index, state.log] where access(path, F_OK) == 0 {
             try SystemCalls.check(chmod(path, 0o600), "chmod \(path)")

@@ -74,6 +74,17 @@ extension ReplicaTransaction {
         try refreshPlaceholders(of: number)
         return descriptor
     }
+
+    /// Opens for reading and writing: who reads and who writes share it. On a disk that became read-only what is here can still be
+    /// read, and every change is refused before it comes to a write.
+    private static func open(_ place: BackingPlace) throws(FileError) -> Descriptor {
+        do throws(FileError) {
+            return try SystemCalls.open(place, O_RDWR)
+        } catch {
+            guard error.code == .readOnly else { throw error }
+            return try SystemCalls.open(place, O_RDONLY)
+        }
+    }
 }
 
 extension Rows {
@@ -82,10 +93,21 @@ extension Rows {
         let row = try file(number)
         guard row.isHere, let identity = row.identity else { throw FileError(.wouldBlock, "\(number) is not here") }
         let place = try backing.objectPlace(of: number, self)
-        let descriptor = try SystemCalls.open(place, O_RDWR)
+        let descriptor = try Self.open(place)
         guard try SystemCalls.status(of: descriptor).identity.matches(identity) else {
             throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we made")
         }
         return descriptor
+    }
+
+    /// Opens for reading and writing: who reads and who writes share it. On a disk that became read-only what is here can still be
+    /// read, and every change is refused before it comes to a write.
+    private static func open(_ place: BackingPlace) throws(FileError) -> Descriptor {
+        do throws(FileError) {
+            return try SystemCalls.open(place, O_RDWR)
+        } catch {
+            guard error.code == .readOnly else { throw error }
+            return try SystemCalls.open(place, O_RDONLY)
+        }
     }
 }

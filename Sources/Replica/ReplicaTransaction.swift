@@ -25,8 +25,13 @@ package final class ReplicaTransaction {
     }
 
     /// Notes the newest commit whose records are all here.
-    package func setApplied(_ number: CommitNumber) throws(FileError) {
-        try translated { try rows.setMeta(.applied, Int64(bitPattern: number)) }
+    ///
+    /// - Parameter nonce: What tells it from another one of that number; `nil` when that is not known.
+    package func setApplied(_ number: CommitNumber, nonce: UUID? = nil) throws(FileError) {
+        try translated {
+            try rows.setMeta(.applied, Int64(bitPattern: number))
+            try rows.setMeta(.appliedCommit, nonce.map { "\(number) \($0.uuidString)" })
+        }
         applied = number
     }
 }

@@ -47,6 +47,8 @@ enum MetaKey: String {
     case device
     /// The number of the newest commit that is applied here.
     case applied
+    /// That number and the nonce of the commit, as text; absent after a snapshot.
+    case appliedCommit = "applied_commit"
     /// The number of the snapshot that is being applied in steps, until its last step sets `applied`.
     case applying
     /// The identity of `files/` on the disk.

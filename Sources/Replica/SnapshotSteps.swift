@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import GRDB
 package import Model
 
@@ -133,5 +133,17 @@ extension Replica {
     /// The number of the snapshot of which some steps are applied and others are not: nothing lower may be applied now.
     package func snapshotUnderWay() throws(FileError) -> CommitNumber? {
         try read { try $0.meta(.applying, as: Int64.self).map { CommitNumber(bitPattern: $0) } }
+    }
+
+    /// The newest commit that is applied here, with its nonce; `nil` when that is not known, as after a snapshot.
+    package func appliedCommit() throws(FileError) -> (number: CommitNumber, nonce: UUID)? {
+        try read { rows in
+            let parts = try rows.meta(.appliedCommit, as: String.self)?.split(separator: " ") ?? []
+            guard parts.count == 2, let number = CommitNumber(parts[0]), let nonce = UUID(uuidString: String(parts[1])),
+                // An older version changes only the number.
+                try rows.meta(.applied, as: Int64.self) == Int64(bitPattern: number)
+            else { return nil }
+            return (number, nonce)
+        }
     }
 }

@@ -6,7 +6,7 @@
 ///     staging/removed/    what was removed or replaced and must outlive the commit that says so; bytes of unlinked open files
 ///     staging/snapshots/  snapshots of the container on their way out or in; emptied at every start
 ///     staging/aside/      files that repair found in the way and does not know: adopted, never deleted
-///     running             boot id and process id of the daemon; there at start: the end before was not orderly
+///     running             boot and mount of the disk, process id of the daemon; there at start: the end before was not orderly
 ///     reserve             room for removals on a full disk
 ///     lock                held by flock(2) for a daemon's life
 package struct StateDirectory: Hashable, Sendable {

@@ -58,14 +58,14 @@ final class StateLock: Sendable {
         guard access(state.running, F_OK) == 0 else { return .orderly }
         // A marker that cannot be read says nothing about the boot: take the worse case.
         guard let text = try? String(contentsOfFile: state.running, encoding: .utf8),
-            let boot = text.split(whereSeparator: \.isWhitespace).first, let current = Self.bootID,
-            boot.utf8.elementsEqual(current.utf8)
+            let life = text.split(whereSeparator: \.isWhitespace).first, let current = diskLife,
+            life.utf8.elementsEqual(current.utf8)
         else { return .powerFailure }
         return .killed
     }
 
     func writeRunningMarker() throws(FileError) {
-        let text = "\(Self.bootID ?? "unknown") \(getpid())\n"
+        let text = "\(diskLife ?? "unknown") \(getpid())\n"
         let raw = open(state.running, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         try SystemCalls.check(raw, "open \(state.running)")
         let descriptor = Descriptor(owning: raw)
@@ -87,6 +87,13 @@ final class StateLock: Sendable {
     private func syncDirectory() throws(FileError) {
         let directory = try BackingDirectory.openDirectory(state.path)
         try SystemCalls.check(fsync(directory.rawValue), "fsync \(state.path)")
+    }
+
+    /// The same as long as what was written, synced or not, can still be read: a boot, and in it one mount of the disk. A disk that failed
+    /// and was mounted again has lost what was not on it, as in a power failure.
+    private var diskLife: String? {
+        guard let boot = Self.bootID else { return nil }
+        return boot + (SystemCalls.mountID(of: state.path).map { "/\($0)" } ?? "")
     }
 
     /// Related: `/proc/sys/kernel/random/boot_id`.

@@ -111,6 +111,18 @@ enum SystemCalls {
         try status(descriptor.rawValue, "", emptyPath)
     }
 
+    /// A number that the mount of a file system has, and none after it in this boot; `nil` on kernels before 6.8. Related: `statx(2)` with
+    /// `STATX_MNT_ID_UNIQUE`.
+    static func mountID(of path: String) -> UInt64? {
+        let uniqueMount: UInt32 = 0x4000
+        return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
+            guard let base = buffer.baseAddress, statx(AT_FDCWD, path, 0, uniqueMount, base) == 0,
+                buffer.load(as: UInt32.self) & uniqueMount != 0
+            else { return nil }
+            return buffer.load(fromByteOffset: 144, as: UInt64.self)
+        }
+    }
+
     /// Related: `syncfs(2)`.
     static func syncFileSystem(of descriptor: Descriptor) throws(FileError) {
         try check(syncfs(descriptor.rawValue), "syncfs")

@@ -7,7 +7,10 @@ import Foundation
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Tells whether index, backing directory and container agree.",
-        discussion: "Every disagreement is a line; the exit status is 65 when there is one.")
+        discussion: """
+            Every disagreement is a line; the exit status is 65 when there is one. Of the container only the lengths of its packs are asked \
+            for, unless --bytes is given.
+            """)
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String?
@@ -15,6 +18,9 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("The state of a container that is not mounted.", valueName: "dir"), completion: .directory)
     var state: String?
+
+    @Flag(help: "Also fetch every byte that the files need from the container, and verify it.")
+    var bytes = false
 
     func validate() throws {
         guard (mountpoint == nil) != (state == nil) else {
@@ -25,9 +31,12 @@ struct CheckCommand: AsyncParsableCommand {
     func run() async throws {
         let problems: [String]
         if let state {
-            problems = try await OfflineCheck.run(StatePlace(path: try MountedPath.absolute(state)))
+            problems = try await OfflineCheck.run(
+                StatePlace(path: try MountedPath.absolute(state)), readingBytes: bytes)
         } else {
-            problems = try await MountedPath.mountpoint(mountpoint ?? "").withClient { try await $0.check().problems }
+            problems = try await MountedPath.mountpoint(mountpoint ?? "").withClient {
+                try await $0.check(readingBytes: bytes).problems
+            }
         }
         guard !problems.isEmpty else {
             print("index, backing directory and container agree")

@@ -316,6 +316,25 @@ import Testing
         try await pair.close()
     }
 
+    @Test func `two new files with the same bytes in new directories of one name are one file`() async throws {
+        var pair = try await Pair { _ in }
+        try await pair.meet {
+            try $0.makeDirectory("d")
+            try $0.makeDirectory("d/e")
+            try await $0.write("same", to: "d/e/f.txt")
+            try await $0.write("desk", to: "d/e/g.txt")
+        } _: {
+            try $0.makeDirectory("d")
+            try $0.makeDirectory("d/e")
+            try await $0.write("same", to: "d/e/f.txt")
+            try await $0.write("sofa", to: "d/e/g.txt")
+        }
+        #expect(
+            try await pair.tree()
+                == ["d": "/", "d/e": "/", "d/e/f.txt": "same", "d/e/g.txt": "desk", "d/e/g 2.txt": "sofa"])
+        try await pair.close()
+    }
+
     @Test(arguments: [true, false])
     func `a file and a directory of one name are both kept`(fileFirst: Bool) async throws {
         var pair = try await Pair { _ in }

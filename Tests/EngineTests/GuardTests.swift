@@ -21,7 +21,7 @@ import Testing
         putRight: () async throws -> Void
     ) async throws {
         let keys = try await store.keys()
-        time.jump(by: .seconds(121))
+        time.jump(by: .seconds(301))
         try await device.write("three", to: "three")
         let stop = try await #require(throws: FileError.self) { try await device.engine.sync(wait: true) }
         #expect(stop.code == .inputOutput && stop.detail.contains(sentence))
@@ -48,6 +48,26 @@ import Testing
         let putBack = try await store.takeAway("log/")
         try await expectStop("has lost its log", a, store, time, putRight: putBack)
         try await a.close()
+    }
+
+    @Test func `a store that fell back and went on from there stops sync`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        try await a.close()
+        let last = try #require(try await store.keys("log/").last)
+        let putBack = try await store.takeAway(last)
+        let b = try await TestDevice.start(on: store, name: "B", time: time)
+        try await b.write("other", to: "other")
+        try await b.engine.sync(wait: true)
+        try await b.close()
+        let keys = try await store.keys()
+        #expect(keys.contains(last))
+        let a2 = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
+        try await expectStop("went on from there", a2, store, time) {
+            try await store.delete(last)
+            try await putBack()
+        }
+        try await a2.close()
     }
 
     @Test func `a store that fell back to an older state stops sync`() async throws {
@@ -79,7 +99,7 @@ import Testing
         let last = try #require(try await store.keys("log/").last)
         try await store.put("snapshot/" + last.dropFirst("log/".count), .bytes([1]))
         for key in try await store.keys("log/") { try await store.delete(key) }
-        time.jump(by: .seconds(121))
+        time.jump(by: .seconds(301))
         try await a.write("three", to: "three")
         #expect(try await holds { try a.engine.containerStatus().pendingUploadCount == 0 })
         try await a.close()
@@ -97,7 +117,7 @@ import Testing
             #expect(mkdir(elsewhere, 0o700) == 0)
             for name in ["one", "two"] { #expect(rename("\(files)/\(name)", "\(elsewhere)/\(name)") == 0) }
         }
-        time.jump(by: .seconds(121))
+        time.jump(by: .seconds(301))
         let stop = try await #require(throws: FileError.self) { try await a.engine.sync(wait: true) }
         #expect(stop.code == .inputOutput && stop.detail.contains(files))
         #expect(try await store.keys() == keys)

@@ -58,15 +58,15 @@ extension RealMount {
         }
 
         @Test func `a change that is not uploaded yet says so`() async throws {
-            try await MountedContainer.with(options: "network_timeout=2s") { container in
+            try await MountedContainer.with(options: "network_timeout=2s", isDisconnectable: true) { container in
                 let a = container.a
-                try await Command.check(["mv", container.remote, container.remote + "-away"])
+                try await container.disconnect()
                 try await a.write("f", byteCount: 10)
                 #expect(try await a.attribute("isUploaded", of: "f") == "0")
                 #expect(try await a.attribute("percentUploaded", of: "f") == "0")
                 #expect(try await a.attribute("downloadingStatus", of: "f") == "Current")
                 #expect(try await a.call("setxattr", "f", "user.dewpoint.evict", "1") == "EBUSY")
-                try await Command.check(["mv", container.remote + "-away", container.remote])
+                try await container.reconnect()
                 try await a.sync()
                 #expect(try await a.attribute("isUploaded", of: "f") == "1")
             }
@@ -194,7 +194,7 @@ extension RealMount {
                 try await a.write("f", byteCount: 5000)
                 try await a.sync()
                 let hash = try await a.sha256("f")
-                try await Command.script(#"mv "$1/packs" "$1/../packs"; mkdir "$1/packs""#, container.remote)
+                try await container.takePacksAway()
                 #expect(try await a.call("setxattr", "f", "user.dewpoint.evict", "1") != "OK")
                 #expect(try await a.downloadingStatus("f") == .current)
                 #expect(try await a.sha256("f") == hash)

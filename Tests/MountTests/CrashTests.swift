@@ -10,9 +10,12 @@ extension RealMount {
         func `killing the daemon under load loses nothing`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let limit = Duration.seconds(60 + Self.kills * 12)
-                let printed = try await Driver.run(
-                    "crashes.py", "--binary", container.binary, "--rounds", "\(Self.kills)", "--seed",
-                    "\(UInt32.random(in: 0...UInt32.max))", "--work", container.directory + "/crashes", limit: limit,
+                let printed = try await Command.check(
+                    [
+                        Requirement.python, Driver.path("crashes.py"), "--binary", container.binary, "--rounds",
+                        "\(Self.kills)", "--seed", "\(UInt32.random(in: 0...UInt32.max))", "--work",
+                        container.directory + "/crashes",
+                    ] + (container.bucketURL.map { ["--url", $0 + "-crashes"] } ?? []), limit: limit,
                     environment: container.environment)
                 print(printed, terminator: "")
             }

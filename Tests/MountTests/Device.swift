@@ -92,6 +92,12 @@ struct Device: Sendable {
     func call(_ name: String, _ relative: String, _ arguments: String..., limit: Duration = .seconds(30)) async throws
         -> String
     {
+        try await call(name, relative, arguments: arguments, limit: limit)
+    }
+
+    func call(_ name: String, _ relative: String, arguments: [String], limit: Duration = .seconds(30)) async throws
+        -> String
+    {
         let output = try await Command.check(
             [Requirement.python, Driver.path("call.py"), name, path(relative)] + arguments, limit: limit)
         return output.trimmingCharacters(in: .newlines)

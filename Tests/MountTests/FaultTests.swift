@@ -9,14 +9,13 @@ extension RealMount {
             try await MountedContainer.with(options: "network_timeout=2s") { container in
                 let a = container.a
                 _ = try await a.placeholder("bad", byteCount: 50_000)
+                let pack = try #require(try await container.packs().first)
                 let good = try await a.placeholder("good", byteCount: 50_000)
                 let spoil = [
                     "damaged": #"printf XXXXXXXX | dd of="$1" bs=1 seek=20000 conv=notrunc status=none"#,
                     "shortened": #"truncate -s 20000 "$1""#, "missing": #"rm "$1""#,
                 ]
-                let pack = try await Command.script(#"ls -tr "$1"/packs/* | head -n 1"#, container.remote)
-                    .trimmingCharacters(in: .newlines)
-                try await Command.script(try #require(spoil[how]), pack)
+                try await container.change(pack, try #require(spoil[how]))
                 // What is not there at all may still come.
                 let answer = how == "missing" ? "EAGAIN" : "EIO"
                 #expect(try await a.call("read", "bad", "19000", "5000") == answer)
@@ -26,19 +25,22 @@ extension RealMount {
                 #expect(
                     try await a.call("getxattr", "bad", "user.dewpoint.downloadingError").hasPrefix(
                         "OK NSCocoaErrorDomain "))
-                if how != "damaged" {
-                    // What is there in the right length is not read by a check.
+                for (options, finds) in [([], how != "damaged"), (["--bytes"], true)] {
                     let check = try await Command.run(
-                        [container.binary, "check", a.point], environment: container.environment)
-                    #expect(check.status == 65)
-                    #expect(check.output.contains("bad") && !check.output.contains("good"), "\(check.output)")
+                        [container.binary, "check", a.point] + options, environment: container.environment)
+                    // What is there in the right length is read only when that is asked for.
+                    #expect(check.status == (finds ? 65 : 0), "\(check.output)")
+                    #expect(
+                        check.output.hasPrefix("bad: ") == finds && !check.output.contains("good"), "\(check.output)")
                 }
                 try await a.write("new", byteCount: 1000)
                 try await a.sync()
             }
         }
 
-        @Test func `with the container gone local work goes on and the rest fails in the stated time`() async throws {
+        @Test(.needsDirectory) func `with the container gone local work goes on and the rest fails in the stated time`()
+            async throws
+        {
             try await MountedContainer.with(options: "network_timeout=3s") { container in
                 let a = container.a
                 let hash = try await a.placeholder("away", byteCount: 50_000)
@@ -104,6 +106,105 @@ extension RealMount {
             }
         }
 
+        @Test(.needsRoot) func `a state that turns read-only loses nothing that was fsynced`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let a = container.a
+                let image = container.directory + "/image"
+                try await Command.script(
+                    #"truncate -s 96M "$2"; mkfs.ext4 -q -e remount-ro "$2"; mkdir "$1"; mount -o loop "$2" "$1""#,
+                    a.state,
+                    image)
+                do {
+                    try await a.mount()
+                    try await a.write("uploaded", byteCount: 300_000)
+                    try await a.sync()
+                    try await container.dewpoint(["pause", a.point])
+                    try await a.write("here", byteCount: 300_000)
+                    try await Command.script(#"sync "$1/here" "$1""#, a.point)
+                    let hashes = [try await a.sha256("uploaded"), try await a.sha256("here")]
+                    // As a disk that fails: the kernel lets nobody write any more.
+                    try await Command.script(
+                        #"d=$(findmnt -n -o SOURCE "$1"); echo test > "/sys/fs/ext4/${d#/dev/}/trigger_fs_error"; sleep 0.2; ! touch "$1/x" 2> /dev/null"#,
+                        a.state)
+                    for call in [["open", "new", "O_CREAT,O_WRONLY"], ["mkdir", "folder"], ["unlink", "here"]] {
+                        let answer = try await a.call(call[0], call[1], arguments: Array(call.dropFirst(2)))
+                        #expect(["EROFS", "EIO"].contains(answer), "\(call): \(answer)")
+                    }
+                    #expect(try listing(a.point) == ["here", "uploaded"])
+                    #expect(try await a.sha256("uploaded") == hashes[0])
+                    #expect(try await a.sha256("here") == hashes[1])
+                    // Whether it ends orderly does not matter: there is nowhere to note it.
+                    _ = try await Command.run(
+                        [container.binary, "unmount", a.point], environment: container.environment)
+                    await Leftovers.end(mentioning: a.state)
+                    let refused = try await Command.run(
+                        [container.binary, "mount", container.url, a.point, "--state", a.state],
+                        environment: container.environment)
+                    #expect(refused.status != 0 && refused.errors.contains("ead-only"), "\(refused.errors)")
+
+                    try await Command.script(
+                        #"umount "$1"; e2fsck -fy "$2" > /dev/null || [ $? -le 1 ]; mount -o loop "$2" "$1""#, a.state,
+                        image)
+                    try await a.mount()
+                    try await container.dewpoint(["resume", a.point])
+                    try await a.sync()
+                    // What was uploaded but not fsynced comes from the container again.
+                    #expect(try await [a.sha256("uploaded"), a.sha256("here")] == hashes)
+                    try await a.check()
+                    try await container.b.mount()
+                    #expect(try await container.b.sha256("here") == hashes[1])
+                    try await a.unmount()
+                } catch {
+                    await Leftovers.remove(container.directory)
+                    throw error
+                }
+                try await Command.check(["umount", a.state])
+            }
+        }
+
+        @Test func `half a snapshot is left aside, and a device that has nothing else says so`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let (a, b, generated) = (container.a, container.b, container.directory + "/generated")
+                try await Command.check([
+                    Requirement.python, Requirement.sources + "/scripts/generate-container", generated, "--items",
+                    "300",
+                ])
+                try await container.replace(with: generated)
+                try await a.mount()
+                try await a.write("tail", byteCount: 1000)
+                try await a.sync()
+                let count = try listing(a.point).count
+                #expect(count > 1)
+
+                // Half of what would be the newer one.
+                let first = "snapshot/00000000000000000001"
+                let half = container.directory + "/half"
+                try await Command.script(
+                    #"head -c $(($(stat -c %s "$1") / 2)) "$1" > "$2""#, generated + "/" + first, half)
+                try await container.put(half, as: "snapshot/00000000000000000002")
+                try await b.mount()
+                try await b.sync()
+                #expect(try listing(b.point) == listing(a.point))
+                #expect(try await b.sha256("tail") == a.sha256("tail"))
+                try await b.check()
+
+                try await container.put(half, as: first)
+                let c = container.device("C")
+                try await c.mount()
+                let sync = try await Command.run(
+                    [container.binary, "sync", c.point, "--wait"], environment: container.environment)
+                #expect(sync.status != 0 && sync.errors.contains("no snapshot"), "\(sync.errors)")
+                #expect(try await container.statusOfAll().contains("no snapshot"))
+                #expect(try listing(c.point).isEmpty)
+                // Who has it all goes on.
+                try await a.write("more", byteCount: 1000)
+                try await a.sync()
+                try await b.sync()
+                #expect(try await b.sha256("more") == a.sha256("more"))
+                #expect(try listing(b.point).count == count + 1)
+            }
+        }
+
         @Test func `an emptied backing directory stops sync and deletes nothing`() async throws {
             try await MountedContainer.with(devices: ["A"]) { container in
                 let a = container.a
@@ -129,13 +230,16 @@ extension RealMount {
             }
         }
 
-        @Test(arguments: [
-            "leads out", "is a path", "is absolute", "is empty", "is the parent", "is the directory itself",
-            "has a NUL",
-            "is too long", "cycle", "parent that is a file", "parent that is missing", "itself as parent",
-            "negative size", "sizes that do not add up", "negative chunk", "negative offset", "huge hole", "no kind",
-            "root",
-        ])
+        @Test(
+            .needsDirectory,
+            arguments: [
+                "leads out", "is a path", "is absolute", "is empty", "is the parent", "is the directory itself",
+                "has a NUL",
+                "is too long", "cycle", "parent that is a file", "parent that is missing", "itself as parent",
+                "negative size", "sizes that do not add up", "negative chunk", "negative offset", "huge hole",
+                "no kind",
+                "root",
+            ])
         func `a record that no honest device writes harms nothing`(how: String) async throws {
             try await MountedContainer.with { container in
                 let a = container.a
@@ -170,7 +274,8 @@ extension RealMount {
                 let a = container.a
                 try await a.write("f", byteCount: 100)
                 try await a.sync()
-                try await Command.check([
+                let next = container.directory + "/next"
+                let number = try await Command.check([
                     Requirement.python, "-c",
                     """
                     import gzip, json, os, sys
@@ -178,11 +283,12 @@ extension RealMount {
                     last = sorted(os.listdir(log))[-1]
                     commit = json.loads(gzip.decompress(open(f"{log}/{last}", "rb").read()))
                     commit["format"], commit["sequence"] = 99, int(last) + 1
-                    with open(log + "/../next", "wb") as file:
+                    with open(sys.argv[2], "wb") as file:
                         file.write(gzip.compress(json.dumps(commit).encode()))
-                    os.rename(log + "/../next", f"{log}/{int(last) + 1:020}")
-                    """, container.remote,
+                    print(f"{int(last) + 1:020}")
+                    """, try await container.objects(), next,
                 ])
+                try await container.put(next, as: "log/" + number.trimmingCharacters(in: .newlines))
                 try await eventually(within: .seconds(20), "the status says what is wrong") {
                     try await container.statusOfAll().contains("99")
                 }

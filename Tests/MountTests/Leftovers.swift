@@ -44,6 +44,15 @@ enum Leftovers {
         _ = try? await Command.run(["rm", "-rf", "--one-file-system", directory], limit: .seconds(120))
     }
 
+    /// Ends the daemons that work in a directory, and waits until they are gone.
+    static func end(mentioning path: String) async {
+        for pid in daemons(mentioning: path) { kill(pid, SIGKILL) }
+        let deadline = ContinuousClock.now + .seconds(10)
+        while !daemons(mentioning: path).isEmpty, ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     /// The daemons with an argument that lies in, or is, `path`.
     static func daemons(mentioning path: String) -> [pid_t] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

@@ -4,7 +4,7 @@ import Testing
 
 /// A container in a directory, or in a bucket of a real server, and the devices that mount it, for one test.
 ///
-///     DIRECTORY/remote     the container
+///     DIRECTORY/remote     the container, unless it is in a bucket
 ///     DIRECTORY/A, B …     mountpoints
 ///     DIRECTORY/state-A …  the devices' state
 ///
@@ -17,6 +17,8 @@ struct MountedContainer: Sendable {
     var bucketURL: String?
     /// What the program under test finds in its environment beside our own variables.
     var variables: [String: String] = [:]
+    /// The line to the server, where a test may want to cut it.
+    var uplink: Uplink?
 
     var remote: String { directory + "/remote" }
     var url: String { bucketURL ?? "file://" + remote }
@@ -29,12 +31,21 @@ struct MountedContainer: Sendable {
 
     static let identifier = "iCloud.org.dewpoint.Tests"
 
-    /// Runs `body` with a new container, mounted by every device of `devices`.
-    /// - Parameter options: What follows `-o` of every mount.
+    /// Runs `body` with a new container where ``TestStore`` says, mounted by every device of `devices`.
+    ///
+    /// - Parameters:
+    ///   - options: What follows `-o` of every mount.
+    ///   - isDisconnectable: Whether the store may be taken away (``disconnect()``).
     static func with(
-        devices: [String] = ["A"], options: String? = nil, creating: [String] = [],
+        devices: [String] = ["A"], options: String? = nil, creating: [String] = [], isDisconnectable: Bool = false,
         _ body: (MountedContainer) async throws -> Void
     ) async throws {
+        if TestStore.chosen == .s3 {
+            try await with(
+                try await S3Server.shared, devices: devices, options: options, creating: creating,
+                isDisconnectable: isDisconnectable, body)
+            return
+        }
         await Leftovers.sweep
         let container = MountedContainer(directory: try Leftovers.newDirectory(), binary: try Requirement.binary())
         try await with(container, devices: devices, options: options, creating: creating, body)
@@ -42,16 +53,22 @@ struct MountedContainer: Sendable {
 
     /// The same in a bucket of `server`.
     static func with(
-        _ server: S3Server, devices: [String] = ["A"], options: String? = nil,
-        _ body: (MountedContainer) async throws -> Void
+        _ server: S3Server, devices: [String] = ["A"], options: String? = nil, creating: [String] = [],
+        isDisconnectable: Bool = false, _ body: (MountedContainer) async throws -> Void
     ) async throws {
         await Leftovers.sweep
         let directory = try Leftovers.newDirectory()
         let prefix = directory.split(separator: "/").last.map(String.init) ?? ""
-        let container = MountedContainer(
+        var container = MountedContainer(
             directory: directory, binary: try Requirement.binary(),
             bucketURL: "s3://\(S3Server.bucket)/mounts/\(prefix)", variables: server.variables)
-        try await with(container, devices: devices, options: options, creating: [], body)
+        if isDisconnectable {
+            let uplink = try Uplink(to: server)
+            container.uplink = uplink
+            container.variables["AWS_ENDPOINT_URL"] = uplink.endpoint
+            try await uplink.connect()
+        }
+        try await with(container, devices: devices, options: options, creating: creating, body)
     }
 
     private static func with(
@@ -65,9 +82,28 @@ struct MountedContainer: Sendable {
             try await body(container)
         } catch {
             await container.end(devices, printingLogs: true)
+            container.uplink?.cut()
             throw error
         }
         await container.end(devices, printingLogs: false)
+        container.uplink?.cut()
+    }
+
+    /// Takes the store away from all devices: of an unmounted disk an empty directory is left, of a server nothing that answers.
+    func disconnect() async throws {
+        if bucketURL == nil {
+            try await Command.script(#"mv "$1" "$1-away"; mkdir "$1""#, remote)
+        } else {
+            try #require(uplink).cut()
+        }
+    }
+
+    func reconnect() async throws {
+        if bucketURL == nil {
+            try await Command.script(#"rmdir "$1"; mv "$1-away" "$1""#, remote)
+        } else {
+            try await #require(uplink).connect()
+        }
     }
 
     /// Runs the program under test, which must succeed, and gives what it printed.
@@ -75,6 +111,88 @@ struct MountedContainer: Sendable {
     func dewpoint(_ arguments: [String], limit: Duration = .seconds(60)) async throws -> String {
         try await Command.check([binary] + arguments, limit: limit, environment: environment)
     }
+
+    /// The container's objects as files of a directory: the container itself, or what is in the bucket now.
+    func objects() async throws -> String {
+        guard bucketURL != nil else { return remote }
+        let copy = directory + "/objects-\(UInt32.random(in: 0...UInt32.max))"
+        try await bucket("fetch", prefix, copy)
+        return copy
+    }
+
+    /// The keys of the container's packs.
+    func packs() async throws -> [String] {
+        let names =
+            if bucketURL == nil { try listing(remote + "/packs") } else {
+                try await bucket("list", prefix + "/packs").split(separator: "\n").map(String.init)
+            }
+        return names.map { "packs/" + $0 }
+    }
+
+    /// Changes an object as no device does: `script` gets the path of a file with its bytes, and may remove it.
+    func change(_ key: String, _ script: String) async throws {
+        guard bucketURL != nil else {
+            try await Command.script(script, remote + "/" + key)
+            return
+        }
+        let file = directory + "/object"
+        try await bucket("get", prefix + "/" + key, file)
+        try await Command.script(script, file)
+        if FileManager.default.fileExists(atPath: file) {
+            try await bucket("put", file, prefix + "/" + key)
+        } else {
+            try await bucket("delete", prefix + "/" + key)
+        }
+    }
+
+    /// Writes an object that no device wrote.
+    func put(_ file: String, as key: String) async throws {
+        if bucketURL == nil {
+            // Beside it first: a watched directory is looked at as soon as the name is there.
+            try await Command.script(#"cp "$1" "$2/next"; mv "$2/next" "$2/$3""#, file, remote, key)
+        } else {
+            try await bucket("put", file, prefix + "/" + key)
+        }
+    }
+
+    /// Puts another container in this one's place: the objects in a directory.
+    func replace(with directory: String) async throws {
+        if bucketURL == nil {
+            try await Command.script(#"rm -r "$1"; cp -a "$2" "$1""#, remote, directory)
+        } else {
+            try await bucket("empty", prefix)
+            try await bucket("store", directory, prefix)
+        }
+    }
+
+    /// Takes all packs out of the container, so that nothing can be downloaded.
+    func takePacksAway() async throws {
+        if bucketURL == nil {
+            try await Command.script(#"mv "$1/packs" "$2/packs"; mkdir "$1/packs""#, remote, directory)
+        } else {
+            try await bucket("fetch", prefix + "/packs", directory + "/packs")
+            try await bucket("empty", prefix + "/packs")
+        }
+    }
+
+    func bringPacksBack() async throws {
+        if bucketURL == nil {
+            // What was written meanwhile stays.
+            try await Command.script(#"mv "$2"/packs/* "$1/packs/""#, remote, directory)
+        } else {
+            try await bucket("store", directory + "/packs", prefix + "/packs")
+        }
+    }
+
+    /// Does something to the bucket that Dewpoint would not; see `Drivers/bucket.py`. ``prefix`` is where the container is.
+    @discardableResult
+    func bucket(_ arguments: String...) async throws -> String {
+        try await Command.check(
+            [Requirement.python, Driver.path("bucket.py")] + arguments, limit: .seconds(120), environment: environment)
+    }
+
+    /// The bucket and the container's prefix in it.
+    var prefix: String { String((bucketURL ?? "").dropFirst("s3://".count)) }
 
     /// What `dewpoint status` says of all mounts of this machine; a mount that is none of ours may not answer.
     func statusOfAll() async throws -> String {

@@ -70,7 +70,9 @@ import Testing
             let pieces = content.pieces
             var bytes: [UInt8] = []
             for batch in ChunkReader.batches(of: pieces) {
-                try await ChunkReader(store: store).fetch(pieces: pieces[batch]) { _, chunk in bytes += chunk }
+                try await ChunkReader(packs: PackStore(store: store)).fetch(pieces: pieces[batch]) { _, chunk in
+                    bytes += chunk
+                }
             }
             #expect(bytes == expected)
         }

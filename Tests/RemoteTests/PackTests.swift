@@ -96,7 +96,7 @@ import Testing
 
     private func fetch(_ pieces: [Content.Piece], from store: any ObjectStore) async throws -> [Int: [UInt8]] {
         var delivered: [Int: [UInt8]] = [:]
-        try await ChunkReader(store: store).fetch(pieces: pieces[...]) { piece, bytes in
+        try await ChunkReader(packs: PackStore(store: store)).fetch(pieces: pieces[...]) { piece, bytes in
             #expect(delivered.updateValue(bytes, forKey: piece.index) == nil)
         }
         return delivered
@@ -137,7 +137,9 @@ import Testing
         try await base.put(Pack.key(Samples.id(1)), .bytes(pack))
         var delivered: [Int] = []
         let error = await #expect(throws: StoreError(.corrupt, key: Pack.key(Samples.id(1)))) {
-            try await ChunkReader(store: base).fetch(pieces: pieces[...]) { piece, _ in delivered.append(piece.index) }
+            try await ChunkReader(packs: PackStore(store: base)).fetch(pieces: pieces[...]) { piece, _ in
+                delivered.append(piece.index)
+            }
         }
         #expect(delivered == [0, 2])
         #expect(error?.detail.contains("offset 300000") == true)
@@ -157,7 +159,9 @@ import Testing
     @Test func `what the receiver throws ends the fetch`() async throws {
         let pieces = try await write(threeChunks())
         await #expect(throws: FileError(.diskFull, "")) {
-            try await ChunkReader(store: base).fetch(pieces: pieces[...]) { _, _ in throw FileError(.diskFull, "test") }
+            try await ChunkReader(packs: PackStore(store: base)).fetch(pieces: pieces[...]) { _, _ in
+                throw FileError(.diskFull, "test")
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ final class Lab {
     private(set) var replica: Replica
     let crash = CrashTrigger()
     private let clock = TestClock()
-    private let container: ContainerIdentity
+    let container: ContainerIdentity
     var containerUUID: UUID { container.uuid }
 
     /// - Parameter container: To make a second replica of the same container.

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Glibc
 import Model
 import Testing
@@ -38,6 +39,21 @@ import Testing
         #expect(throws: FileError(.busy, "")) {
             try Replica.open(lab.path, container: Lab.container(), environment: environment())
         }
+    }
+
+    @Test func `the state of a newer version is refused and left alone`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        try lab.replica.close()
+        let index = try DatabaseQueue(path: "\(lab.path)/index.sqlite")
+        try index.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('v99')") }
+        #expect(throws: FileError(.unsupported, "")) {
+            try Replica.open(lab.path, container: lab.container, environment: environment())
+        }
+        try index.write { try $0.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v99'") }
+        try index.close()
+        try lab.open()
+        #expect(try lab.bytes(of: inode) == "hello")
     }
 
     @Test func `the state of another container is refused`() throws {

@@ -16,7 +16,7 @@ import Testing
         ("damageStore", "do not have the hash"),
     ])
     func `what is broken on purpose is found`(sabotage: String, finding: String) throws {
-        let run = try SimulateTool.run("12", "--first", "1", "--sabotage", sabotage)
+        let run = try SimulateTool.run("24", "--first", "1", "--sabotage", sabotage)
         #expect(run.status == 1)
         #expect(run.output.contains(finding), "\(run.output.prefix(1000))")
     }

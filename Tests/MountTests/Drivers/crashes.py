@@ -1,6 +1,6 @@
 """Kills the daemon at random moments of a mixed load and checks after each time that nothing was lost.
 
-    python3 crashes.py --binary DEWPOINT [--rounds N] [--seed N] [--work DIRECTORY]
+    python3 crashes.py --binary DEWPOINT [--rounds N] [--seed N] [--work DIRECTORY] [--url s3://BUCKET/PREFIX]
 
 A model beside the mount knows for every file which contents it may have. What fsync acknowledged must be there; what was
 under way when the daemon died may have happened or not, wholly. At the end everything must be in the container: a second
@@ -337,9 +337,11 @@ def round_of(device, workers, rng):
 
 
 def run(options, work):
-    remote = os.path.join(work, "remote")
-    os.makedirs(remote)
-    url = "file://" + remote
+    url = options.url
+    if url is None:
+        remote = os.path.join(work, "remote")
+        os.makedirs(remote)
+        url = "file://" + remote
     rng = random.Random(options.seed)
     device, second = (Device(options.binary, url, work, name) for name in ("A", "B"))
     try:
@@ -376,6 +378,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--work", help="a directory to work in, which is kept; default: a temporary one")
+    parser.add_argument("--url", help="where the container is made; default: a directory below the one to work in")
     options = parser.parse_args()
     work = options.work or tempfile.mkdtemp(prefix="dewpoint-crashes-")
     os.makedirs(work, exist_ok=True)

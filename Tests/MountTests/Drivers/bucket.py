@@ -1,0 +1,126 @@
+"""Reaches into a bucket behind Dewpoint's back, with nothing but Python's standard library.
+
+    python3 bucket.py list BUCKET/PREFIX              prints the keys below a prefix, without it, in their order
+    python3 bucket.py get BUCKET/KEY FILE
+    python3 bucket.py put FILE BUCKET/KEY             writes an object, or writes it over
+    python3 bucket.py delete BUCKET/KEY
+    python3 bucket.py empty BUCKET/PREFIX             deletes all objects below a prefix
+    python3 bucket.py fetch BUCKET/PREFIX DIRECTORY   copies all objects below a prefix into a directory
+    python3 bucket.py store DIRECTORY BUCKET/PREFIX   copies a directory's files into a bucket
+
+Endpoint, region and keys are taken from the variables that AWS's tools understand.
+"""
+
+import datetime
+import hashlib
+import hmac
+import http.client
+import os
+import sys
+import urllib.parse
+import xml.etree.ElementTree
+
+SECONDS = 30
+
+
+def setting(name):
+    return os.environ[name]
+
+
+def request(method, place, body=b"", query=None):
+    """One signed request; gives the bytes of the answer."""
+    endpoint = urllib.parse.urlsplit(setting("AWS_ENDPOINT_URL"))
+    path = "/" + urllib.parse.quote(place, safe="/-_.~")
+    text = "&".join(
+        f"{urllib.parse.quote(name, safe='-_.~')}={urllib.parse.quote(value, safe='-_.~')}"
+        for name, value in sorted((query or {}).items())
+    )
+    time = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    digest = hashlib.sha256(body).hexdigest()
+    names = "host;x-amz-content-sha256;x-amz-date"
+    canonical = (
+        f"{method}\n{path}\n{text}\nhost:{endpoint.netloc}\nx-amz-content-sha256:{digest}\nx-amz-date:{time}\n\n"
+        f"{names}\n{digest}"
+    )
+    scope = f"{time[:8]}/{setting('AWS_REGION')}/s3/aws4_request"
+    signed = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    key = b"AWS4" + setting("AWS_SECRET_ACCESS_KEY").encode()
+    for part in scope.split("/") + [signed]:
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    connection = http.client.HTTPConnection(endpoint.netloc, timeout=SECONDS)
+    try:
+        connection.request(
+            method,
+            path + ("?" + text if text else ""),
+            body,
+            {
+                "x-amz-content-sha256": digest,
+                "x-amz-date": time,
+                "Authorization": f"AWS4-HMAC-SHA256 Credential={setting('AWS_ACCESS_KEY_ID')}/{scope}, "
+                f"SignedHeaders={names}, Signature={key.hex()}",
+            },
+        )
+        answer = connection.getresponse()
+        data = answer.read()
+        if answer.status >= 300:
+            sys.exit(f"{method} {place}: {answer.status} {data.decode('utf-8', 'replace')}")
+        return data
+    finally:
+        connection.close()
+
+
+def keys(place):
+    """The keys below a prefix, without the prefix and its slash."""
+    bucket, _, prefix = place.partition("/")
+    prefix = prefix + "/" if prefix else ""
+    query = {"list-type": "2", "prefix": prefix}
+    while True:
+        tree = xml.etree.ElementTree.fromstring(request("GET", bucket, query=query))
+        space = tree.tag[: tree.tag.index("}") + 1] if tree.tag.startswith("{") else ""
+        found = [element.text for element in tree.iter(space + "Key")]
+        yield from (key[len(prefix) :] for key in found)
+        if tree.findtext(space + "IsTruncated") != "true":
+            return
+        query["start-after"] = found[-1]
+
+
+def list_keys(place):
+    print("\n".join(keys(place)))
+
+
+def get(place, path):
+    with open(path, "wb") as file:
+        file.write(request("GET", place))
+
+
+def put(path, place):
+    with open(path, "rb") as file:
+        request("PUT", place, file.read())
+
+
+def delete(place):
+    request("DELETE", place)
+
+
+def empty(place):
+    for key in list(keys(place)):
+        delete(f"{place}/{key}")
+
+
+def fetch(place, directory):
+    for key in keys(place):
+        path = os.path.join(directory, key)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        get(f"{place}/{key}", path)
+
+
+def store(directory, place):
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            path = os.path.join(folder, name)
+            put(path, f"{place}/{os.path.relpath(path, directory)}")
+
+
+VERBS = {"list": list_keys, "get": get, "put": put, "delete": delete, "empty": empty, "fetch": fetch, "store": store}
+
+VERBS[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,57 @@
+import Foundation
+import S3Server
+import Synchronization
+import Testing
+
+/// The line between the devices of one test and the server, which can be cut: connections break, and new ones are refused.
+final class Uplink: Sendable {
+    private let forwarder = Mutex<Program?>(nil)
+    private let port: Int
+    private let serverPort: Int
+
+    struct NoPort: Error {}
+
+    init(to server: S3Server) throws {
+        guard let url = URL(string: server.endpoint), let serverPort = url.port else { throw NoPort() }
+        self.serverPort = serverPort
+        port = try Self.freePort()
+    }
+
+    /// Where the server answers by way of this line.
+    var endpoint: String { "http://127.0.0.1:\(port)" }
+
+    func connect() async throws {
+        let program = try Program(
+            [Requirement.python, Driver.path("forwarder.py"), "\(port)", "\(serverPort)"],
+            log: "/dev/null")
+        forwarder.withLock { $0 = program }
+        try await eventually(within: .seconds(10), "the line is up") {
+            try await Command.run(["curl", "--silent", "--output", "/dev/null", endpoint + "/"]).succeeded
+        }
+    }
+
+    func cut() {
+        let program = forwarder.withLock { forwarder in
+            defer { forwarder = nil }
+            return forwarder
+        }
+        program?.end()
+    }
+
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw NoPort() }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 ? getsockname(descriptor, $0, &length) : -1
+            }
+        }
+        guard result == 0 else { throw NoPort() }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}
