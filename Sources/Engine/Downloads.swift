@@ -174,7 +174,7 @@ final class Downloads: Sendable {
             reader: reader, environment: environment, networkTimeout: options.networkTimeout,
             store: store, logger: logger, freeSpaceFloor: freeSpaceFloor,
             save: { [replica] have throws(FileError) in try replica.saveProgress(of: inode, have: have) },
-            failed: { [self] error in note(error, of: inode) }, progressed: {})
+            failed: { [self] error in note(error, of: inode) })
         var outcome = await download.fetchAll(from: source) ?? .finished
         var replaced: InodeNumber?
         if outcome == .finished {

@@ -27,9 +27,6 @@ final class PlaceholderWriter: Sendable {
         if case .dropped = visit.yield(directory) { _ = written.withLock { $0.remove(directory) } }
     }
 
-    /// Something remote changed in the directory: its next visit writes again.
-    func changed(_ directory: InodeNumber) { _ = written.withLock { $0.remove(directory) } }
-
     func run() async {
         for await directory in visits {
             // A stream that is cancelled still gives what is in it, which may be thousands of directories.

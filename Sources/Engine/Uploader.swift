@@ -23,7 +23,7 @@ final class Uploader: Sendable {
     static let retryStart = Duration.milliseconds(200)
     static let retryLimit = Duration.seconds(5)
 
-    private struct State {
+    struct State {
         var problem: String?
         /// How many deletions are held.
         var heldDeletionCount = 0
@@ -34,19 +34,19 @@ final class Uploader: Sendable {
         var current: [InodeNumber: Double] = [:]
     }
 
-    private let state = Mutex(State())
-    private let replica: Replica
-    private let openFiles: OpenFiles
-    private let store: any ObjectStore
-    private let log: ChangeLog
-    private let manifests: ManifestStore
-    private let follower: Follower
-    private let gate: CommitGate
-    private let containerGuard: ContainerGuard
-    private let environment: EngineEnvironment
-    private let deviceName: String
-    private let logger: Logger
-    private let activity: Activity
+    let state = Mutex(State())
+    let replica: Replica
+    let openFiles: OpenFiles
+    let store: any ObjectStore
+    let log: ChangeLog
+    let manifests: ManifestStore
+    let follower: Follower
+    let gate: CommitGate
+    let containerGuard: ContainerGuard
+    let environment: EngineEnvironment
+    let deviceName: String
+    let logger: Logger
+    let activity: Activity
 
     init(
         replica: Replica, openFiles: OpenFiles, store: any ObjectStore, follower: Follower, gate: CommitGate,
@@ -165,7 +165,7 @@ final class Uploader: Sendable {
     }
 
     /// One item of a batch, with what it was read as.
-    private struct Candidate {
+    struct Candidate {
         let pending: Pending
         var record: ItemRecord?
         var content: Content?
@@ -250,208 +250,5 @@ final class Uploader: Sendable {
         guard !candidates.isEmpty else { return .deferred }
         try await upload.finish()
         return try await commit(candidates, upload) ? .committed : (skipped > 0 ? .deferred : .committed)
-    }
-
-    /// What cannot be read here holds up nothing else: it stays in the outbox and is tried again.
-    private func readOrSkip(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
-        do {
-            return try await read(item, into: &upload)
-        } catch let error as FileError {
-            // Gone since the batch was listed: the outbox knows better by now.
-            let isGone = error.code == .notFound
-            logger.log(
-                level: isGone ? .debug : .error, "an item was not uploaded",
-                metadata: ["item": "\(item.item)", "error": "\(error)"])
-            return nil
-        }
-    }
-
-    /// Reads one item; `nil` when it must wait because it is being written.
-    private func read(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
-        switch item.change {
-        case .delete:
-            return Candidate(pending: item)
-        case .put(let entry, let inode, let xattrs, let parent):
-            var candidate = Candidate(pending: item)
-            candidate.record = try record(entry, inode, xattrs, parent)
-            guard inode.attributes.kind == .file else { return candidate }
-            candidate.inode = inode.attributes.inode
-            candidate.generation = inode.generation
-            if !inode.isModified, let content = inode.incoming ?? inode.content {
-                // The bytes are where they were: an edit of the name or the attributes carries their reference on. Those that
-                // are here may be older and of another length.
-                if try !replica.refersToCondemned(content) {
-                    candidate.content = content
-                    candidate.record?.size = content.byteCount
-                    return candidate
-                }
-                // Only what is not in the container can refer to what is condemned: a copy of what was deleted long ago.
-                guard inode.isHere, inode.incoming == nil else {
-                    throw FileError(.notFound, "the container has given up the bytes that \(entry.name) shares")
-                }
-            }
-            guard inode.isHere else {
-                // Neither here nor known: its manifest could not be read, so the record keeps referring to it.
-                return candidate
-            }
-            let open = openFiles.inode(inode.attributes.inode)
-            if let open, !open.beginUpload(uptime: environment.uptime(), quiet: Self.quiet) {
-                return placeOnly(candidate, entry)
-            }
-            // Of a file that is still open the index does not know the size and times yet.
-            if let open, open.takeUnrecorded(), let descriptor = open.descriptor {
-                try replica.recordBytes(of: open.number, from: descriptor)
-            }
-            // Read again: a write between the listing and now has changed it.
-            let now = try replica.inode(inode.attributes.inode)
-            candidate.generation = now.generation
-            candidate.wasRead = true
-            candidate.record?.modified = now.attributes.modified
-            let descriptor: Descriptor
-            if let here = open?.descriptor {
-                descriptor = here
-            } else {
-                descriptor = try replica.openBytes(of: inode.attributes.inode)
-            }
-            let size = max(now.attributes.size, 1)
-            let number = inode.attributes.inode
-            state.withLock { $0.current[number] = 0 }
-            do {
-                try await upload.add(number, base: now.content, from: descriptor) { done in
-                    state.withLock { $0.current[number] = min(100, Double(done) * 100 / Double(size)) }
-                }
-            } catch let error as FileError where error.code == .superseded {
-                return nil
-            }
-            return candidate
-        }
-    }
-
-    /// The new place of a file whose bytes must wait, with the bytes that the container has: another item that took its old name
-    /// may be on its way, and would be put aside by every other device while this one still stood there. `nil` when there is none.
-    private func placeOnly(_ candidate: Candidate, _ entry: Entry) -> Candidate? {
-        guard let base = entry.base, base.content != nil, var record = candidate.record,
-            base.parent != record.parent || base.name != record.name
-        else { return nil }
-        record.content = base.content
-        record.size = base.size
-        record.modified = base.modified
-        record.bytesDevice = base.maker == record.device ? nil : base.maker
-        var candidate = candidate
-        candidate.record = record
-        candidate.inode = nil
-        candidate.isPlaceOnly = true
-        return candidate
-    }
-
-    private func record(
-        _ entry: Entry, _ inode: Inode, _ xattrs: [String: Data], _ parent: ItemID
-    ) throws(FileError) -> ItemRecord {
-        guard let item = entry.item else { throw FileError(.invalid, "\(entry.name) has no identity in the container") }
-        return ItemRecord(
-            id: item, parent: parent, name: entry.name, kind: inode.attributes.kind, mode: inode.attributes.mode,
-            modified: inode.attributes.modified, size: inode.attributes.kind == .file ? inode.attributes.size : 0,
-            target: inode.target, xattrs: xattrs, content: entry.base?.content, conflicts: entry.conflicts,
-            maker: inode.isModified ? nil : entry.base?.maker, device: replica.device, base: entry.baseNumber)
-    }
-
-    /// Appends one commit and notes it in the index.
-    ///
-    /// - Returns: Whether something was committed; `false` when every item changed while it was read.
-    private func commit(_ candidates: [Candidate], _ upload: ContentUpload) async throws -> Bool {
-        var finished: [Candidate] = []
-        for var candidate in candidates {
-            if let inode = candidate.inode, candidate.content == nil {
-                // Changed, or gone, since it was read.
-                guard (try? replica.inode(inode).generation) == candidate.generation else { continue }
-                if let content = try upload.content(of: inode) {
-                    candidate.content = content
-                    candidate.record?.size = content.byteCount
-                }
-            }
-            if let content = candidate.content {
-                candidate.record?.content = try await manifests.reference(to: content, replica, environment)
-            }
-            if candidate.record?.kind == .file, candidate.record?.content == nil {
-                throw FileError(.corrupt, "the bytes of \(candidate.record?.name.string ?? "") are not known")
-            }
-            if let record = candidate.record, let fault = record.fault(in: .max) {
-                // Every other device would drop it, and then the devices would differ.
-                throw FileError(.invalid, "the record of \(record.name) would break the format: \(fault)")
-            }
-            finished.append(candidate)
-        }
-        guard !finished.isEmpty else { return false }
-        let batch = finished
-        return try await gate.withGate { () async throws -> Bool in
-            try await self.append(batch)
-        }
-    }
-
-    /// Within the gate: the replica stays at one commit until this one is appended or another device's is applied.
-    private func append(_ batch: [Candidate]) async throws -> Bool {
-        try await follower.begin()
-        // Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
-        var standing: [Candidate] = []
-        for candidate in batch {
-            if try replica.isPending(candidate.pending.item, position: candidate.pending.position) {
-                standing.append(candidate)
-            } else if candidate.record?.kind == .directory {
-                // What lies in it may be in this batch too, so the batch is made anew.
-                return true
-            }
-        }
-        guard !standing.isEmpty, try !replica.isContainerPaused() else { return true }
-        // What was condemned since it was packed is packed again.
-        let objects = standing.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
-        for object in Set(objects + standing.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
-        where try replica.isCondemned(object) { return true }
-        try await containerGuard.admitCommit()
-        let tombstones = standing.compactMap { candidate -> Commit.Tombstone? in
-            guard case .delete(let base) = candidate.pending.change else { return nil }
-            return Commit.Tombstone(id: candidate.pending.item, base: base)
-        }
-        let commit = Commit(
-            sequence: replica.applied + 1, device: replica.device, deviceName: deviceName, time: environment.now(),
-            nonce: environment.makeUUID(), records: standing.compactMap(\.record), tombstones: tombstones)
-        let outcome: ChangeLog.AppendOutcome
-        do throws(StoreError) { outcome = try await log.append(commit) } catch {
-            // Trimmed: this device was away for long. It catches up first, and the batch is made anew.
-            guard error.code == .notFound else { throw error }
-            return try await follower.applyNext()
-        }
-        switch outcome {
-        case .lost:
-            // Another device was first: its commit is applied, and the batch is made anew on top of it.
-            _ = try await follower.applyNext()
-        case .landed:
-            try note(commit, standing)
-            state.withLock { $0.faults.sent(standing.map(\.pending.item)) }
-            activity.noteProgress()
-        }
-        return true
-    }
-
-    private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
-        try replica.write { transaction throws(FileError) in
-            for candidate in batch {
-                let item = candidate.pending.item
-                if let record = candidate.record, try transaction.entry(of: item) == nil {
-                    // Removed here while it was on its way: the container has it, so now it must be deleted there.
-                    try transaction.enqueueDeletion(record, base: commit.sequence)
-                    continue
-                }
-                if let record = candidate.record, let entry = try transaction.entry(of: item) {
-                    try transaction.setBase(entry, record: record, number: commit.sequence)
-                    if candidate.wasRead, let inode = candidate.inode, let content = candidate.content,
-                        inode == entry.inode
-                    {
-                        try transaction.markUploaded(inode, generation: candidate.generation, content: content)
-                    }
-                }
-                if !candidate.isPlaceOnly { try transaction.dequeue(item, position: candidate.pending.position) }
-            }
-            try transaction.setApplied(commit.sequence, nonce: commit.nonce)
-        }
     }
 }

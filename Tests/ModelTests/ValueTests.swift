@@ -33,17 +33,6 @@ import Testing
         #expect(ChunkHash(String(text.dropLast())) == nil)
     }
 
-    @Test func `byte ranges merge where they touch`() {
-        var ranges = ByteRanges()
-        ranges.insert(10..<20)
-        ranges.insert(30..<40)
-        ranges.insert(20..<30)
-        #expect(ranges.ranges == [10..<40])
-        #expect(ranges.contains(15..<35))
-        #expect(!ranges.contains(5..<12))
-        #expect(ranges.byteCount == 30)
-    }
-
     @Test func `every error has a number and only true input errors share one`() {
         let numbers = Dictionary(grouping: FileError.Code.allCases) { FileError($0, "").errno }
         #expect(numbers[EINVAL] == [.badName, .invalid])

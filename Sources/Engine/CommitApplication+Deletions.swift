@@ -1,0 +1,61 @@
+import Model
+import Replica
+
+/// What another device deleted.
+extension CommitApplication {
+    mutating func removeFile(_ entry: Entry) throws(FileError) {
+        let inode = try transaction.inode(entry.inode)
+        let base = entry.base?.conflicts ?? []
+        let isEdited =
+            bytesDifferFromBase(entry, inode) || inode.target != entry.base?.target
+            || entry.conflicts.contains { version in !base.contains { $0.id == version.id } }
+        if entry.isQueued && isEdited {
+            // Edit beats delete: the item goes back to the container as a new one.
+            try keepAlthoughDeleted(entry)
+            return
+        }
+        try remove(entry)
+    }
+
+    mutating func removeDirectories(_ directories: [Entry]) throws(FileError) {
+        var rest = directories
+        // Every round removes the directories that are empty; at most as many rounds as directories.
+        while !rest.isEmpty {
+            var left: [Entry] = []
+            for stale in rest {
+                // Names may have moved since the list was made.
+                guard let item = stale.item, let entry = try transaction.entry(of: item) else { continue }
+                if try transaction.isEmpty(entry.inode) {
+                    try remove(entry)
+                } else {
+                    left.append(entry)
+                }
+            }
+            if left.count == rest.count {
+                for entry in left { try keepAlthoughDeleted(entry) }
+                return
+            }
+            rest = left
+        }
+    }
+
+    mutating func keepAlthoughDeleted(_ entry: Entry) throws(FileError) {
+        guard let item = entry.item else { return }
+        try transaction.clearBase(entry)
+        try transaction.enqueue(item)
+        effects.queued = true
+        effects.log.append("\(entry.name) was deleted elsewhere and has changes here: it stays")
+        if entry.parent != .root, let parent = try transaction.entries(of: entry.parent).first,
+            let parentItem = parent.item, commit.tombstones.contains(where: { $0.id == parentItem })
+        {
+            try transaction.clearBase(parent)
+            try transaction.enqueue(parentItem)
+        }
+    }
+
+    mutating func remove(_ entry: Entry) throws(FileError) {
+        let removed = try transaction.remove(entry)
+        effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
+        if removed.linkCount == 0 || removed.kind == .directory { effects.orphans.append(entry.inode) }
+    }
+}

@@ -1,0 +1,64 @@
+import Model
+import Replica
+
+/// Where an item goes, and what must go out of its way.
+extension CommitApplication {
+    /// Whether an entry stands where the container has it.
+    func isPlaced(_ entry: Entry, as record: ItemRecord) -> Bool {
+        entry.name == record.name && (itemID(of: entry.parent) ?? .root) == record.parent
+    }
+
+    mutating func place(_ entry: Entry, as record: ItemRecord) throws(FileError) -> Entry {
+        let directory = try parent(of: record)
+        guard entry.parent != directory || entry.name != record.name else { return entry }
+        if entry.kind == .directory {
+            while try transaction.isInside(directory, entry.inode) {
+                guard try undoMove(above: directory, below: entry.inode) else {
+                    effects.log.append("\(record.name) would lie inside itself: it stays where it is")
+                    return entry
+                }
+            }
+        }
+        if let occupant = try transaction.entry(record.name, in: directory), occupant.item != record.id {
+            try makeRoom(occupant)
+        }
+        guard let current = try transaction.entry(of: record.id) else { return entry }
+        let moved = try transaction.move(current, to: directory, as: record.name)
+        effects.kernel.append(.entryRemoved(current.name, current.parent, current.inode))
+        effects.kernel.append(.entryChanged(record.name, directory))
+        return moved
+    }
+
+    /// Two moves that would make a cycle: the one that reached the container stands, the one made here goes back.
+    ///
+    /// - Returns: Whether there was one between the two directories.
+    mutating func undoMove(above directory: InodeNumber, below top: InodeNumber) throws(FileError) -> Bool {
+        var current = directory
+        while current != top, current != .root {
+            guard let entry = try transaction.entries(of: current).first else { return false }
+            if let base = entry.base, itemID(of: entry.parent) != base.parent {
+                return try goBack(entry, to: base)
+            }
+            current = entry.parent
+        }
+        return false
+    }
+
+    mutating func goBack(_ entry: Entry, to base: ItemRecord) throws(FileError) -> Bool {
+        var old = try transaction.directory(of: base.parent) ?? .root
+        // The directory that it was in lies below it by now.
+        if try transaction.isInside(old, entry.inode) { old = .root }
+        guard old != entry.parent else { return false }
+        let isTaken = try transaction.entry(base.name, in: old) != nil
+        let name = isTaken ? try transaction.freeName(for: base.name, in: old) : base.name
+        let moved = try transaction.move(entry, to: old, as: name)
+        if let item = moved.item, isTaken || !isPlaced(moved, as: base) {
+            try transaction.enqueue(item)
+            effects.queued = true
+        }
+        effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
+        effects.kernel.append(.entryChanged(name, old))
+        effects.log.append("\(entry.name) is back where it was: another device moved the directory above it")
+        return true
+    }
+}

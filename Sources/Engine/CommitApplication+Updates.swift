@@ -1,0 +1,187 @@
+import Model
+import Remote
+import Replica
+
+/// A record of an item that is here: what becomes of it, by the decision of ``Reconcile``.
+extension CommitApplication {
+    mutating func update(_ entry: Entry, with record: ItemRecord) throws(FileError) {
+        if record.device == device {
+            // Our own commit that landed although its answer was lost: what is here is at least as new, and stays queued.
+            try transaction.setBase(entry, record: record, number: commit.sequence)
+            return
+        }
+        let inode = try transaction.inode(entry.inode)
+        guard inode.attributes.kind == record.kind else {
+            try replaceKind(entry, with: record)
+            return
+        }
+        let remoteBytesChanged = bytesChanged(record, inode: inode, base: entry.base)
+        guard entry.isQueued else {
+            try carryOut(Reconcile(accepting: record, remoteBytesChanged: remoteBytesChanged), on: entry, with: record)
+            return
+        }
+        let local = Reconcile.Local(
+            parent: itemID(of: entry.parent) ?? .root, name: entry.name, mode: inode.attributes.mode,
+            modified: inode.attributes.modified, target: inode.target,
+            xattrs: try transaction.xattrs(of: entry.inode), conflicts: entry.conflicts,
+            bytes: localBytes(of: entry, inode, meeting: record))
+        let editors = Reconcile.Editors(
+            local: device, localName: deviceName, remoteName: try transaction.deviceName(record.maker) ?? "",
+            newVersion: makeUUID())
+        let decision = Reconcile(
+            base: entry.base, local: local, remote: record, remoteBytesChanged: remoteBytesChanged, editors: editors)
+        try carryOut(decision, on: entry, with: record)
+    }
+
+    func localBytes(of entry: Entry, _ inode: Inode, meeting record: ItemRecord) -> Reconcile.Local.Bytes {
+        let number = inode.attributes.inode
+        if inode.isModified || !bytesDifferFromBase(entry, inode) {
+            return localBytes.bytes(of: number, generation: inode.generation, isModified: inode.isModified)
+        }
+        guard let content = inode.incoming ?? inode.content else { return .unchanged }
+        if contents[record.id]?.hasSameBytes(as: content) ?? false { return .sameAsRemote }
+        guard let reference = ManifestStore.reference(to: content) else { return .unsent }
+        return .stored(content, reference)
+    }
+
+    /// Whether the name holds other bytes here than the container has for its item: written here, or brought by a file that was
+    /// renamed to it and has no changes of its own.
+    func bytesDifferFromBase(_ entry: Entry, _ inode: Inode) -> Bool {
+        guard inode.attributes.kind == .file else { return false }
+        // What the container does not have, or not any more, is all of it different.
+        guard !inode.isModified, let base = entry.base?.content else { return true }
+        guard let content = inode.incoming ?? inode.content else { return false }
+        switch base {
+        case .inline(let known): return !known.hasSameBytes(as: content)
+        case .manifest: return ManifestStore.reference(to: content) != base
+        }
+    }
+
+    func bytesChanged(_ record: ItemRecord, inode: Inode, base: ItemRecord?) -> Bool {
+        guard record.kind == .file, record.content != base?.content else { return false }
+        guard let new = contents[record.id], let old = inode.incoming ?? inode.content else { return true }
+        return !new.hasSameBytes(as: old)
+    }
+
+    mutating func carryOut(
+        _ decision: Reconcile, on entry: Entry, with record: ItemRecord
+    ) throws(FileError) {
+        var entry = entry
+        if decision.takesRemotePlace { entry = try place(entry, as: record) }
+        if let target = decision.losingTarget { try keepLink(target, like: entry) }
+        try carryOutBytes(decision, on: entry, with: record)
+        guard let now = try transaction.entry(of: record.id) else { return }
+        var merged = record
+        merged.mode = decision.mode
+        merged.modified = decision.modified
+        merged.xattrs = decision.xattrs
+        merged.target = decision.target
+        let before = try transaction.attributes(of: now.inode)
+        try transaction.setMetadata(now.inode, from: merged)
+        if before.linkCount > 1, record.kind != .directory { try shareMetadata(of: now) }
+        // The kernel keeps a link's target as it keeps bytes.
+        effects.kernel.append(.inodeChanged(now.inode, bytes: record.kind == .symbolicLink))
+        if now.conflicts != decision.conflicts {
+            try transaction.setConflicts(decision.conflicts, of: now)
+            noteConflicts(decision.conflicts, of: now)
+        }
+        try transaction.setBase(now, record: record, number: commit.sequence)
+        if now.isQueued {
+            try transaction.dequeueAll(record.id)
+            if decision.staysQueued || !isPlaced(now, as: record) {
+                try transaction.enqueue(record.id)
+                effects.queued = true
+            }
+        }
+    }
+
+    /// Hard links are one file here and several items elsewhere: what changes one changes all.
+    mutating func shareMetadata(of entry: Entry) throws(FileError) {
+        let now = try transaction.attributes(of: entry.inode)
+        let xattrs = try transaction.xattrs(of: entry.inode)
+        for other in try transaction.entries(of: entry.inode) where other.item != entry.item {
+            let isSame =
+                other.base?.mode == now.mode && other.base?.modified == now.modified && other.base?.xattrs == xattrs
+            // What waits may have been read already, as it was: it is read again.
+            guard let item = other.item, !isSame || other.isQueued else { continue }
+            try transaction.enqueue(item)
+            effects.queued = true
+        }
+    }
+
+    mutating func carryOutBytes(
+        _ decision: Reconcile, on entry: Entry, with record: ItemRecord
+    ) throws(FileError) {
+        let inode = try transaction.inode(entry.inode)
+        switch decision.bytes {
+        case .keepLocal:
+            break
+        case .sameOnBothSides:
+            guard inode.isModified, let content = contents[record.id] else { break }
+            try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
+        case .takeRemote:
+            // Marked as changed, and yet what the container had.
+            if inode.isModified, let content = inode.content {
+                try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
+            }
+            try replaceBytes(of: entry, with: record)
+        case .yieldToRemote(let stored):
+            if inode.isModified {
+                try transaction.markUploaded(entry.inode, generation: inode.generation, content: stored)
+            }
+            try replaceBytes(of: entry, with: record)
+        }
+    }
+
+    mutating func noteConflicts(_ conflicts: [ConflictVersion], of entry: Entry) {
+        let new = conflicts.filter { version in !entry.conflicts.contains { $0.id == version.id } }
+        for version in new where version.device == device || entry.isQueued {
+            effects.log.append(
+                "\(entry.name) was edited here and elsewhere: the edit of \(version.deviceName) is kept as a conflict version"
+            )
+        }
+    }
+
+    mutating func keepLink(_ target: String, like entry: Entry) throws(FileError) {
+        let name = try transaction.freeName(for: entry.name, in: entry.parent)
+        try transaction.keepLink(to: target, like: entry, as: name)
+        effects.kernel.append(.entryChanged(name, entry.parent))
+        effects.queued = true
+        effects.log.append("\(entry.name) points elsewhere now: the link made here is \(name)")
+    }
+
+    mutating func replaceBytes(of entry: Entry, with record: ItemRecord) throws(FileError) {
+        let before = try transaction.inode(entry.inode)
+        guard let content = contents[record.id] else {
+            try transaction.setUnknownContent(entry, record: record)
+            effects.kernel.append(.inodeChanged(entry.inode, bytes: true))
+            return
+        }
+        let inode = try transaction.setContent(
+            entry, content: content, modified: record.modified, inUse: isOpen(entry.inode))
+        effects.kernel.append(.entryChanged(entry.name, entry.parent))
+        effects.kernel.append(.inodeChanged(entry.inode, bytes: inode == entry.inode && !before.isHere))
+        if inode != entry.inode { effects.orphans.append(entry.inode) }
+        // What was here comes again, so that it stays here; but only if its own bytes do not already do.
+        if before.isHere, try transaction.inode(inode).incoming != nil || inode != entry.inode {
+            effects.downloads.append(inode)
+        }
+    }
+
+    /// An item that became another kind of thing is another item under the same identity.
+    mutating func replaceKind(_ entry: Entry, with record: ItemRecord) throws(FileError) {
+        let inode = try transaction.inode(entry.inode)
+        let isDirectory = inode.attributes.kind == .directory
+        let isEmpty = isDirectory ? try transaction.isEmpty(entry.inode) : true
+        if (entry.isQueued && bytesDifferFromBase(entry, inode)) || !isEmpty {
+            let copy = try transaction.freeName(for: entry.name, in: entry.parent)
+            let moved = try transaction.move(entry, to: entry.parent, as: copy)
+            try transaction.reidentify(moved)
+            effects.kernel.append(.entryChanged(copy, entry.parent))
+            effects.queued = true
+        } else {
+            try remove(entry)
+        }
+        try insert(record)
+    }
+}

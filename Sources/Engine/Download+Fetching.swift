@@ -1,0 +1,255 @@
+import Logging
+import Model
+import Remote
+import Replica
+import Synchronization
+
+/// One fetch for all readers: workers take what somebody waits for first, and then the rest.
+extension Download {
+    /// What the pieces come from, and who is told.
+    struct Source: Sendable {
+        let reader: ChunkReader
+        let environment: EngineEnvironment
+        /// How long nothing may come before the download is given up.
+        let networkTimeout: Duration
+        /// Whether the store is known not to answer, so that nobody need wait for it.
+        let store: WatchedStore
+        let logger: Logger
+        let freeSpaceFloor: FreeSpaceFloor
+        /// Tells the index which pieces are here.
+        let save: @Sendable (ChunkSet) throws(FileError) -> Void
+        /// Tells the index why the bytes do not come, before whoever waits for them is told.
+        let failed: @Sendable (FileError) -> Void
+    }
+
+    /// Takes over what an earlier run brought, as far as its hashes are right: that run may have ended with the power.
+    private func recoverFound() {
+        defer { state.withLock { $0.isRecovering = false } }
+        for piece in pieces where piece.stored != nil && found.contains(piece.index) {
+            // A piece that cannot be read is fetched again.
+            guard let bytes = try? staging.read(byteCount: piece.byteCount, at: piece.fileOffset),
+                ChunkHash(hashing: bytes) == piece.stored?.hash
+            else { continue }
+            arrived(piece)
+        }
+    }
+
+    /// Fetches every piece that is missing, then settles the outcome of the bytes; the caller installs them.
+    ///
+    /// - Returns: `nil` when all pieces are here.
+    func fetchAll(from source: Source) async -> Outcome? {
+        recoverFound()
+        return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
+            group.addTask { await self.workOnDemand(source) }
+            for _ in 0..<Self.width {
+                group.addTask { await self.work(source) }
+            }
+            group.addTask { await self.watch(source) }
+            var failure: FileError?
+            var finished = 0
+            for await result in group {
+                finished += 1
+                // When there is nothing left to fill, nothing is left to be asked for, and then nothing to be watched.
+                if finished == Self.width { demand.finish() }
+                if finished == Self.width + 1 { group.cancelAll() }
+                if let result, failure == nil {
+                    failure = result
+                    group.cancelAll()
+                }
+            }
+            if isCancelled { return .cancelled }
+            if let failure { return .failed(failure) }
+            return state.withLock { $0.damaged.values.first }.map { .failed($0) }
+        }
+    }
+
+    /// Ends the download: whoever still waits gets the outcome.
+    func settle(_ outcome: Outcome) {
+        let waiters = state.withLock { state in
+            state.outcome = outcome
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        let failure: FileError? =
+            switch outcome {
+            case .finished: nil
+            case .failed(let error): error
+            case .cancelled: FileError(.cancelled, "the download was cancelled")
+            }
+        for waiter in waiters { waiter.continuation.resume(returning: failure) }
+    }
+
+    /// The worker that fetches nothing but what someone waits for, so that readers never queue behind the fill.
+    private func workOnDemand(_ source: Source) async -> FileError? {
+        for await _ in demands {
+            if let failure = await work(source, onlyDemanded: true) { return failure }
+        }
+        return nil
+    }
+
+    /// One of ``width`` workers: takes batches until none is left.
+    private func work(_ source: Source, onlyDemanded: Bool = false) async -> FileError? {
+        while !Task.isCancelled, let batch = nextBatch(onlyDemanded: onlyDemanded) {
+            defer { state.withLock { state in state.inFlight.subtract(batch) } }
+            do throws(FileError) {
+                try await fetch(batch, from: source)
+            } catch {
+                if error.code == .corrupt || error.code == .wouldBlock {
+                    // What is damaged or missing concerns these pieces only: the others are still worth having.
+                    source.failed(error)
+                    markDamaged(batch, error)
+                    continue
+                }
+                state.withLock { $0.isEnding = true }
+                return error
+            }
+        }
+        return nil
+    }
+
+    private func fetch(_ batch: Range<Int>, from source: Source) async throws(FileError) {
+        var pause = Self.retryStart
+        while true {
+            // A batch that failed half way goes on with what is still missing; what came is already verified.
+            guard let first = state.withLock({ state in batch.first { !state.have.contains($0) } }) else { return }
+            do {
+                try await source.reader.fetch(pieces: pieces[first..<batch.upperBound]) { count in
+                    state.withLock { $0.receivedByteCount += Int64(count) }
+                } deliver: { piece, bytes in
+                    try self.deliver(piece, bytes, source)
+                }
+                return
+            } catch let error as FileError {
+                // This disk is to blame, not the store.
+                throw error
+            } catch let error as StoreError {
+                if isCancelled { throw FileError(.cancelled, "the download was cancelled") }
+                // How long it is worth trying, the watch knows.
+                guard error.isTransient, !source.store.isSilent else { throw error.fileError }
+                state.withLock { $0.lastFailure = error }
+                source.logger.debug("fetching again", metadata: ["inode": "\(inode)", "error": "\(error)"])
+            } catch {
+                throw FileError(.cancelled, "the download was stopped")
+            }
+            do {
+                try await source.environment.sleep(pause)
+            } catch {
+                throw FileError(.cancelled, "the download was stopped")
+            }
+            pause = min(pause * 2, Self.retryLimit)
+        }
+    }
+
+    /// Gives up when nothing has come for as long as is worth waiting, also while a call to the store hangs: who waits is told at
+    /// once, and the calls are cancelled.
+    private func watch(_ source: Source) async -> FileError? {
+        var idle = Duration.zero
+        var seen: Int64 = -1
+        var last = source.environment.uptime()
+        while (try? await source.environment.sleep(Self.watchPause)) != nil {
+            let now = source.environment.uptime()
+            let step = min(now - last, Self.watchStepLimit)
+            last = now
+            let (received, isWaiting) = state.withLock { ($0.receivedByteCount, !$0.inFlight.isEmpty) }
+            idle = isWaiting && received == seen ? idle + step : .zero
+            seen = received
+            if idle >= source.networkTimeout || (idle >= Self.watchPause * 2 && source.store.isSilent) {
+                return giveUp(after: idle, source)
+            }
+        }
+        return nil
+    }
+
+    private func giveUp(after idle: Duration, _ source: Source) -> FileError {
+        let error =
+            state.withLock { $0.lastFailure }?.fileError
+            ?? FileError(.unreachable, "the store has sent nothing for \(idle)")
+        source.store.noteGivenUp()
+        source.failed(error)
+        let waiters = state.withLock { state in
+            state.givenUp = error
+            defer { state.waiters = state.waiters.filter { $0.value.isForEnd } }
+            return state.waiters.values.filter { !$0.isForEnd }
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: error) }
+        return error
+    }
+
+    /// Puts a verified piece into the staging file and lets its readers go on.
+    private func deliver(_ piece: Content.Piece, _ bytes: [UInt8], _ source: Source) throws {
+        if Task.isCancelled || isCancelled { throw CancellationError() }
+        try source.freeSpaceFloor.admit(bytes.count)
+        try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
+        arrived(piece)
+        let snapshot = state.withLock { state -> ChunkSet? in
+            state.unsaved += 1
+            guard state.unsaved >= Self.piecesPerProgress else { return nil }
+            state.unsaved = 0
+            return state.have
+        }
+        if let snapshot { try source.save(snapshot) }
+    }
+
+    /// A piece is here: its readers go on.
+    private func arrived(_ piece: Content.Piece) {
+        let waiters = state.withLock { state -> [Waiter] in
+            state.have.insert(piece.index)
+            let ready = state.waiters.filter { $0.value.pieces?.allSatisfy { state.have.contains($0) } ?? false }
+            for id in ready.keys { state.waiters[id] = nil }
+            return Array(ready.values)
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: nil) }
+    }
+
+    private func markDamaged(_ batch: Range<Int>, _ error: FileError) {
+        let waiters = state.withLock { state -> [Waiter] in
+            for index in batch where !state.have.contains(index) { state.damaged[index] = error }
+            let hit = state.waiters.filter { $0.value.pieces?.overlaps(batch) ?? false }
+            for id in hit.keys { state.waiters[id] = nil }
+            return Array(hit.values)
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: error) }
+    }
+
+    /// The next pieces to fetch with one GET: what someone waits for first, then on from there.
+    private func nextBatch(onlyDemanded: Bool) -> Range<Int>? {
+        state.withLock { state in
+            guard !state.isCancelled, !state.isEnding else { return nil }
+            func isMissing(_ index: Int) -> Bool {
+                !state.have.contains(index) && !state.inFlight.contains(index) && state.damaged[index] == nil
+            }
+            let wanted = state.waiters.values.compactMap { $0.pieces?.first(where: isMissing) }.min()
+            if onlyDemanded && wanted == nil { return nil }
+            let start =
+                wanted ?? (state.cursor..<pieces.count).first(where: isMissing)
+                ?? (0..<min(state.cursor, pieces.count)).first(where: isMissing)
+            guard let start else { return nil }
+            var end = start + 1
+            while end < pieces.count, isMissing(end),
+                pieces[end].follows(pieces[end - 1]),
+                end - start < Self.piecesPerBatch
+            {
+                end += 1
+            }
+            state.cursor = end
+            for index in start..<end { state.inFlight.insert(index) }
+            return start..<end
+        }
+    }
+
+    /// What is here, for the index to remember.
+    var have: ChunkSet { state.withLock { $0.have } }
+}
+
+extension Content.Piece {
+    /// Whether one ranged GET can bring both: this piece lies right behind the other in the same pack.
+    fileprivate func follows(_ other: Content.Piece) -> Bool {
+        guard let mine = stored, let theirs = other.stored else { return false }
+        return mine.pack == theirs.pack && mine.offset == theirs.offset + Int64(other.byteCount)
+    }
+}
+
+extension StoreError {
+    /// Whether the same call may succeed a little later.
+    var isTransient: Bool { code == .unavailable || code == .throttled }
+}
