@@ -136,11 +136,15 @@ import Testing
         let store = FaultyStore(MemoryStore())
         let a = try await device(store, TestTime())
         let (gets, lengths) = (store.callCount(.get, prefix: "container.json"), store.callCount(.byteCount))
+        let start = ContinuousClock.now
         for index in 0..<20 {
             try await a.write("\(index)", to: "\(index)")
             try await a.engine.sync(wait: true)
         }
-        #expect(store.callCount(.get, prefix: "container.json") == gets && store.callCount(.byteCount) == lengths)
+        // Where this takes minutes, a look is due in each.
+        let due = Int((ContinuousClock.now - start) / .seconds(60))
+        #expect(store.callCount(.get, prefix: "container.json") - gets <= due)
+        #expect(store.callCount(.byteCount) - lengths <= due)
         try await a.close()
     }
 

@@ -23,7 +23,7 @@ final class Network: Sendable {
 
 /// Asks again and again until `condition` holds.
 /// - Returns: Whether it did within `limit`.
-func holds(within limit: Duration = .seconds(30), _ condition: () async throws -> Bool) async throws -> Bool {
+func holds(within limit: Duration = .seconds(120), _ condition: () async throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
         if try await condition() { return true }
