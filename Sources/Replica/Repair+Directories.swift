@@ -94,6 +94,7 @@ extension Repair {
     private mutating func adoptDirectory(_ node: Int) throws {
         let place = tree.nodes[node].place
         let (parent, wanted) = home(of: place)
+        if try removeEmptyEscape(node, named: wanted) { return }
         let name = try freeName(wanted, in: parent, present: place)
         let target = RepairTree.Place(node: try self.node(of: parent), name: PlaceholderName.backingName(of: name))
         if target != place { try tree.moveDirectory(node, to: target) }
@@ -110,6 +111,19 @@ extension Repair {
         stand(attributes.inode, on: node)
         report.adoptedCount += 1
         report.lines.append("\(path(target)): a directory that was not known; it is an item now")
+    }
+
+    /// An empty directory under an escaped name is one that we were making when the end came: nobody else makes such names, and what
+    /// it was to be called is not known.
+    private mutating func removeEmptyEscape(_ node: Int, named name: String) throws -> Bool {
+        guard Self.isEscape(name), tree.nodes[node].directories.isEmpty else { return false }
+        do throws(FileError) {
+            try tree.removeDirectory(node)
+            return true
+        } catch {
+            guard error.code == .notEmpty else { throw error }
+            return false
+        }
     }
 
     /// Where something unknown belongs: the directory it lies in, or lay in before it was moved aside.

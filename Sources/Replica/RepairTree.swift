@@ -165,6 +165,13 @@ extension RepairTree {
         return add(place, try SystemCalls.status(target).identity)
     }
 
+    /// - Throws: `notEmpty`.
+    func removeDirectory(_ node: Int) throws(FileError) {
+        let place = nodes[node].place
+        try SystemCalls.unlink(try backingPlace(place), directory: true)
+        nodes[place.node].directories[place.key] = nil
+    }
+
     func moveDirectory(_ node: Int, to place: Place) throws(FileError) {
         try clear(place)
         let old = nodes[node].place

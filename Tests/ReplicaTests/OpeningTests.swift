@@ -279,6 +279,18 @@ import Testing
         #expect(try lab.pendingNames().filter { $0.hasPrefix("delete") } == [])
     }
 
+    @Test func `an empty directory under an escaped name was ours and goes, one with something in it stays`() throws {
+        let lab = try Lab()
+        let names = try [".a.icloud", ".b.icloud"].map { PlaceholderName.backingName(of: try ItemName($0)) }
+        for name in names { #expect(mkdir(lab.files(name), 0o700) == 0) }
+        try "text".write(toFile: lab.files(names[1] + "/f"), atomically: true, encoding: .utf8)
+        try lab.killAndOpen()
+        #expect(try lab.replica.children(of: .root, after: nil, limit: 9).map(\.name.string) == ["Recovered"])
+        #expect(try lab.inodeIfPresent("Recovered/f") != nil)
+        #expect(!lab.exists(names[0]))
+        #expect(try lab.replica.check() == [])
+    }
+
     @Test func `after a power failure, bytes that were not synced are downloaded again`() throws {
         let lab = try Lab()
         let settled = try lab.makeFile("settled")

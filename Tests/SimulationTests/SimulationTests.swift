@@ -22,7 +22,7 @@ import Testing
     }
 
     /// Seeds that once failed. What they stand for is in the messages of the commits that mended it.
-    @Test(arguments: [4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 20002, 20404, 21126])
+    @Test(arguments: [4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 198, 20002, 20404, 21126])
     func `a seed that once failed passes`(seed: Int) throws {
         let run = try SimulateTool.run("--seed", "\(seed)")
         #expect(run.status == 0, "\(run.output)")
