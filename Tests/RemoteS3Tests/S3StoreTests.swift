@@ -6,7 +6,7 @@ import Testing
 @testable import RemoteS3
 
 /// The store against a server that behaves as a test wants.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct S3StoreTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct S3StoreTests {
     private static func error(_ code: String, _ rest: String = "") -> [UInt8] {
         Array("<Error><Code>\(code)</Code>\(rest)</Error>".utf8)
     }

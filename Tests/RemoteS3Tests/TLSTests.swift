@@ -9,7 +9,7 @@ import Testing
 struct TLSTests {
     private static let openssl = "/usr/bin/openssl"
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a certificate that nobody vouches for is refused at once, and said so`() async throws {
         let directory = try TemporaryDirectory()
         let (key, certificate) = (directory.file("key"), directory.file("certificate"))

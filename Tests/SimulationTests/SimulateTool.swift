@@ -8,16 +8,22 @@ struct SimulateTool {
     /// How long a run may take, in seconds: a seed takes about one in a debug build.
     private static let limitSeconds = 300
 
-    static func run(_ arguments: String...) throws -> SimulateTool {
+    /// How often a running tool is looked at. Nothing here blocks: tests share as many threads as there are processors.
+    private static let interval = Duration.milliseconds(50)
+
+    static func run(_ arguments: String...) async throws -> SimulateTool {
+        let file = FileManager.default.temporaryDirectory.appending(path: "simulate-\(UUID().uuidString)")
+        try Data().write(to: file)
+        // A leftover in the temporary directory fails no test.
+        defer { try? FileManager.default.removeItem(at: file) }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
         process.arguments = ["--kill-after=5", "\(limitSeconds)", path] + arguments
-        let output = Pipe()
-        process.standardOutput = output
+        process.standardOutput = try FileHandle(forWritingTo: file)
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return SimulateTool(status: process.terminationStatus, output: text)
+        while process.isRunning { try await Task.sleep(for: interval) }
+        return SimulateTool(
+            status: process.terminationStatus, output: String(decoding: try Data(contentsOf: file), as: UTF8.self))
     }
 
     /// It is built beside the tests.

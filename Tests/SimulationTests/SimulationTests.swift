@@ -1,8 +1,9 @@
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
-    @Test func `a seed repeats itself to the last store call and the last microsecond`() throws {
-        let runs = try (0..<2).map { _ in try SimulateTool.run("4", "--first", "7", "--fingerprints") }
+    @Test func `a seed repeats itself to the last store call and the last microsecond`() async throws {
+        var runs: [SimulateTool] = []
+        for _ in 0..<2 { runs.append(try await SimulateTool.run("4", "--first", "7", "--fingerprints")) }
         #expect(runs[0].status == 0)
         #expect(runs[0].output == runs[1].output)
         let fingerprints = runs[0].output.split(separator: "\n").filter { $0.hasPrefix("seed ") }
@@ -15,16 +16,16 @@ import Testing
         ("deleteUnseen", "acknowledged writes are lost"), ("writeUnseen", "what no file ever held"),
         ("damageStore", "do not have the hash"),
     ])
-    func `what is broken on purpose is found`(sabotage: String, finding: String) throws {
-        let run = try SimulateTool.run("24", "--first", "1", "--sabotage", sabotage)
+    func `what is broken on purpose is found`(sabotage: String, finding: String) async throws {
+        let run = try await SimulateTool.run("24", "--first", "1", "--sabotage", sabotage)
         #expect(run.status == 1)
         #expect(run.output.contains(finding), "\(run.output.prefix(1000))")
     }
 
     /// Seeds that once failed. What they stand for is in the messages of the commits that mended it.
     @Test(arguments: [4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 198, 20002, 20404, 21126])
-    func `a seed that once failed passes`(seed: Int) throws {
-        let run = try SimulateTool.run("--seed", "\(seed)")
+    func `a seed that once failed passes`(seed: Int) async throws {
+        let run = try await SimulateTool.run("--seed", "\(seed)")
         #expect(run.status == 0, "\(run.output)")
     }
 }
