@@ -18,6 +18,9 @@
 ///     POST /v1/deletions/answer      {discard}   → Done       lets held deletions go, or brings the items back
 ///     POST /v1/sync                  {wait}      → Done       wait: answers when nothing is left to upload or apply
 ///     GET  /v1/locks                             → [LockListing]
+///     POST /v1/session      SessionRequest lines → SessionEvent lines   claims and presenters, both ways at once
+///     POST /v1/claims/break          {id}        → Done       takes a claim away from its holder
+///     GET  /v1/events?path=…                     → ItemNews lines       until the client goes away
 ///     POST /v1/check                 {bytes}     → CheckReport   bytes: reads and verifies what is in the container
 ///     POST /v1/gc         {graceSeconds,dryRun}  → GarbageReport
 ///     POST /v1/unmount               {lazily}    → Done       the daemon ends after the answer
@@ -41,6 +44,9 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case answerDeletions = "/v1/deletions/answer"
     case sync = "/v1/sync"
     case locks = "/v1/locks"
+    case session = "/v1/session"
+    case breakClaim = "/v1/claims/break"
+    case events = "/v1/events"
     case check = "/v1/check"
     case gc = "/v1/gc"
     case unmount = "/v1/unmount"
@@ -51,10 +57,10 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var method: Method {
         switch self {
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash: .get
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events: .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .restoreDeleted, .sync, .check,
-            .gc, .unmount:
+            .gc, .unmount, .session, .breakClaim:
             .post
         }
     }

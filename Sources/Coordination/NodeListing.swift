@@ -90,23 +90,36 @@ private func describe(_ mode: LockMode?, _ range: ClosedRange<Int64>?) -> String
 extension NodeListing {
     /// The same in the words of the control API.
     ///
-    /// - Parameter path: Below the container's root; empty for a file without a name.
-    /// - Parameter command: The name of a process, or empty.
-    package func listing(path: String, command: (ProcessID) -> String) -> LockListing {
+    /// - Parameters:
+    ///   - path: Below the container's root; empty for a file without a name.
+    ///   - command: The name of a process, or empty.
+    ///   - namespace: The pid namespace of a process, where it is another one.
+    package func listing(
+        path: String, command: (ProcessID) -> String, namespace: (ProcessID) -> String? = { _ in nil }
+    ) -> LockListing {
         func party(
-            _ kind: String, _ detail: String, _ processes: [ProcessID], _ age: Duration, _ waitsFor: [ProcessID]
+            _ kind: String, _ detail: String, _ processes: [ProcessID], _ age: Duration, _ waitsFor: [ProcessID],
+            claim: ClaimSetID? = nil
         ) -> LockListing.Party {
-            LockListing.Party(
+            var party = LockListing.Party(
                 kind: kind, detail: detail, processes: processes.map(\.rawValue),
                 command: processes.first.map(command) ?? "", ageSeconds: age / .seconds(1),
-                waitsFor: waitsFor.map(\.rawValue))
+                waitsFor: waitsFor.map(\.rawValue), claim: claim?.rawValue)
+            party.namespace = processes.first.flatMap(namespace)
+            return party
         }
         return LockListing(
             path: path, inode: inode,
-            holders: claims.filter { $0.state == .granted }.map { party($0.kind, $0.detail, [$0.process], $0.age, []) }
+            holders: claims.filter { $0.state == .granted }
+                .map { party($0.kind, $0.detail, [$0.process], $0.age, [], claim: $0.set) }
                 + holders.map { party($0.kind.rawValue, $0.detail, $0.processes, $0.age, []) },
             waiters: claims.filter { $0.state != .granted }
-                .map { party($0.kind, $0.detail, [$0.process], $0.age, $0.waitsForProcesses) }
-                + waiters.map { party($0.kind.rawValue, $0.detail, $0.processes, $0.age, $0.waitsFor) })
+                .map { party($0.kind, $0.detail, [$0.process], $0.age, $0.waitsForProcesses, claim: $0.set) }
+                + waiters.map { party($0.kind.rawValue, $0.detail, $0.processes, $0.age, $0.waitsFor) },
+            presenters: presenters.map { presenter in
+                LockListing.PresenterProxy(
+                    process: presenter.process.rawValue, command: command(presenter.process),
+                    isUnresponsive: presenter.isUnresponsive, unanswered: presenter.unanswered)
+            }, parent: parent)
     }
 }

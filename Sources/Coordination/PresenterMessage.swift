@@ -1,3 +1,5 @@
+package import Model
+
 package struct PresenterID: RawRepresentable, Hashable, Comparable, Sendable, Codable {
     package let rawValue: UInt64
 
@@ -5,16 +7,6 @@ package struct PresenterID: RawRepresentable, Hashable, Comparable, Sendable, Co
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
     package static func < (left: PresenterID, right: PresenterID) -> Bool { left.rawValue < right.rawValue }
-}
-
-/// The optional methods of `NSFilePresenter`: each presenter registers those that it implements.
-package enum PresenterMethod: String, Hashable, Sendable, Codable, CaseIterable {
-    case relinquishToReader, relinquishToWriter, save
-    case accommodateDeletion, accommodateSubitemDeletion, accommodateEviction
-    case didChange, didMove, didChangeUbiquityAttributes
-    case didGainVersion, didLoseVersion, didResolveConflictVersion
-    case subitemDidAppear, subitemDidChange, subitemDidMove
-    case subitemDidGainVersion, subitemDidLoseVersion, subitemDidResolveConflictVersion
 }
 
 /// What a presenter is asked before a claim is granted, and answers.

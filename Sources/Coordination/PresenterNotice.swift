@@ -1,3 +1,5 @@
+package import Model
+
 /// Something that happened to an item.
 package enum ItemEvent: Hashable, Sendable {
     /// Its content or its attributes were written.

@@ -1,3 +1,5 @@
+package import Model
+
 /// A client that wants to be asked and told about one item: an `NSFilePresenter`.
 package struct Presenter: Hashable, Sendable {
     package var id: PresenterID

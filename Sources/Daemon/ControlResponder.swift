@@ -51,9 +51,10 @@ struct ControlResponder: HTTPResponder {
         case .locks: return try json(engine.locks())
         case .versions: return try json(try engine.versions(try path(in: target)))
         case .trash: return try json(try engine.trash())
+        case .events: throw FileError(.unsupported, "not yet")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .restoreDeleted, .sync, .check,
-            .gc, .unmount:
+            .gc, .unmount, .session, .breakClaim:
             throw FileError(.unsupported, "\(route.path) wants POST")
         }
     }
@@ -108,7 +109,8 @@ struct ControlResponder: HTTPResponder {
             let grace = order.graceSeconds.map { Duration.seconds($0) }
             return try json(try await engine.collectGarbage(grace: grace, isDryRun: order.dryRun))
         case .unmount: try await unmount(try Self.decode(UnmountRequest.self, body).lazily)
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash:
+        case .session, .breakClaim: throw FileError(.unsupported, "not yet")
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events:
             throw FileError(.unsupported, "\(route.path) wants GET")
         }
         return try json(Done())

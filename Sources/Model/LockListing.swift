@@ -5,9 +5,29 @@ package struct LockListing: Hashable, Sendable, Codable {
     package var inode: InodeNumber
     package var holders: [Party]
     package var waiters: [Party]
+    package var presenters: [PresenterProxy]
+    /// The directory it lies in; `nil` for the root, and where nobody has claims.
+    package var parent: InodeNumber?
+
+    /// A client that is asked and told about the item.
+    package struct PresenterProxy: Hashable, Sendable, Codable {
+        package var process: Int32
+        package var command: String
+        /// Whether it has left a question open for too long.
+        package var isUnresponsive: Bool
+        /// What it was asked and has not answered, oldest first.
+        package var unanswered: [PresenterMethod]
+
+        package init(process: Int32, command: String, isUnresponsive: Bool, unanswered: [PresenterMethod]) {
+            self.process = process
+            self.command = command
+            self.isUnresponsive = isUnresponsive
+            self.unanswered = unanswered
+        }
+    }
 
     package struct Party: Hashable, Sendable, Codable {
-        /// `write session`, `record lock`, `flock`, `deferred writes`, `read`, `close`, `fsync`, `open`.
+        /// `read claim`, `write claim`, `batch`, `eviction`, `write session`, `record lock`, `flock`, `deferred writes`, `read`, `close`, `fsync`, `open`.
         package var kind: String
         /// Such as `exclusive, bytes 0-511`; empty when there is nothing to add.
         package var detail: String
@@ -17,10 +37,18 @@ package struct LockListing: Hashable, Sendable, Codable {
         package var ageSeconds: Double
         /// The processes a waiter waits for; empty for a holder.
         package var waitsFor: [Int32]
+        /// What ``ControlRoute/breakClaim`` takes; `nil` for what is no claim.
+        package var claim: UInt64?
+        /// The pid namespace of the first process where it is not the daemon's, such as `pid:[4026532201]`: numbers in it are others.
+        package var namespace: String?
+        /// Whether it waits in a circle: for somebody who waits for it.
+        package var isDeadlocked: Bool?
 
         package init(
-            kind: String, detail: String, processes: [Int32], command: String, ageSeconds: Double, waitsFor: [Int32]
+            kind: String, detail: String, processes: [Int32], command: String, ageSeconds: Double, waitsFor: [Int32],
+            claim: UInt64? = nil
         ) {
+            self.claim = claim
             self.kind = kind
             self.detail = detail
             self.processes = processes
@@ -30,7 +58,12 @@ package struct LockListing: Hashable, Sendable, Codable {
         }
     }
 
-    package init(path: String, inode: InodeNumber, holders: [Party], waiters: [Party]) {
+    package init(
+        path: String, inode: InodeNumber, holders: [Party], waiters: [Party], presenters: [PresenterProxy] = [],
+        parent: InodeNumber? = nil
+    ) {
+        self.presenters = presenters
+        self.parent = parent
         self.path = path
         self.inode = inode
         self.holders = holders

@@ -1,0 +1,7 @@
+/// The body of ``ControlRoute/breakClaim``.
+package struct BreakRequest: Codable, Hashable, Sendable {
+    /// As `locks` shows it.
+    package var id: UInt64
+
+    package init(id: UInt64) { self.id = id }
+}
