@@ -1,3 +1,5 @@
+package import Model
+
 /// What a client sends in a session: one JSON object with one key on each line, at most ``lineByteLimit`` long.
 ///
 ///     {"claim":{"claim":1,"items":[{"path":"a.txt","writing":"plain"}],"timeoutSeconds":10}}

@@ -81,7 +81,7 @@ extension ClaimItem {
 extension LockTable {
     /// Adds the claims and presenters of every item to its node.
     func listClaims(into nodes: inout [InodeNumber: NodeListing], now: Moment) {
-        let graph = waitForGraph
+        let waits = Dictionary(grouping: waitForGraph.links, by: \.waiter)
         func node(_ item: ClaimItem, _ body: (inout NodeListing) -> Void) {
             guard let inode = item.node else { return }
             var listing = nodes[inode] ?? NodeListing(inode: inode)
@@ -98,7 +98,7 @@ extension LockTable {
             node(item) { $0.presenters.append(proxy(of: presenter)) }
         }
         for entry in claims.all {
-            let waitsFor = graph.links.filter { $0.waiter == .claims(entry.id) }.map(\.waitsFor)
+            let waitsFor = waits[.claims(entry.id)]?.map(\.waitsFor) ?? []
             for claim in entry.set.claims {
                 node(claim.item) { $0.claims.append(listing(of: claim, in: entry, waitsFor, now: now)) }
             }

@@ -35,6 +35,11 @@ struct ClaimTable: Sendable {
     /// Whether nobody has or wants a claim, so that nothing here matters to a plain writer.
     var hasNoSets: Bool { entries.isEmpty }
 
+    /// Whether a call was made from a presenter's queue or within another call's accessor.
+    var hasNestedCalls: Bool {
+        entries.values.contains { $0.set.fromPresenter != nil || !$0.set.within.isEmpty }
+    }
+
     var isEmpty: Bool { entries.isEmpty && presenters.isEmpty && questions.isEmpty && names.isEmpty }
 
     var processes: Set<ProcessID> {
@@ -113,6 +118,16 @@ extension ClaimTable {
         return all.filter { other in
             (other.holds || other.number < entry.number) && isBlocked(entry, by: other)
         }.map(\.id)
+    }
+
+    /// The first of them, without looking for the others.
+    func firstBlocker(of entry: ClaimEntry) -> ClaimEntry? {
+        guard entry.set.mode == .access else { return nil }
+        for id in line {
+            guard let other = entries[id] else { continue }
+            if (other.holds || other.number < entry.number) && isBlocked(entry, by: other) { return other }
+        }
+        return nil
     }
 
     private func isBlocked(_ entry: ClaimEntry, by other: ClaimEntry) -> Bool {

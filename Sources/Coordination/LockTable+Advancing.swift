@@ -21,7 +21,7 @@ extension LockTable {
         guard let entry = claims[id] else { return false }
         switch entry.phase {
         case .inLine:
-            guard claims.blockers(of: entry).isEmpty else { return false }
+            guard claims.firstBlocker(of: entry) == nil else { return false }
             beginMessaging(id, now: now, &effects)
         case .messaging:
             guard entry.open.isEmpty else { return false }
@@ -81,7 +81,7 @@ extension LockTable {
                 grant(entry.id, &effects)
             }
         case .access:
-            guard claims.blockers(of: entry).isEmpty else { return false }
+            guard claims.firstBlocker(of: entry) == nil else { return false }
             claims.change(entry.id) { $0.phase = .settling }
             claims.gatesAreStale = true
         }

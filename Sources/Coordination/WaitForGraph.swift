@@ -125,6 +125,11 @@ extension LockTable {
     /// Names the cycles that are new, and refuses the last one in of each if it is to be refused.
     mutating func nameDeadlocks(_ effects: inout [Effect]) {
         claims.graphHasGrown = false
+        // Else nobody who is waited for waits: no circle can close.
+        guard claims.hasNestedCalls || !claims.names.waiting.isEmpty || !parked.isEmpty else {
+            claims.cycles = []
+            return
+        }
         let found = waitForGraph.cycles()
         let known = claims.cycles
         claims.cycles = Set(found.map { Set($0.map(\.waiter)) })

@@ -22,6 +22,19 @@ struct ControlContext: RequestContext {
         var mayAsk: Bool { user == geteuid() || user == 0 }
     }
 
+    /// A descriptor that stands for the process that connected, whatever becomes of its number; whoever asks closes it.
+    ///
+    /// Related: `SO_PEERPIDFD` in unix(7), since Linux 6.5.
+    func peerDescriptor() async -> Int32? {
+        guard let options = channel as? any SocketOptionProvider else { return nil }
+        let name = NIOBSDSocket.Option(rawValue: Self.peerDescriptorOption)
+        // An older kernel does not know it: the process is then asked for by its number.
+        let descriptor: Int32? = try? await options.unsafeGetSocketOption(level: .socket, name: name).get()
+        return descriptor
+    }
+
+    private static let peerDescriptorOption: Int32 = 77
+
     /// Asks for `SO_PEERCRED`.
     func peer() async throws -> Peer {
         guard let options = channel as? any SocketOptionProvider else { throw ChannelError.operationUnsupported }

@@ -16,7 +16,8 @@ struct ControlResponder: HTTPResponder {
     let logger: Logger
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
-        guard try await context.peer().mayAsk else {
+        let peer = try await context.peer()
+        guard peer.mayAsk else {
             return fault(FileError(.notPermitted, "only the daemon's user and root may ask"))
         }
         let target = request.head.path ?? ""
@@ -28,7 +29,12 @@ struct ControlResponder: HTTPResponder {
         }
         do {
             switch route.method {
+            case .get where route == .events:
+                return try EventStream(engine: engine).respond(to: request, path: try path(in: target))
             case .get: return try await answer(route, target: target)
+            case .post where route == .session:
+                return ControlSession(engine: engine, logger: logger)
+                    .respond(to: request, from: peer, descriptor: await context.peerDescriptor())
             case .post: return try await perform(route, request: request)
             }
         } catch let error as FileError {
@@ -51,7 +57,7 @@ struct ControlResponder: HTTPResponder {
         case .locks: return try json(engine.locks())
         case .versions: return try json(try engine.versions(try path(in: target)))
         case .trash: return try json(try engine.trash())
-        case .events: throw FileError(.unsupported, "not yet")
+        case .events: throw FileError(.unsupported, "\(route.path) is a stream")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .restoreDeleted, .sync, .check,
             .gc, .unmount, .session, .breakClaim:
@@ -109,7 +115,8 @@ struct ControlResponder: HTTPResponder {
             let grace = order.graceSeconds.map { Duration.seconds($0) }
             return try json(try await engine.collectGarbage(grace: grace, isDryRun: order.dryRun))
         case .unmount: try await unmount(try Self.decode(UnmountRequest.self, body).lazily)
-        case .session, .breakClaim: throw FileError(.unsupported, "not yet")
+        case .breakClaim: try engine.breakClaim(try Self.decode(BreakRequest.self, body).id)
+        case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events:
             throw FileError(.unsupported, "\(route.path) wants GET")
         }

@@ -1,4 +1,4 @@
-import Engine
+package import Engine
 import Glibc
 package import Logging
 import Mount
@@ -10,6 +10,9 @@ import Remote
 /// |---|---|---|---|
 /// | `session_quiet=DURATION` | how long a write session that someone waits for may be silent | `500ms` | 10 ms to 60 s |
 /// | `session_limit=DURATION` | how long such a session may last in all | `30s` | 1 s to 1 h |
+/// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
+/// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
+/// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
 /// | `network_timeout=DURATION` | how long to go on trying while the store does not answer | `20s` | 1 s to 1 h |
 /// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
 /// | `link_down=RATE` | link conditioner: what all downloads share, in KiB/s | no limit | 1 to 1,000,000,000 |
@@ -25,6 +28,9 @@ import Remote
 package struct DaemonOptions: Hashable, Sendable {
     package var sessionQuiet = Duration.milliseconds(500)
     package var sessionLimit = Duration.seconds(30)
+    package var presenterTimeout = Duration.seconds(60)
+    package var presenterPatience = EngineOptions.PresenterPatience.wait
+    package var refusesDeadlocks = false
     package var networkTimeout = Duration.seconds(20)
     package var link = Link()
     package var usesPassthrough = true
@@ -65,15 +71,18 @@ package struct DaemonOptions: Hashable, Sendable {
         switch name {
         case "session_quiet": sessionQuiet = try Self.duration(name, value, .milliseconds(10)...(.seconds(60)))
         case "session_limit": sessionLimit = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
+        case "presenter_timeout": presenterTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
+        case "presenter_patience":
+            presenterPatience = try Self.choice(
+                name, value,
+                Dictionary(uniqueKeysWithValues: EngineOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) }))
+        case "deadlock": refusesDeadlocks = try Self.choice(name, value, ["wait": false, "fail": true])
         case "network_timeout": networkTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
         case "link_delay": link.delay = try Self.duration(name, value, .zero...(.seconds(60)))
         case "link_down": link.downKiBPerSecond = try Self.rate(name, value)
         case "link_up": link.upKiBPerSecond = try Self.rate(name, value)
         case "passthrough":
-            guard let choice = ["auto": true, "off": false][value] else {
-                throw Problem(description: "passthrough is auto or off, not \(value)")
-            }
-            usesPassthrough = choice
+            usesPassthrough = try Self.choice(name, value, ["auto": true, "off": false])
         case "log_level":
             guard let level = Logger.Level(rawValue: value) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -101,7 +110,8 @@ package struct DaemonOptions: Hashable, Sendable {
 
 extension DaemonOptions {
     private static let valueNames = [
-        "session_quiet", "session_limit", "network_timeout", "link_delay", "link_down", "link_up", "passthrough",
+        "session_quiet", "session_limit", "presenter_timeout", "presenter_patience", "deadlock", "network_timeout",
+        "link_delay", "link_down", "link_up", "passthrough",
         "log_level",
     ]
     private static let flagNames = ["allow_other", "noallow_other", "nonempty", "ro", "rw"]
@@ -114,6 +124,17 @@ extension DaemonOptions {
     private static func unknown(_ name: String) -> Problem {
         let names = (valueNames.map { "\($0)=…" } + flagNames + systemNames).joined(separator: ", ")
         return Problem(description: "there is no mount option \(name); there are \(names)")
+    }
+
+    private static func choice<Choice>(
+        _ name: String, _ value: String, _ choices: [String: Choice]
+    ) throws(Problem) -> Choice {
+        guard let choice = choices[value] else {
+            let names = choices.keys.sorted()
+            let list = names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
+            throw Problem(description: "\(name) is \(list), not \(value)")
+        }
+        return choice
     }
 
     private static func duration(
@@ -153,6 +174,9 @@ extension DaemonOptions {
         var options = EngineOptions()
         options.sessionQuiet = sessionQuiet
         options.sessionLimit = sessionLimit
+        options.presenterTimeout = presenterTimeout
+        options.presenterPatience = presenterPatience
+        options.refusesDeadlocks = refusesDeadlocks
         options.networkTimeout = networkTimeout
         return options
     }

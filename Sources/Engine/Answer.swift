@@ -9,4 +9,12 @@ package enum Answer<Value: Sendable>: Sendable {
 
     case ready(Value)
     case pending(@Sendable () async throws(Failure) -> Value)
+
+    /// The value of what need not wait.
+    ///
+    /// - Throws: ``FileError`` with `busy` for what must.
+    package func atOnce() throws(FileError) -> Value {
+        guard case .ready(let value) = self else { throw FileError(.busy, "it must wait for somebody") }
+        return value
+    }
 }

@@ -11,16 +11,27 @@ import Synchronization
 /// applied as one block when the writer's turn comes. What the kernel sends without that lock (open with truncation, read, close) parks
 /// until then.
 final class Arbiter: Sendable {
-    private struct State {
+    struct State {
         var table: LockTable
         var deferred: [TurnID: DeferredWrites] = [:]
         /// Those who wait for a ticket, and tickets that were woken before their waiter came.
         var waiters: [Ticket: CheckedContinuation<WakeReason, Never>] = [:]
         var woken: [Ticket: WakeReason] = [:]
         var lastTicket: UInt64 = 0
+
+        mutating func newTicket() -> Ticket {
+            lastTicket += 1
+            return Ticket(lastTicket)
+        }
     }
 
     private let state: Mutex<State>
+    /// Whether plain programs must say where they write and what they rename: read without the lock, by everyone.
+    private let minded = Atomic(false)
+    /// In the order in which the table decided; at most a few for each set, question and presenter that its limits admit.
+    let claimEffects: AsyncStream<ClaimEffect>
+    private let claimEffect: AsyncStream<ClaimEffect>.Continuation
+    private let places: ClaimPlaces
     private let environment: EngineEnvironment
     private let stagingDirectory: String
     private let grants: AsyncStream<TurnID>
@@ -28,9 +39,12 @@ final class Arbiter: Sendable {
     private let deadlines: AsyncStream<Void>
     private let deadline: AsyncStream<Void>.Continuation
 
-    init(options: EngineOptions, environment: EngineEnvironment, stagingDirectory: String) {
-        state = Mutex(
-            State(table: LockTable(limits: .init(quiet: options.sessionQuiet, session: options.sessionLimit))))
+    init(
+        options: EngineOptions, environment: EngineEnvironment, places: ClaimPlaces, stagingDirectory: String
+    ) {
+        state = Mutex(State(table: LockTable(limits: options.lockLimits)))
+        self.places = places
+        (claimEffects, claimEffect) = AsyncStream.makeStream(of: ClaimEffect.self)
         self.environment = environment
         self.stagingDirectory = stagingDirectory
         (grants, grant) = AsyncStream.makeStream(of: TurnID.self)
@@ -55,14 +69,20 @@ final class Arbiter: Sendable {
 
     func write(_ inode: InodeNumber, by writer: Writer, nonblocking: Bool) throws(FileError) -> WriteTurn {
         let now = now
-        let verdict = state.withLock { $0.table.write(inode, by: writer, now: now, nonblocking: nonblocking) }
+        var verdict = state.withLock { $0.table.write(inode, by: writer, now: now, nonblocking: nonblocking) }
+        if verdict == .unplaced {
+            let standing = try standing(of: writer, on: inode)
+            verdict = state.withLock {
+                $0.table.write(inode, by: writer, now: now, nonblocking: nonblocking, standing: standing)
+            }
+        }
         switch verdict {
         case .proceed:
             return .now
         case .refused(let refusal):
             throw FileError(refusal)
         case .unplaced:
-            throw FileError(.busy, "it may be claimed, and nobody asked for whom")
+            throw FileError(.busy, "claims asked twice where \(inode) is")
         case .deferred(let turn):
             deadline.yield()
             do throws(FileError) {
@@ -101,14 +121,12 @@ final class Arbiter: Sendable {
 
     /// The queue of a granted turn was applied as far as it goes.
     func drained(_ turn: TurnID, applied: Int) {
-        let now = now
-        let effects = state.withLock { state in
+        change { state, now in
             let effects = state.table.drained(turn, applied: applied, now: now)
             // Nothing comes to a turn that is over: its number is never used again.
             if state.table.isOver(turn) { state.deferred[turn] = nil }
-            return effects
+            return ((), effects)
         }
-        carryOut(effects)
     }
 
     // MARK: Waiting
@@ -120,29 +138,37 @@ final class Arbiter: Sendable {
     func awaitTurn(
         _ inode: InodeNumber, by writer: Writer, kind: WaitKind, nonblocking: Bool = false
     ) throws(FileError) -> Answer<Void> {
-        let now = now
-        let (verdict, ticket) = state.withLock { state in
-            state.lastTicket += 1
-            let ticket = Ticket(state.lastTicket)
-            return (
-                state.table.wait(ticket, for: kind, on: inode, by: writer, now: now, nonblocking: nonblocking), ticket
-            )
+        func ask(_ standing: Standing?) -> (WaitVerdict, Ticket) {
+            let now = now
+            return state.withLock { state in
+                let ticket = state.newTicket()
+                let verdict = state.table.wait(
+                    ticket, for: kind, on: inode, by: writer, now: now, nonblocking: nonblocking, standing: standing)
+                return (verdict, ticket)
+            }
         }
+        let first = ask(nil)
+        let (verdict, ticket) = first.0 == .unplaced ? ask(try standing(of: writer, on: inode)) : first
         switch verdict {
         case .proceed:
             return .ready(())
         case .refused(let refusal):
             throw FileError(refusal)
         case .unplaced:
-            throw FileError(.busy, "it may be claimed, and nobody asked for whom")
+            throw FileError(.busy, "claims asked twice where \(inode) is")
         case .parked:
             deadline.yield()
             return .pending { [self] () async throws(FileError) in try await wake(of: ticket) }
         }
     }
 
+    /// Where a plain writer writes, and whose descendant it is: asked for only while there are claims.
+    private func standing(of writer: Writer, on inode: InodeNumber) throws(FileError) -> Standing {
+        Standing(item: try places.item(inode), lineage: ProcessTable.lineage(of: writer.process))
+    }
+
     /// Waits for a ticket; leaves the table at once when the task is cancelled.
-    private func wake(of ticket: Ticket) async throws(FileError) {
+    func wake(of ticket: Ticket) async throws(FileError) {
         let reason = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<WakeReason, Never>) in
                 let early = state.withLock { state -> WakeReason? in
@@ -180,14 +206,11 @@ final class Arbiter: Sendable {
     func requestLock(
         _ body: (inout LockTable, Ticket, Moment) -> (LockVerdict, [Effect])
     ) throws(FileError) -> Answer<Void> {
-        let now = now
-        let (verdict, effects, ticket) = state.withLock { state in
-            state.lastTicket += 1
-            let ticket = Ticket(state.lastTicket)
+        let (verdict, ticket) = change { state, now in
+            let ticket = state.newTicket()
             let (verdict, effects) = body(&state.table, ticket, now)
-            return (verdict, effects, ticket)
+            return ((verdict, ticket), effects)
         }
-        carryOut(effects)
         switch verdict {
         case .granted: return .ready(())
         case .refused(let refusal): throw FileError(refusal)
@@ -201,11 +224,39 @@ final class Arbiter: Sendable {
 
     // MARK: Effects
 
+    /// Something waits that has a deadline.
+    func deadlineChanged() { deadline.yield() }
+
+    /// Whether plain programs must say what they rename, because of claims or presenters.
+    var isMinded: Bool { minded.load(ordering: .acquiring) }
+
     /// An event: into the table under the lock, its effects after releasing it.
     func perform(_ event: (inout LockTable, Moment) -> [Effect]) {
+        change { state, now in ((), event(&state.table, now)) }
+    }
+
+    /// An event that answers, and may be refused.
+    func change<Value, Failure: Error>(
+        _ event: (inout State, Moment) throws(Failure) -> (Value, [Effect])
+    ) throws(Failure) -> Value {
         let now = now
-        let effects = state.withLock { event(&$0.table, now) }
-        if !effects.isEmpty { carryOut(effects) }
+        let outcome = state.withLock { state -> Result<(Value, [Effect]), Failure> in
+            let outcome: Result<(Value, [Effect]), Failure>
+            do throws(Failure) {
+                outcome = .success(try event(&state, now))
+            } catch {
+                outcome = .failure(error)
+            }
+            // Claims hear of things in the order in which they were decided, and so within the lock.
+            if case .success(let (_, effects)) = outcome {
+                for case .claim(let effect) in effects { claimEffect.yield(effect) }
+            }
+            minded.store(state.table.hasClaimsOrPresenters, ordering: .releasing)
+            return outcome
+        }
+        let (value, effects) = try outcome.get()
+        if !effects.isEmpty { carryOut(effects) } else if isMinded { deadline.yield() }
+        return value
     }
 
     private func carryOut(_ effects: [Effect]) {
@@ -225,7 +276,7 @@ final class Arbiter: Sendable {
             case .sessionEnded:
                 break
             case .claim:
-                // Nobody asks for claims or registers presenters yet.
+                // On its way already.
                 break
             }
         }

@@ -58,6 +58,7 @@ extension CommitApplication {
         }
         effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
         effects.kernel.append(.entryChanged(name, old))
+        effects.displaced.append(entry.inode)
         effects.log.append("\(entry.name) is back where it was: another device moved the directory above it")
         return true
     }

@@ -152,6 +152,7 @@ struct CommitApplication {
         let moved = try transaction.move(occupant, to: occupant.parent, as: name)
         effects.kernel.append(.entryChanged(occupant.name, occupant.parent))
         effects.kernel.append(.entryChanged(name, occupant.parent))
+        effects.displaced.append(occupant.inode)
         guard let item = moved.item else { return }
         if let record = recordByID[item], record.name != occupant.name || record.parent != itemID(of: occupant.parent) {
             // It moves away in this same commit; its record follows.

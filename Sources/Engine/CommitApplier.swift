@@ -15,12 +15,13 @@ final class CommitApplier: Sendable {
     private let logger: Logger
     let kernel: @Sendable () -> any KernelCache
     private let activity: Activity
+    private let events: ItemEvents
     private let requestDownload: @Sendable (InodeNumber) -> Void
 
     init(
         replica: Replica, openFiles: OpenFiles, orphans: Orphans, environment: EngineEnvironment, deviceName: String,
         logger: Logger, kernel: @escaping @Sendable () -> any KernelCache,
-        activity: Activity, requestDownload: @escaping @Sendable (InodeNumber) -> Void
+        activity: Activity, events: ItemEvents, requestDownload: @escaping @Sendable (InodeNumber) -> Void
     ) {
         self.replica = replica
         self.openFiles = openFiles
@@ -30,6 +31,7 @@ final class CommitApplier: Sendable {
         self.logger = logger
         self.kernel = kernel
         self.activity = activity
+        self.events = events
         self.requestDownload = requestDownload
     }
 
@@ -41,6 +43,7 @@ final class CommitApplier: Sendable {
         _ commit: Commit, contents: [ItemID: Content], localBytes: [InodeNumber: LocalBytes],
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
     ) throws(FileError) {
+        let news = try CommitNews(commit, replica: replica, events: events)
         let effects = try replica.write { transaction throws(FileError) in
             var run = CommitApplication(
                 commit: commit, contents: contents, localBytes: localBytes, transaction: transaction,
@@ -64,6 +67,7 @@ final class CommitApplier: Sendable {
             orphans.insert(inode)
             if openFiles.inode(inode) == nil, orphans.take(inode) { try replica.forget(inode) }
         }
+        try news?.tell(displaced: effects.displaced)
         effects.downloads.forEach(requestDownload)
         if effects.queued { activity.noteLocalChange() }
     }
@@ -80,6 +84,8 @@ struct ApplicationEffects: Sendable {
     var kernel: [Kernel] = []
     var orphans: [InodeNumber] = []
     var downloads: [InodeNumber] = []
+    /// What had to make room, or go back, and is no item of the commit.
+    var displaced: [InodeNumber] = []
     var queued = false
     var log: [String] = []
 }

@@ -12,6 +12,8 @@ enum ControlAttribute: String, CaseIterable, Sendable {
     case name, logicalSize
     case lastEditor, etag
     case conflictCount, versions
+    /// Who holds the item and who waits for it.
+    case claims
     case status
     // Those that can be set.
     case download, evict, pinned, resolve, syncPaused, isExcludedFromSync

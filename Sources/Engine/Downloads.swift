@@ -18,6 +18,7 @@ final class Downloads: Sendable {
         var active: [InodeNumber: Download] = [:]
         /// Those for which the store did not answer.
         var unanswered: Set<InodeNumber> = []
+        var whenArrived: @Sendable (InodeNumber) -> Void = { _ in }
     }
 
     private let state = Mutex(State())
@@ -59,6 +60,11 @@ final class Downloads: Sendable {
         self.store = store
         (starts, start) = AsyncStream.makeStream(of: Download.self)
         (requests, requested) = AsyncStream.makeStream(of: InodeNumber.self)
+    }
+
+    /// Has somebody told of each file that has come.
+    func whenArrived(_ tell: @escaping @Sendable (InodeNumber) -> Void) {
+        state.withLock { $0.whenArrived = tell }
     }
 
     func active(_ inode: InodeNumber) -> Download? { state.withLock { $0.active[inode] } }
@@ -219,6 +225,8 @@ final class Downloads: Sendable {
         let entries = try replica.entries(of: old)
         try download.staging.synchronize()
         let new = try replica.finishDownload(of: old)
+        let tell = state.withLock { $0.whenArrived }
+        defer { tell(new) }
         if new == old {
             openFiles.inode(old)?.arrived(download.staging)
             kernel().inodeChanged(old, bytes: false)

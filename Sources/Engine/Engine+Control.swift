@@ -104,7 +104,7 @@ extension Engine {
         for file in files {
             if Task.isCancelled { throw FileError(.interrupted, "the wait for the download was interrupted") }
             do throws(FileError) {
-                try await bringHere(file)
+                try await downloads.bringHere(file)
             } catch {
                 // Unlinked in the meantime, below a directory: not a failure of the rest.
                 if error.code == .notFound, file != number { continue }
@@ -187,10 +187,20 @@ extension Engine {
 
     package func locks() -> [LockListing] {
         let now = arbiter.now
-        return arbiter.ask { $0.snapshot(now: now) }.map { node in
+        let (nodes, deadlocked) = arbiter.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
+        return nodes.map { node in
             // A file without a name is listed all the same.
             let path = (try? replica.path(of: node.inode)) ?? ""
-            return node.listing(path: path) { ProcessTable.command(of: $0.rawValue) }
+            var listing = node.listing(path: path) {
+                ProcessTable.command(of: $0.rawValue)
+            } namespace: {
+                ProcessTable.otherNamespace(of: $0.rawValue)
+            }
+            for index in listing.waiters.indices {
+                guard let claim = listing.waiters[index].claim, deadlocked.contains(ClaimSetID(claim)) else { continue }
+                listing.waiters[index].isDeadlocked = true
+            }
+            return listing
         }
     }
 

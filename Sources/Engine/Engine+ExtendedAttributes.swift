@@ -37,6 +37,7 @@ extension Engine {
             guard name.hasPrefix("user.") else { throw FileError(.unsupported, "\(name) is not kept here") }
             try replica.setXattr(name, value, of: inode, mode: mode)
             activity.noteLocalChange()
+            events.changed(inode, by: .program(caller))
             return .ready(())
         case .unknown:
             throw FileError(.unsupported, "there is no attribute \(name)")
@@ -58,6 +59,7 @@ extension Engine {
             guard name.hasPrefix("user.") else { throw FileError(.noAttribute, name) }
             try replica.removeXattr(name, of: inode)
             activity.noteLocalChange()
+            events.changed(inode, by: .program(caller))
             return .ready(())
         case .unknown:
             throw FileError(.noAttribute, name)
@@ -151,6 +153,7 @@ extension Engine {
         case .containerIdentifier: return identity.id.description
         case .scope: return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
         case .isShared: return "0"
+        case .claims: return try json(locks().first { $0.inode == inode })
         case .versions:
             return try replica.attributes(of: inode).kind == .file ? try json(versions(of: inode)) : nil
         case .resolve: return nil
@@ -185,7 +188,8 @@ extension Engine {
         case .syncPaused: return flag(status.isSyncPaused)
         case .isExcludedFromSync: return flag(status.isExcludedFromSync)
         case .status: return try json(status)
-        case .containerDisplayName, .containerIdentifier, .scope, .isShared, .name, .contentType, .versions, .resolve:
+        case .containerDisplayName, .containerIdentifier, .scope, .isShared, .name, .contentType, .versions, .claims,
+            .resolve:
             return nil
         }
     }

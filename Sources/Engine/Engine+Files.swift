@@ -44,7 +44,7 @@ extension Engine {
         }
         // Sent once it is closed or quiet, so that others do not see it empty first.
         handle.inode.noteActivity(at: environment.uptime())
-        activity.noteLocalChange()
+        appeared(name, in: parent, by: caller)
         return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
     }
 
@@ -129,7 +129,7 @@ extension Engine {
         do throws(FileError) {
             // A mapping that the kernel passed through has written past us: the disk knows, the index and the kernel do not.
             if handle.isWritable, handle.inode.access == .passthrough { handle.inode.markUnrecorded() }
-            try recordBytes(of: handle.inode)
+            try recordBytes(of: handle.inode, by: caller)
             if handle.isWritable, handle.inode.access == .passthrough {
                 kernel.inodeChanged(handle.inode.number, bytes: false)
             }
@@ -162,9 +162,17 @@ extension Engine {
     }
 
     /// Tells the index what the writes made of a file's size and times.
-    func recordBytes(of open: OpenInode) throws(FileError) {
+    ///
+    /// - Parameter caller: Whose doing it was, where that is known.
+    func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) {
         guard open.takeUnrecorded(), let descriptor = open.descriptor else { return }
+        let before = events.isHeard ? try replica.attributes(of: open.number) : nil
         try replica.recordBytes(of: open.number, from: descriptor)
+        guard let before else { return }
+        let now = try replica.attributes(of: open.number)
+        if now.size != before.size || now.modified != before.modified {
+            events.changed(open.number, by: caller.map { .program($0) } ?? .engine)
+        }
     }
 
     /// Related: close(2). Waits for the turn of a writer whose writes are still to be applied.
@@ -180,7 +188,7 @@ extension Engine {
             // Whatever fails, a closed file holds no locks.
             defer { releaseRecordLocks(of: lockOwner, on: handle) }
             if handle.inode.access == .passthrough { handle.inode.markUnrecorded() }
-            try recordBytes(of: handle.inode)
+            try recordBytes(of: handle.inode, by: caller)
             arbiter.ended(handle.inode.number, by: writer, reason: .close)
             try handle.throwFailure()
             activity.noteLocalChange()
@@ -215,7 +223,7 @@ extension Engine {
         let writer = Arbiter.writer(handle, process: handle.process(of: caller))
         let finish: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
             try handle.inode.descriptor?.synchronize()
-            try recordBytes(of: handle.inode)
+            try recordBytes(of: handle.inode, by: caller)
             try replica.makeDurable()
             arbiter.ended(handle.inode.number, by: writer, reason: .fsync)
             try handle.throwFailure()

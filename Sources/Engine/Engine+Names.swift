@@ -1,3 +1,4 @@
+import Coordination
 import Remote
 import Logging
 import Foundation
@@ -41,6 +42,7 @@ extension Engine {
         if let open = openFiles.inode(inode) { try recordBytes(of: open) }
         let attributes = try replica.setAttributes(of: inode, change)
         activity.noteLocalChange()
+        events.changed(inode, by: .program(caller))
         return attributes
     }
 
@@ -57,8 +59,16 @@ extension Engine {
         try checkFolderLevels(in: parent)
         let attributes = try replica.makeDirectory(
             name, in: parent, mode: mode, owner: caller.user, group: caller.group)
-        activity.noteLocalChange()
+        appeared(name, in: parent, by: caller)
         return attributes
+    }
+
+    /// Something has a name that it had not.
+    func appeared(_ name: ItemName, in parent: InodeNumber, by caller: Caller) {
+        activity.noteLocalChange()
+        // Gone again already: whoever removed it tells of that.
+        guard events.isHeard, let item = try? places.item(name, in: parent), item.inode != nil else { return }
+        events.appeared(item, by: .program(caller))
     }
 
     /// Directories below `Documents` nest as deep as the container allows.
@@ -80,7 +90,7 @@ extension Engine {
     ) throws(FileError) -> Attributes {
         let attributes = try replica.makeSymbolicLink(
             name, in: parent, target: target, owner: caller.user, group: caller.group)
-        activity.noteLocalChange()
+        appeared(name, in: parent, by: caller)
         return attributes
     }
 
@@ -90,12 +100,12 @@ extension Engine {
         guard kind != .file else {
             let (attributes, _) = try replica.createFile(
                 name, in: parent, mode: mode, owner: caller.user, group: caller.group)
-            activity.noteLocalChange()
+            appeared(name, in: parent, by: caller)
             return attributes
         }
         let attributes = try replica.makeNode(
             name, in: parent, kind: kind, mode: mode, device: device, owner: caller.user, group: caller.group)
-        activity.noteLocalChange()
+        appeared(name, in: parent, by: caller)
         return attributes
     }
 
@@ -104,22 +114,43 @@ extension Engine {
     ) throws(FileError) -> Attributes {
         if let open = openFiles.inode(inode) { try recordBytes(of: open) }
         let attributes = try replica.link(inode, in: parent, as: name)
-        activity.noteLocalChange()
+        appeared(name, in: parent, by: caller)
         return current(attributes)
     }
 
-    package func removeFile(_ name: ItemName, in parent: InodeNumber, by caller: Caller) throws(FileError) {
-        let removed = try replica.removeFile(name, in: parent)
-        activity.noteLocalChange()
-        if removed.linkCount == 0 { lostItsName(removed.inode) }
+    package func removeFile(
+        _ name: ItemName, in parent: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        try names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
+            let place = events.isHeard ? try places.item(name, in: parent) : nil
+            let removed = try replica.removeFile(name, in: parent)
+            activity.noteLocalChange()
+            if removed.linkCount == 0 { lostItsName(removed.inode) }
+            if let place { events.deleted(place, by: .program(caller)) }
+        }
     }
 
-    package func removeDirectory(_ name: ItemName, in parent: InodeNumber, by caller: Caller) throws(FileError) {
-        orphans.insert(try replica.removeDirectory(name, in: parent).inode)
-        activity.noteLocalChange()
+    package func removeDirectory(
+        _ name: ItemName, in parent: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        try names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
+            let place = events.isHeard ? try places.item(name, in: parent) : nil
+            orphans.insert(try replica.removeDirectory(name, in: parent).inode)
+            activity.noteLocalChange()
+            if let place { events.deleted(place, by: .program(caller)) }
+        }
     }
 
     package func rename(
+        _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode,
+        by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        try names.perform([(name, parent), (newName, newParent)], by: caller) { [self] () throws(FileError) in
+            try move(name, in: parent, to: newName, in: newParent, mode: mode, by: caller)
+        }
+    }
+
+    private func move(
         _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode,
         by caller: Caller
     ) throws(FileError) {
@@ -133,6 +164,7 @@ extension Engine {
         if let moved = try? replica.lookup(name, in: parent), let open = openFiles.inode(moved.inode) {
             try recordBytes(of: open)
         }
+        let places = events.isHeard ? (try places.item(name, in: parent), try places.item(newName, in: newParent)) : nil
         let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
         activity.noteLocalChange()
         if let replaced = renamed.replaced {
@@ -141,6 +173,22 @@ extension Engine {
             } else if replaced.linkCount == 0 {
                 lostItsName(replaced.inode)
             }
+        }
+        if let places { tell(renamed, from: places.0, over: places.1, by: .program(caller)) }
+    }
+
+    private func tell(_ renamed: Renamed, from: ClaimItem, over: ClaimItem, by origin: ItemEvents.Origin) {
+        // Moved on already: whoever did it tells of that.
+        guard let now = try? places.item(renamed.moved), now.name != nil else { return }
+        if renamed.exchanged != nil {
+            guard let other = try? places.item(over.inode ?? renamed.moved) else { return }
+            events.moved(from, to: now, replacing: nil, by: origin)
+            events.moved(over, to: other, replacing: nil, by: origin)
+        } else if from.inode != over.inode {
+            // Two names of one file stay as they are.
+            events.moved(from, to: now, replacing: renamed.replaced?.inode, by: origin)
+        } else if from.name != over.name || from.parent != over.parent {
+            events.moved(from, to: now, replacing: nil, by: origin)
         }
     }
 

@@ -57,7 +57,7 @@ extension Engine {
             }
         }
         let range = offset..<(offset + Int64(byteCount))
-        let download = try startDownload(of: handle.inode.number)
+        let download = try downloads.begin(handle.inode.number)
         guard let download else {
             // It has come in between.
             return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))
@@ -78,42 +78,6 @@ extension Engine {
         }
         return ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount)
     }
-
-    /// The download of a file whose bytes are not here, joined or begun; `nil` when they are.
-    func startDownload(of number: InodeNumber) throws(FileError) -> Download? {
-        if let download = downloads.active(number) { return download }
-        let inode = try replica.inode(number)
-        guard !inode.isHere || inode.incoming != nil else { return nil }
-        if inode.content == nil && inode.incoming == nil {
-            throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
-        }
-        try replica.setDownloadRequested(true, of: number)
-        do throws(FileError) {
-            return try downloads.join(number)
-        } catch {
-            // It came between the question and the answer.
-            if try replica.inode(number).isHere { return nil }
-            throw error
-        }
-    }
-
-    /// Waits until the whole file is here.
-    func bringHere(_ number: InodeNumber) async throws(FileError) {
-        if try downloads.isContentUnknown(number) { try await downloads.learnContent(of: number) }
-        var attempts = 0
-        while let download = try startDownload(of: number) {
-            do throws(FileError) {
-                return try await download.waitUntilSettled()
-            } catch {
-                // Newer bytes came in between: they are what is wanted now.
-                attempts += 1
-                guard error.code == .superseded, attempts < Self.supersededAttempts else { throw error }
-            }
-        }
-    }
-
-    /// How often a download may be overtaken by newer bytes before it is given up.
-    private static let supersededAttempts = 10
 
     /// Related: lseek(2) with `SEEK_HOLE` and `SystemCalls.seekData`.
     package func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(FileError) -> Int64 {

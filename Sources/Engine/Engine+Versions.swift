@@ -1,3 +1,4 @@
+import Coordination
 import Foundation
 import Logging
 package import Model
@@ -145,6 +146,7 @@ extension Engine {
         }
         if new != nil { try showReplaced(entry, now: number) }
         activity.noteLocalChange()
+        tellReplaced(entry, now: number, conflicts: conflicts)
     }
 
     private func showReplaced(_ entry: Entry, now number: InodeNumber) throws(FileError) {
@@ -156,6 +158,18 @@ extension Engine {
         }
         // What was here comes again, so that it stays here.
         if try replica.inode(number).incoming != nil { try request(number) }
+    }
+
+    private func tellReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {
+        guard events.isHeard else { return }
+        if number != entry.inode, let place = try? places.item(number) { events.superseded(entry.inode, by: place) }
+        for version in entry.conflicts where !conflicts.contains(where: { $0.id == version.id }) {
+            events.version(.resolved, version.id.uuidString.lowercased(), of: number, by: .engine)
+        }
+        if entry.conflicts.isEmpty != conflicts.isEmpty {
+            events.ubiquityAttributes(UbiquityKeys.conflicts, of: number)
+        }
+        events.changed(number, by: .engine)
     }
 
     // MARK: Forgetting

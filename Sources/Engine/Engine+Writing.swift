@@ -44,20 +44,20 @@ extension Engine {
         }
         switch answer {
         case .ready:
-            return .ready(try sized(number, size, writer, isTemporary))
+            return .ready(try sized(number, size, writer, isTemporary, caller))
         case .pending(let wait):
             return .pending { [self] () async throws(FileError) in
                 _ = try await wait()
-                return try sized(number, size, writer, isTemporary)
+                return try sized(number, size, writer, isTemporary, caller)
             }
         }
     }
 
     /// The attributes after a truncation, which may still wait for its turn: the caller is told what it asked for.
     private func sized(
-        _ number: InodeNumber, _ size: Int64, _ writer: Writer, _ isTemporary: Bool
+        _ number: InodeNumber, _ size: Int64, _ writer: Writer, _ isTemporary: Bool, _ caller: Caller
     ) throws(FileError) -> Attributes {
-        if let open = openFiles.inode(number) { try recordBytes(of: open) }
+        if let open = openFiles.inode(number) { try recordBytes(of: open, by: caller) }
         // A truncation by path has no close that would end its session.
         if isTemporary { arbiter.ended(number, by: writer, reason: .close) }
         activity.noteLocalChange()
@@ -170,7 +170,7 @@ extension Engine {
             defer { finished() }
             // Let go again as soon as it came: at most a few times, then it is worth an error.
             for _ in 0..<Self.bringAttempts {
-                try await bringHere(open.number)
+                try await downloads.bringHere(open.number)
                 if open.descriptor == nil { open.arrived(try replica.openBytes(of: open.number)) }
                 let count = try copy.withBytes { bytes throws(FileError) in
                     try performHere(change, bytes, on: open, caller: caller)
@@ -245,7 +245,7 @@ extension Engine {
                     .truncate(0), nothing, on: handle.inode, caller: caller,
                     finished: { [arbiter] in arbiter.finished(number, by: writer, byteCount: 0) })
             else { throw FileError(.inputOutput, "a truncation to nothing waited for bytes") }
-            try recordBytes(of: handle.inode)
+            try recordBytes(of: handle.inode, by: caller)
             activity.noteLocalChange()
         }
         switch try arbiter.awaitTurn(
@@ -286,6 +286,7 @@ extension Engine {
             while deferred.takeNext() != nil {}
         }
         kernel.inodeChanged(turn.inode, bytes: true)
+        events.changed(turn.inode, by: .engine)
         activity.noteLocalChange()
         // Whoever waits for this turn then sees its size.
         await kernel.settle()

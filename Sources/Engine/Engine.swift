@@ -15,6 +15,7 @@ import Synchronization
 ///     remote change           Follower          → CommitApplier → CommitApplication → Reconcile
 ///     eviction                Eviction
 ///     locks                   Engine+Locks      → Arbiter
+///     coordinated access      Engine+Claims     → Claims → Arbiter
 package final class Engine: Sendable {
     package let replica: Replica
     let container: Container
@@ -24,6 +25,11 @@ package final class Engine: Sendable {
     let openFiles = OpenFiles()
     let orphans = Orphans()
     let arbiter: Arbiter
+    let places: ClaimPlaces
+    let claims: Claims
+    let events: ItemEvents
+    let names: NameChanging
+    let syncAccess: SyncAccess
     let downloads: Downloads
     let uploader: Uploader
     let follower: Follower
@@ -86,6 +92,12 @@ package final class Engine: Sendable {
         self.kernelBox = kernelBox
         let activity = Activity(environment: environment)
         self.activity = activity
+        let places = ClaimPlaces(replica: replica)
+        self.places = places
+        let arbiter = Arbiter(
+            options: options, environment: environment, places: places, stagingDirectory: replica.state.staging)
+        self.arbiter = arbiter
+        names = NameChanging(arbiter: arbiter, places: places)
         let gate = CommitGate()
         let containerGuard = ContainerGuard(
             replica: replica, container: container, location: place.remote, environment: environment)
@@ -96,9 +108,23 @@ package final class Engine: Sendable {
             options: options,
             logger: logger, freeSpaceFloor: freeSpaceFloor, kernel: { kernelBox.kernel })
         self.downloads = downloads
+        let bytes = ClaimBytes(replica: replica, downloads: downloads, environment: environment)
+        let claims = Claims(
+            arbiter: arbiter, places: places, environment: environment, logger: logger,
+            isHere: { items throws(FileError) in try bytes.areHere(items) },
+            bring: { items, progress in try await bytes.bring(items, progress) })
+        self.claims = claims
+        let events = ItemEvents(arbiter: arbiter, claims: claims, places: places, environment: environment)
+        self.events = events
+        let syncAccess = SyncAccess(
+            replica: replica, arbiter: arbiter, claims: claims, places: places, environment: environment,
+            logger: logger, activity: activity)
+        self.syncAccess = syncAccess
+        downloads.whenArrived { inode in events.ubiquityAttributes(UbiquityKeys.downloading, of: inode) }
         let applier = CommitApplier(
             replica: replica, openFiles: openFiles, orphans: orphans, environment: environment,
             deviceName: place.deviceName, logger: logger, kernel: { kernelBox.kernel }, activity: activity,
+            events: events,
             requestDownload: { [replica, downloads, logger] inode in
                 do throws(FileError) {
                     // While sync of it is paused the older bytes stay.
@@ -113,17 +139,16 @@ package final class Engine: Sendable {
         self.snapshots = snapshots
         follower = Follower(
             replica: replica, openFiles: openFiles, store: store, gate: gate, containerGuard: containerGuard,
-            applier: applier, snapshots: snapshots, environment: environment, logger: logger, activity: activity)
+            applier: applier, snapshots: snapshots, syncAccess: syncAccess, environment: environment, logger: logger,
+            activity: activity)
         garbageCollector = GarbageCollector(
             replica: replica, store: store, snapshots: snapshots, follower: follower, gate: gate,
             environment: environment, deviceName: place.deviceName, logger: logger)
         uploader = Uploader(
             replica: replica, openFiles: openFiles, store: store, follower: follower, gate: gate,
-            containerGuard: containerGuard, environment: environment, deviceName: place.deviceName, logger: logger,
-            activity: activity)
+            containerGuard: containerGuard, syncAccess: syncAccess, events: events, environment: environment,
+            deviceName: place.deviceName, logger: logger, activity: activity)
         placeholders = PlaceholderWriter(replica: replica, logger: logger)
-        arbiter = Arbiter(
-            options: options, environment: environment, stagingDirectory: replica.state.staging)
     }
 
     /// The mount's, once it is there.
@@ -150,6 +175,8 @@ package final class Engine: Sendable {
             group.addTask { await self.follower.run() }
             group.addTask { await self.snapshots.run() }
             group.addTask { await self.arbiter.run { turn in await self.applyDeferred(turn) } }
+            group.addTask { await self.claims.run() }
+            group.addTask { await self.syncAccess.run() }
             group.addTask { await self.placeholders.run() }
             group.addTask { await self.settleNowAndThen() }
             group.addTask { await self.forgetOldVersions() }

@@ -1,3 +1,5 @@
+import Coordination
+
 /// What a mount may set.
 package struct EngineOptions: Sendable, Hashable {
     /// How long a write session that someone waits for may be silent. Default 500 ms; 10 ms to 60 s.
@@ -7,5 +9,29 @@ package struct EngineOptions: Sendable, Hashable {
     /// How long an operation that needs the store goes on trying while the store does not answer. Default 20 s; 1 s to 1 h.
     package var networkTimeout: Duration = .seconds(20)
 
+    /// How long a presenter may take for an answer before it counts as unresponsive. Default 60 s; 1 s to 1 h.
+    package var presenterTimeout: Duration = .seconds(60)
+    /// What becomes of a claim whose presenter does not answer.
+    package var presenterPatience = PresenterPatience.wait
+    /// Whether the last one of those who wait for each other in a circle is refused; else the circle is only named.
+    package var refusesDeadlocks = false
+
+    package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
+
     package init() {}
+}
+
+extension EngineOptions {
+    var lockLimits: LockTable.Limits {
+        var limits = LockTable.Limits(quiet: sessionQuiet, session: sessionLimit)
+        limits.claims.presenterTimeout = presenterTimeout
+        limits.claims.patience =
+            switch presenterPatience {
+            case .wait: .wait
+            case .fail: .fail
+            case .skip: .skip
+            }
+        limits.claims.refusesDeadlocks = refusesDeadlocks
+        return limits
+    }
 }

@@ -4,8 +4,8 @@ import Replica
 
 /// The fourth flow: lets the bytes of files go that are safe in the container.
 ///
-/// Refused, with nothing changed, while a file is open for writing, has changes that are not uploaded, or is pinned. Before bytes go,
-/// the store is asked whether it still has them.
+/// Refused, with nothing changed, while a file is open for writing, has changes that are not uploaded, is pinned, or is claimed by
+/// anybody. Before bytes go, the store is asked whether it still has them, and presenters whether they can do without.
 struct Eviction {
     let engine: Engine
     /// The packs that the store was asked about, with their lengths: one question a pack, however many files share it.
@@ -67,6 +67,8 @@ struct Eviction {
             }
             try await verify(content, of: name)
         }
+        let access = try await engine.syncAccess.toEvict(number)
+        defer { access.map(engine.syncAccess.end) }
         // The wish first: a download that ends looks whether it is wanted again.
         if entries.contains(where: \.downloadRequested) {
             try engine.replica.setDownloadRequested(false, of: number)
@@ -88,6 +90,7 @@ struct Eviction {
         }
         engine.openFiles.inode(number)?.evicted()
         engine.kernel.inodeChanged(number, bytes: true)
+        engine.events.ubiquityAttributes(UbiquityKeys.downloading, of: number)
     }
 
     private func letGo(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {

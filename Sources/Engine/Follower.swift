@@ -20,6 +20,7 @@ final class Follower: Sendable {
     private let containerGuard: ContainerGuard
     let applier: CommitApplier
     private let snapshots: Snapshots
+    private let syncAccess: SyncAccess
     private let finder: LocalBytesFinder
     private let environment: EngineEnvironment
     private let logger: Logger
@@ -31,8 +32,8 @@ final class Follower: Sendable {
 
     init(
         replica: Replica, openFiles: OpenFiles, store: any ObjectStore, gate: CommitGate,
-        containerGuard: ContainerGuard, applier: CommitApplier, snapshots: Snapshots, environment: EngineEnvironment,
-        logger: Logger, activity: Activity
+        containerGuard: ContainerGuard, applier: CommitApplier, snapshots: Snapshots, syncAccess: SyncAccess,
+        environment: EngineEnvironment, logger: Logger, activity: Activity
     ) {
         self.replica = replica
         self.store = store
@@ -42,6 +43,7 @@ final class Follower: Sendable {
         self.containerGuard = containerGuard
         self.applier = applier
         self.snapshots = snapshots
+        self.syncAccess = syncAccess
         finder = LocalBytesFinder(
             replica: replica, openFiles: openFiles, store: store, environment: environment, logger: logger)
         self.environment = environment
@@ -162,6 +164,9 @@ final class Follower: Sendable {
                 "a record was rejected", metadata: ["commit": "\(read.commit.sequence)", "reason": "\(reason)"])
         }
         let contents = try await contents(of: read.commit.records)
+        // Whoever presents an item saves first, so that what he has not saved is not lost; so before local edits are looked for.
+        let access = try await syncAccess.toApply(read.commit) { [self] problem in setProblem(problem) }
+        defer { access.map(syncAccess.end) }
         let localBytes = try await finder.find(for: read.commit.records, contents: contents)
         try applier.apply(read.commit, contents: contents, localBytes: localBytes)
         return true

@@ -77,6 +77,11 @@ extension Uploader {
         case .landed:
             try note(commit, standing)
             state.withLock { $0.faults.sent(standing.map(\.pending.item)) }
+            if events.isHeard {
+                for inode in standing.compactMap(\.inode) {
+                    events.ubiquityAttributes(UbiquityKeys.uploading, of: inode)
+                }
+            }
             activity.noteProgress()
         }
         return true

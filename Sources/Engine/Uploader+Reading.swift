@@ -53,6 +53,8 @@ extension Uploader {
             if let open, !open.beginUpload(uptime: environment.uptime(), quiet: Self.quiet) {
                 return placeOnly(candidate, entry)
             }
+            // Whoever presents it saves first; whoever has claimed it to write is not finished.
+            guard try syncAccess.mayUpload(inode.attributes.inode) else { return placeOnly(candidate, entry) }
             // Of a file that is still open the index does not know the size and times yet.
             if let open, open.takeUnrecorded(), let descriptor = open.descriptor {
                 try replica.recordBytes(of: open.number, from: descriptor)

@@ -43,6 +43,8 @@ final class Uploader: Sendable {
     let follower: Follower
     let gate: CommitGate
     let containerGuard: ContainerGuard
+    let syncAccess: SyncAccess
+    let events: ItemEvents
     let environment: EngineEnvironment
     let deviceName: String
     let logger: Logger
@@ -50,8 +52,8 @@ final class Uploader: Sendable {
 
     init(
         replica: Replica, openFiles: OpenFiles, store: any ObjectStore, follower: Follower, gate: CommitGate,
-        containerGuard: ContainerGuard, environment: EngineEnvironment, deviceName: String, logger: Logger,
-        activity: Activity
+        containerGuard: ContainerGuard, syncAccess: SyncAccess, events: ItemEvents, environment: EngineEnvironment,
+        deviceName: String, logger: Logger, activity: Activity
     ) {
         self.replica = replica
         self.openFiles = openFiles
@@ -61,6 +63,8 @@ final class Uploader: Sendable {
         self.follower = follower
         self.gate = gate
         self.containerGuard = containerGuard
+        self.syncAccess = syncAccess
+        self.events = events
         self.environment = environment
         self.deviceName = deviceName
         self.logger = logger

@@ -38,7 +38,7 @@ extension Operations {
         }
         table.unlink = { request, parent, name in
             let request = Request(request)
-            request.answer { () throws(FileError) in
+            request.answer { () throws(FileError) -> Answer<Void> in
                 try request.engine.removeFile(ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
                 reply.done()
@@ -46,7 +46,7 @@ extension Operations {
         }
         table.rmdir = { request, parent, name in
             let request = Request(request)
-            request.answer { () throws(FileError) in
+            request.answer { () throws(FileError) -> Answer<Void> in
                 try request.engine.removeDirectory(ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
                 reply.done()
@@ -119,7 +119,7 @@ extension Operations {
         _ request: Request, _ from: (parent: InodeNumber, name: UnsafePointer<CChar>?),
         _ to: (parent: InodeNumber, name: UnsafePointer<CChar>?), _ flags: UInt32
     ) {
-        request.answer { () throws(FileError) in
+        request.answer { () throws(FileError) -> Answer<Void> in
             let mode: RenameMode =
                 switch flags {
                 case 0: .replace
@@ -127,7 +127,7 @@ extension Operations {
                 case RenameFlag.exchange: .exchange
                 default: throw FileError(.invalid, "rename flags \(flags)")
                 }
-            try request.engine.rename(
+            return try request.engine.rename(
                 ItemName(from.name), in: from.parent, to: ItemName(to.name), in: to.parent, mode: mode,
                 by: request.caller)
         } with: { reply, _ in

@@ -12,7 +12,7 @@ extension Program {
     mutating func removeDirectory() throws {
         let (place, attributes) = try taken([.directory])
         world.trace.note("\(device.name) removes \(place)")
-        try engine.removeDirectory(place.name, in: place.parent, by: caller)
+        try engine.removeDirectory(place.name, in: place.parent, by: caller).atOnce()
         try forget(attributes.inode)
     }
 
@@ -25,7 +25,7 @@ extension Program {
             : try device.conflictVersions(at: place.name, in: place.parent)
         try await change(before: before, after: []) {
             world.trace.note("\(device.name) removes \(place)")
-            try engine.removeFile(place.name, in: place.parent, by: caller)
+            try engine.removeFile(place.name, in: place.parent, by: caller).atOnce()
         }
         try forget(attributes.inode)
     }
@@ -61,7 +61,8 @@ extension Program {
         try await change(before: lost, after: []) {
             world.trace.note("\(device.name) renames \(source) to \(target)")
             try engine.rename(
-                source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller)
+                source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller
+            ).atOnce()
         }
         try letGo(versions, at: target)
         guard let replaced = target.attributes, replaced.inode != moved.inode, mode == .replace else { return }
@@ -83,7 +84,8 @@ extension Program {
         world.trace.note("\(device.name) exchanges \(source) and \(target)")
         let versions = try [source, target].map { try device.conflictVersions(at: $0.name, in: $0.parent) }
         try engine.rename(
-            source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller)
+            source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller
+        ).atOnce()
         try letGo(versions[0], at: target)
         try letGo(versions[1], at: source)
         for place in [source, target] where place.attributes?.kind == .symbolicLink {

@@ -14,7 +14,7 @@ extension Program {
             try replica.write { transaction throws(FileError) in try transaction.dequeueAll(change.item) }
         case .deleteUnseen:
             guard let place = try? takenFile().0 else { return }
-            try engine.removeFile(place.name, in: place.parent, by: caller)
+            try engine.removeFile(place.name, in: place.parent, by: caller).atOnce()
         case .writeUnseen:
             guard let number = try? takenFile().1, try replica.isHere(number) else { return }
             let bytes = FileContent.bytes(of: [Token.max])

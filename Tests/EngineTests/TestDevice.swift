@@ -160,17 +160,17 @@ final class TestDevice: Sendable {
     func rename(_ path: String, to newPath: String) throws {
         let (parent, name) = try split(path)
         let (newParent, newName) = try split(newPath)
-        try engine.rename(name, in: parent, to: newName, in: newParent, mode: .replace, by: Self.caller)
+        try engine.rename(name, in: parent, to: newName, in: newParent, mode: .replace, by: Self.caller).atOnce()
     }
 
     func remove(_ path: String) throws {
         let (parent, name) = try split(path)
-        try engine.removeFile(name, in: parent, by: Self.caller)
+        try engine.removeFile(name, in: parent, by: Self.caller).atOnce()
     }
 
     func removeDirectory(_ path: String) throws {
         let (parent, name) = try split(path)
-        try engine.removeDirectory(name, in: parent, by: Self.caller)
+        try engine.removeDirectory(name, in: parent, by: Self.caller).atOnce()
     }
 
     func link(_ path: String, to newPath: String) throws {

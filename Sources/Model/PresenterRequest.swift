@@ -1,5 +1,3 @@
-package import Model
-
 /// Registers a presenter, or registers it anew with another item or other methods.
 package struct PresenterRequest: Codable, Hashable, Sendable {
     /// The client's name for it, unique in its session.

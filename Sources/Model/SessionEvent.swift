@@ -1,5 +1,3 @@
-package import Model
-
 /// What the daemon sends in a session: one JSON object with one key on each line.
 ///
 ///     {"welcome":{"client":3}}                                        first of all

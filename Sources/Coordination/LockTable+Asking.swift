@@ -1,0 +1,73 @@
+/// What the engine asks of the table and changes nothing by.
+extension LockTable {
+    /// Whether anybody has or wants a claim, presents something, or is still to answer: else plain programs need not say where they are.
+    package var hasClaimsOrPresenters: Bool { !claims.isEmpty }
+
+    /// A set that holds or waits, with its items where they are by now.
+    package func claimSet(_ id: ClaimSetID) -> ClaimSet? { claims[id]?.set }
+
+    package func isGranted(_ id: ClaimSetID) -> Bool { claims[id]?.phase == .granted }
+
+    /// Whether a set waits for somebody, rather than for bytes.
+    package func isWaiting(_ id: ClaimSetID) -> Bool {
+        guard let phase = claims[id]?.phase else { return false }
+        return phase != .downloading && phase != .granted
+    }
+
+    /// Those whom a set waits for first; empty when it waits for nobody.
+    package func processesAhead(of id: ClaimSetID) -> [ProcessID] {
+        guard let entry = claims[id] else { return [] }
+        switch entry.phase {
+        case .inLine, .cleared: return claims.firstBlocker(of: entry).map { [$0.set.process] } ?? []
+        case .settling:
+            return filesWritten(before: id).flatMap { orders[$0]?.writers ?? [] }.filter { $0 != .kernel }
+        case .messaging: return Set(entry.open.values).sorted().compactMap { claims.presenters[$0]?.process }
+        case .downloading, .granted: return []
+        }
+    }
+
+    /// The presenter of a coordinator under whose claim somebody writes an item.
+    ///
+    /// - Parameter lineage: The writer's process and its ancestors.
+    package func presenter(behind lineage: Set<ProcessID>, writing item: ClaimItem) -> PresenterID? {
+        claims.all.first { entry in
+            entry.phase == .granted && entry.set.presenter != nil && lineage.contains(entry.set.process)
+                && entry.set.claims.contains { $0.kind.isWrite && $0.item.relation(to: item) != .unrelated }
+        }?.set.presenter
+    }
+
+    /// Whether somebody has claimed, wants or presents the item, something in it, or a directory above it.
+    package func isMinded(_ item: ClaimItem) -> Bool {
+        claims.all.contains { entry in entry.set.claims.contains { $0.item.relation(to: item) != .unrelated } }
+            || claims.presenters.all.contains { $0.item.map { $0.relation(to: item) != .unrelated } ?? false }
+    }
+
+    package func isPresented(_ item: ClaimItem) -> Bool { !claims.presenters.presenting(item).isEmpty }
+
+    /// The processes that have been asked something and have not answered.
+    package var processesToAnswer: Set<ProcessID> {
+        Set(claims.questions.values.compactMap { claims.presenters[$0.question.presenter]?.process })
+    }
+
+    /// The processes that are known to be stopped.
+    package var stoppedProcesses: Set<ProcessID> { Set(claims.stopped.keys) }
+
+    /// The sets that wait in a circle.
+    package var deadlockedSets: Set<ClaimSetID> {
+        Set(
+            claims.cycles.joined().compactMap { node in
+                if case .claims(let set) = node { set } else { nil }
+            })
+    }
+
+    /// The process behind one who waits or is waited for.
+    package func process(of node: WaitNode) -> ProcessID? {
+        switch node {
+        case .claims(let set): claims[set]?.set.process
+        case .presenter(let presenter): claims.presenters[presenter]?.process
+        case .process(let process): process
+        case .nameChange(let ticket): claims.names[ticket]?.process
+        case .writes: nil
+        }
+    }
+}

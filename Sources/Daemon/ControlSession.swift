@@ -1,0 +1,114 @@
+import ControlAPI
+import Engine
+import Foundation
+import Hummingbird
+import Logging
+import Model
+
+/// One client's session: its claims and presenters live as long as this connection and the process that opened it.
+struct ControlSession: Sendable {
+    let engine: Engine
+    let logger: Logger
+
+    /// Answers with the events of a session that goes on while the request's body is read.
+    func respond(to request: Request, from peer: ControlContext.Peer, descriptor: Int32?) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
+            body: ResponseBody { writer in
+                do {
+                    try await request.body.consumeWithCancellationOnInboundClose { body in
+                        try await serve(body, peer, descriptor, &writer)
+                    }
+                } catch is CancellationError {
+                    // The client is gone.
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    private func serve(
+        _ body: RequestBody, _ peer: ControlContext.Peer, _ descriptor: Int32?, _ writer: inout any ResponseBodyWriter
+    ) async throws {
+        let stream = LineStream<SessionEvent>()
+        let session: SessionID
+        do throws(FileError) {
+            session = try engine.openSession(process: peer.process, descriptor: descriptor) {
+                stream.send($0)
+            } whenGone: {
+                stream.finish()
+            }
+        } catch {
+            stream.send(.refused(RequestRefused(code: error.code, message: error.detail)))
+            stream.finish()
+            return try await stream.write(to: &writer)
+        }
+        defer { engine.endSession(session) }
+        stream.send(.welcome(client: session.rawValue))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                do {
+                    try await read(body, session, stream)
+                } catch let error as FileError {
+                    stream.send(.refused(RequestRefused(code: error.code, message: error.detail)))
+                    stream.finish()
+                }
+            }
+            try await stream.write(to: &writer)
+            group.cancelAll()
+        }
+    }
+
+    /// Carries out line after line. The end of the body is not the end of the session: a client may only listen from there on.
+    private func read(_ body: RequestBody, _ session: SessionID, _ stream: LineStream<SessionEvent>) async throws {
+        var reader = LineReader(byteLimit: SessionRequest.lineByteLimit)
+        let decoder = JSONDecoder()
+        for try await piece in body {
+            for line in try reader.lines(adding: piece) { carryOut(line, decoder, session, stream) }
+        }
+        if let line = reader.last() { carryOut(line, decoder, session, stream) }
+    }
+
+    private func carryOut(
+        _ line: Data, _ decoder: JSONDecoder, _ session: SessionID, _ stream: LineStream<SessionEvent>
+    ) {
+        let request: SessionRequest
+        do {
+            request = try decoder.decode(SessionRequest.self, from: line)
+        } catch {
+            return stream.send(.refused(RequestRefused(code: .invalid, message: "not understood: \(error)")))
+        }
+        do throws(FileError) {
+            try carryOut(request, session)
+        } catch {
+            stream.send(request.refusal(error))
+        }
+    }
+
+    private func carryOut(_ request: SessionRequest, _ session: SessionID) throws(FileError) {
+        switch request {
+        case .claim(let claim): try engine.claim(claim, from: session)
+        case .release(let claim): try engine.release(claim, of: session)
+        case .cancel(let claim): try engine.cancel(claim, of: session)
+        case .cancelCoordinator(let coordinator): engine.cancelCoordinator(coordinator, of: session)
+        case .present(let presenter): try engine.present(presenter, from: session)
+        case .withdraw(let presenter): try engine.withdraw(presenter, of: session)
+        case .answer(let reply): engine.answer(reply)
+        }
+    }
+}
+
+extension SessionRequest {
+    /// A claim that cannot be is over before it began; everything else is refused as such.
+    fileprivate func refusal(_ error: FileError) -> SessionEvent {
+        switch self {
+        case .claim(let request):
+            .ended(ClaimEnded(claim: request.claim, reason: .invalid, code: error.code, message: error.detail))
+        case .present(let request):
+            .refused(RequestRefused(code: error.code, message: error.detail, presenter: request.presenter))
+        case .withdraw(let presenter):
+            .refused(RequestRefused(code: error.code, message: error.detail, presenter: presenter))
+        case .release, .cancel, .cancelCoordinator, .answer:
+            .refused(RequestRefused(code: error.code, message: error.detail))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ControlAPI
+import Engine
+import Hummingbird
+import Model
+
+/// Tells one client what happens at and below a path, until he goes away.
+struct EventStream: Sendable {
+    let engine: Engine
+
+    /// - Throws: ``FileError`` when there is nothing at the path, or too many follow.
+    func respond(to request: Request, path: String) throws(FileError) -> Response {
+        let stream = LineStream<ItemNews>()
+        let follower = try engine.follow(path) { stream.send($0) }
+        return Response(
+            status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
+            body: ResponseBody { writer in
+                defer { engine.unfollow(follower) }
+                do {
+                    try await request.body.consumeWithCancellationOnInboundClose { _ in
+                        try await stream.write(to: &writer)
+                    }
+                } catch is CancellationError {
+                    // The client is gone.
+                }
+                try await writer.finish(nil)
+            })
+    }
+}

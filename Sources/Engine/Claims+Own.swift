@@ -1,0 +1,55 @@
+import Coordination
+import Glibc
+import Model
+import Synchronization
+
+/// The engine as a client of its own lock table: it waits for others and asks presenters like anybody.
+extension Claims {
+    /// Waits until a claim of the engine's own is granted.
+    ///
+    /// - Returns: What ``release(own:)`` ends.
+    /// - Throws: ``FileError``: why it was not granted; `interrupted` when the task was cancelled.
+    func acquire(
+        _ claims: [Claim], mode: ClaimSet.Mode = .access, within limit: Duration?
+    ) async throws(FileError) -> ClaimSetID {
+        let number = state.withLock { state in
+            state.lastSet += 1
+            return state.lastSet
+        }
+        let set = ClaimSet(
+            ClaimSetID(number), mode: mode, client: Self.ownClient, process: ProcessID(getpid()),
+            coordinator: CoordinatorID("own \(number)"), purpose: Self.ownPurpose, claims: claims,
+            deadline: limit.map { arbiter.now + $0 })
+        var refusal: ClaimError?
+        let end = await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<ClaimEnd?, Never>) in
+                state.withLock { $0.owners[set.id] = .engine(continuation) }
+                do throws(ClaimError) {
+                    try arbiter.change { state, now throws(ClaimError) in ((), try state.table.request(set, now: now)) }
+                } catch {
+                    refusal = error
+                    if case .engine = state.withLock({ $0.owners.removeValue(forKey: set.id) }) {
+                        continuation.resume(returning: .cancelled)
+                    }
+                }
+                if Task.isCancelled { arbiter.perform { table, now in table.cancelClaims(set.id, now: now) } }
+            }
+        } onCancel: {
+            arbiter.perform { table, now in table.cancelClaims(set.id, now: now) }
+        }
+        if let refusal { throw FileError(refusal) }
+        switch end {
+        case nil: return set.id
+        case .cancelled?, .revoked?: throw FileError(.interrupted, "the wait for a claim was cut off")
+        case .failed(let failure)?:
+            throw FileError(failure) { node in
+                arbiter.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody"
+            }
+        }
+    }
+
+    func release(own set: ClaimSetID) {
+        state.withLock { $0.owners[set] = nil }
+        arbiter.perform { table, now in table.release(set, now: now) }
+    }
+}

@@ -1,0 +1,299 @@
+import Coordination
+import Logging
+import Model
+import Synchronization
+
+/// A session of the control API.
+package struct SessionID: Hashable, Sendable {
+    package let rawValue: UInt64
+    var client: ClientID { ClientID(rawValue) }
+}
+
+/// What the programs behind the control API ask for.
+extension Claims {
+    /// - Parameters:
+    ///   - process: Who connected, as the kernel tells it; its death ends the session.
+    ///   - descriptor: A pidfd of it, if the kernel gave one.
+    ///   - deliver: Takes events and never waits.
+    ///   - whenGone: Called when the process is dead.
+    /// - Throws: ``FileError`` with `busy` when there are too many.
+    func open(
+        process: Int32, descriptor: Int32?, deliver: @escaping @Sendable (SessionEvent) -> Void,
+        whenGone: @escaping @Sendable () -> Void
+    ) throws(FileError) -> SessionID {
+        let id = state.withLock { state -> ClientID? in
+            guard state.clients.count < Self.clientLimit else { return nil }
+            state.lastClient += 1
+            let id = ClientID(state.lastClient)
+            state.clients[id] = Client(process: ProcessID(process), deliver: deliver)
+            return id
+        }
+        guard let id else {
+            throw FileError(.busy, "there are \(Self.clientLimit) sessions already; end some")
+        }
+        let watch = HolderWatch(process: process, descriptor: descriptor) { [weak self] in
+            self?.close(SessionID(rawValue: id.rawValue))
+            whenGone()
+        }
+        let isOver = state.withLock { state in
+            state.clients[id]?.watch = watch
+            return state.clients[id] == nil
+        }
+        if isOver { watch?.cancel() }
+        return SessionID(rawValue: id.rawValue)
+    }
+
+    /// Ends all that a session holds and waits for. Nothing happens if it is over.
+    func close(_ session: SessionID) {
+        let client = state.withLock { state -> Client? in
+            guard let client = state.clients.removeValue(forKey: session.client) else { return nil }
+            for set in client.claims.values {
+                state.owners[set] = nil
+                state.downloads.removeValue(forKey: set)?.cancel()
+            }
+            for presenter in client.presenters.values { state.presenters[presenter] = nil }
+            return client
+        }
+        guard let client else { return }
+        client.watch?.cancel()
+        arbiter.perform { table, now in table.clientEnded(session.client, now: now) }
+    }
+
+    /// Asks for a claim; what becomes of it comes as events.
+    func request(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
+        var set = try self.set(for: request, from: session)
+        let isNew = state.withLock { state -> Bool? in
+            guard let claims = state.clients[session.client]?.claims else { return nil }
+            guard claims[request.claim] == nil else { return false }
+            state.clients[session.client]?.claims[request.claim] = set.id
+            state.owners[set.id] = .client(session.client, request.claim)
+            return true
+        }
+        guard let isNew else { throw FileError(.cancelled, "the session is over") }
+        guard isNew else { throw FileError(.exists, "claim \(request.claim) is in use in this session") }
+        let isWaiting: Bool
+        do throws(ClaimError) {
+            if let seconds = request.timeoutSeconds { set.deadline = arbiter.now + .seconds(seconds) }
+            let asked = set
+            isWaiting = try arbiter.change { state, now throws(ClaimError) in
+                let effects = try state.table.request(asked, now: now)
+                return (state.table.isWaiting(asked.id), effects)
+            }
+        } catch {
+            forget(set.id, named: request.claim, of: session)
+            throw FileError(error)
+        }
+        guard isWaiting else { return }
+        let ahead = arbiter.ask { $0.processesAhead(of: set.id) }
+        guard !ahead.isEmpty else { return }
+        let deliver = state.withLock { $0.clients[session.client]?.deliver }
+        deliver?(.waiting(claim: request.claim, for: ahead.map { Self.describe($0) }.joined(separator: ", ")))
+    }
+
+    func release(_ name: UInt64, of session: SessionID) throws(FileError) {
+        let set = try claim(name, of: session)
+        forget(set, named: name, of: session)
+        arbiter.perform { table, now in table.release(set, now: now) }
+        let deliver = state.withLock { $0.clients[session.client]?.deliver }
+        deliver?(.released(claim: name))
+    }
+
+    /// Gives up waiting; one that is granted goes on.
+    func cancel(_ name: UInt64, of session: SessionID) throws(FileError) {
+        let set = try claim(name, of: session)
+        arbiter.perform { table, now in table.cancelClaims(set, now: now) }
+    }
+
+    func cancelCoordinator(_ name: String, of session: SessionID) {
+        arbiter.perform { table, now in
+            table.cancel(Self.coordinator(name, of: session), of: session.client, now: now)
+        }
+    }
+
+    /// Takes a claim away from its holder, or out of the line.
+    ///
+    /// - Throws: ``FileError`` with `notFound` when there is none of that number.
+    func breakClaim(_ id: UInt64) throws(FileError) {
+        let set = ClaimSetID(id)
+        let isThere = arbiter.change { state, now in
+            let isThere = state.table.claimSet(set) != nil
+            return (isThere, state.table.revoke(set, now: now))
+        }
+        guard isThere else { throw FileError(.notFound, "there is no claim \(id); see: dewpoint locks") }
+        logger.notice("a claim was broken", metadata: ["claim": "\(id)"])
+    }
+
+    // MARK: Presenters
+
+    func present(_ request: PresenterRequest, from session: SessionID) throws(FileError) {
+        let item: ClaimItem?
+        if let path = request.path { item = try places.item(at: path, followingLink: false) } else { item = nil }
+        let registered = state.withLock { state -> (PresenterID, ProcessID)? in
+            guard let client = state.clients[session.client] else { return nil }
+            if let known = client.presenters[request.presenter] { return (known, client.process) }
+            state.lastPresenter += 1
+            let id = PresenterID(state.lastPresenter)
+            state.clients[session.client]?.presenters[request.presenter] = id
+            state.presenters[id] = (session.client, request.presenter)
+            return (id, client.process)
+        }
+        guard let (id, process) = registered else { throw FileError(.cancelled, "the session is over") }
+        let presenter = Presenter(
+            id, client: session.client, process: process, item: item, purpose: request.purpose.map { PurposeID($0) },
+            methods: Set(request.methods), observedAttributes: request.observedAttributes.map { Set($0) })
+        do throws(ClaimError) {
+            try arbiter.change { state, _ throws(ClaimError) in ((), try state.table.registering(presenter)) }
+        } catch {
+            forgetPresenter(id, named: request.presenter, of: session)
+            throw FileError(error)
+        }
+        // Closed while it was registered: then nobody would take it out any more.
+        if state.withLock({ $0.clients[session.client] == nil }) {
+            arbiter.perform { table, now in table.unregister(id, now: now) }
+        }
+        let deliver = state.withLock { $0.clients[session.client]?.deliver }
+        deliver?(.registered(presenter: request.presenter))
+    }
+
+    func withdraw(_ name: UInt64, of session: SessionID) throws(FileError) {
+        guard let id = state.withLock({ $0.clients[session.client]?.presenters[name] }) else {
+            throw FileError(.notFound, "there is no presenter \(name) in this session")
+        }
+        forgetPresenter(id, named: name, of: session)
+        arbiter.perform { table, now in table.unregister(id, now: now) }
+        let deliver = state.withLock { $0.clients[session.client]?.deliver }
+        deliver?(.registered(presenter: name))
+    }
+
+    func answer(_ reply: PresenterReply) {
+        let answer: PresenterAnswer =
+            reply.error.map { .failed($0) } ?? (reply.reacquires == true ? .willReacquire : .done)
+        arbiter.perform { table, now in table.answered(QuestionID(rawValue: reply.question), answer, now: now) }
+    }
+
+    // MARK: Names
+
+    private func claim(_ name: UInt64, of session: SessionID) throws(FileError) -> ClaimSetID {
+        guard let set = state.withLock({ $0.clients[session.client]?.claims[name] }) else {
+            throw FileError(.notFound, "there is no claim \(name) in this session")
+        }
+        return set
+    }
+
+    private func forget(_ set: ClaimSetID, named name: UInt64, of session: SessionID) {
+        state.withLock { state in
+            state.owners[set] = nil
+            state.clients[session.client]?.claims[name] = nil
+            state.downloads.removeValue(forKey: set)?.cancel()
+        }
+    }
+
+    private func forgetPresenter(_ id: PresenterID, named name: UInt64, of session: SessionID) {
+        state.withLock { state in
+            state.presenters[id] = nil
+            state.clients[session.client]?.presenters[name] = nil
+        }
+    }
+
+    /// Coordinators of different sessions are different ones, whatever they are called.
+    private static func coordinator(_ name: String, of session: SessionID) -> CoordinatorID {
+        CoordinatorID("\(session.rawValue)/\(name)")
+    }
+
+    private func set(for request: ClaimRequest, from session: SessionID) throws(FileError) -> ClaimSet {
+        if let seconds = request.timeoutSeconds, !(seconds > 0 && seconds <= ClaimRequest.timeoutLimitSeconds) {
+            throw FileError(
+                .invalid, "a timeout is more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
+        }
+        var claims: [Claim] = []
+        for item in request.items {
+            let kind = try AccessKind(item)
+            let followsLink =
+                if case .read(let options) = kind { options.contains(.resolvesSymbolicLink) } else { false }
+            claims.append(Claim(kind, try places.item(at: item.path, followingLink: followsLink)))
+        }
+        let known = state.withLock { state -> (ProcessID, [UInt64: ClaimSetID], [UInt64: PresenterID], UInt64)? in
+            guard let client = state.clients[session.client] else { return nil }
+            state.lastSet += 1
+            return (client.process, client.claims, client.presenters, state.lastSet)
+        }
+        guard let (process, sets, presenters, number) = known else {
+            throw FileError(.cancelled, "the session is over")
+        }
+        func presenter(_ name: UInt64?) throws(FileError) -> PresenterID? {
+            guard let name else { return nil }
+            guard let id = presenters[name] else {
+                throw FileError(.notFound, "there is no presenter \(name) in this session")
+            }
+            return id
+        }
+        let coordinator = Self.coordinator(request.coordinator ?? "claim \(number)", of: session)
+        let own = try presenter(request.presenter)
+        let purpose =
+            request.purpose.map { PurposeID($0) } ?? own.flatMap { id in arbiter.ask { $0.presenter(id)?.purpose } }
+            ?? PurposeID(coordinator.rawValue)
+        return ClaimSet(
+            ClaimSetID(number), mode: request.mode == .batch ? .batch : .access, client: session.client,
+            process: process, coordinator: coordinator, purpose: purpose, presenter: own,
+            fromPresenter: try presenter(request.fromPresenter),
+            within: (request.within ?? []).compactMap { sets[$0] }, claims: claims)
+    }
+}
+
+extension LockTable {
+    /// Registers a presenter, as an event without effects.
+    fileprivate mutating func registering(_ presenter: Presenter) throws(ClaimError) -> [Effect] {
+        try register(presenter)
+        return []
+    }
+}
+
+extension AccessKind {
+    /// - Throws: ``FileError`` with `invalid` for names that are none.
+    init(_ item: ClaimRequest.Item) throws(FileError) {
+        switch (item.reading, item.writing) {
+        case (let names?, nil):
+            var options: ReadingOptions = []
+            for name in names {
+                guard let option = ReadingOptions.named(name) else {
+                    throw FileError(.invalid, "\(name) is no option for reading")
+                }
+                options.formUnion(option)
+            }
+            self = .read(options)
+        case (nil, let name?):
+            guard let option = WritingOption.allCases.first(where: { "\($0)" == name }) else {
+                throw FileError(
+                    .invalid, "\(name) is not one of \(WritingOption.allCases.map { "\($0)" }.joined(separator: ", "))")
+            }
+            self = .write(option)
+        default:
+            throw FileError(.invalid, "an item is claimed for reading or for writing: give one of the two")
+        }
+    }
+}
+
+extension ReadingOptions {
+    fileprivate static func named(_ name: String) -> ReadingOptions? {
+        let all: [ReadingOptions] = [
+            .withoutChanges, .resolvesSymbolicLink, .immediatelyAvailableMetadataOnly, .forUploading,
+        ]
+        return all.first { AccessKind.read($0).optionNames == [name] }
+    }
+}
+
+extension FileError {
+    init(_ error: ClaimError) {
+        switch error {
+        case .unknownOptions(let bits): self.init(.invalid, "options \(bits) mean nothing")
+        case .severalWritingOptions: self.init(.invalid, "a claim writes for one thing at a time")
+        case .notForBatches(let kind):
+            self.init(
+                .invalid, "\(kind.optionNames.joined(separator: ", ")) is not for a batch, which accesses nothing")
+        case .noItems: self.init(.invalid, "a claim is of at least one item")
+        case .tooMany: self.init(.busy, "there are too many claims or presenters; release some")
+        case .idInUse(let id): self.init(.exists, "claim \(id.rawValue) is there already")
+        case .cancelled: self.init(.cancelled, "all calls of this coordinator were cancelled")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Model
+import Replica
+
+/// Files that somebody wants whole.
+extension Downloads {
+    /// The download of a file whose bytes are not here, joined or begun; `nil` when they are.
+    func begin(_ number: InodeNumber) throws(FileError) -> Download? {
+        if let download = active(number) { return download }
+        let inode = try replica.inode(number)
+        guard !inode.isHere || inode.incoming != nil else { return nil }
+        if inode.content == nil && inode.incoming == nil {
+            throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
+        }
+        try replica.setDownloadRequested(true, of: number)
+        do throws(FileError) {
+            return try join(number)
+        } catch {
+            // It came between the question and the answer.
+            if try replica.inode(number).isHere { return nil }
+            throw error
+        }
+    }
+
+    /// Waits until the whole file is here.
+    func bringHere(_ number: InodeNumber) async throws(FileError) {
+        if try isContentUnknown(number) { try await learnContent(of: number) }
+        var attempts = 0
+        while let download = try begin(number) {
+            do throws(FileError) {
+                return try await download.waitUntilSettled()
+            } catch {
+                // Newer bytes came in between: they are what is wanted now.
+                attempts += 1
+                guard error.code == .superseded, attempts < Self.supersededAttempts else { throw error }
+            }
+        }
+    }
+
+    /// How often a download may be overtaken by newer bytes before it is given up.
+    private static let supersededAttempts = 10
+}

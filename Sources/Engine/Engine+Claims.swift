@@ -1,0 +1,59 @@
+import Coordination
+package import Model
+
+/// Coordinated access, presenters and events, for the control API.
+extension Engine {
+    /// Opens a session: it lives until ``endSession(_:)``, or until its process is gone.
+    ///
+    /// - Parameters:
+    ///   - process: Who connected, as the kernel tells it.
+    ///   - descriptor: A pidfd of it, if the kernel gave one; it is closed here.
+    ///   - deliver: Takes events and never waits.
+    ///   - whenGone: Called when the process is dead.
+    package func openSession(
+        process: Int32, descriptor: Int32?, deliver: @escaping @Sendable (SessionEvent) -> Void,
+        whenGone: @escaping @Sendable () -> Void
+    ) throws(FileError) -> SessionID {
+        try claims.open(process: process, descriptor: descriptor, deliver: deliver, whenGone: whenGone)
+    }
+
+    package func endSession(_ session: SessionID) { claims.close(session) }
+
+    package func claim(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
+        try claims.request(request, from: session)
+    }
+
+    package func release(_ claim: UInt64, of session: SessionID) throws(FileError) {
+        try claims.release(claim, of: session)
+    }
+
+    /// Gives up waiting for a claim; one that is granted goes on.
+    package func cancel(_ claim: UInt64, of session: SessionID) throws(FileError) {
+        try claims.cancel(claim, of: session)
+    }
+
+    package func cancelCoordinator(_ name: String, of session: SessionID) {
+        claims.cancelCoordinator(name, of: session)
+    }
+
+    package func present(_ request: PresenterRequest, from session: SessionID) throws(FileError) {
+        try claims.present(request, from: session)
+    }
+
+    package func withdraw(_ presenter: UInt64, of session: SessionID) throws(FileError) {
+        try claims.withdraw(presenter, of: session)
+    }
+
+    package func answer(_ reply: PresenterReply) { claims.answer(reply) }
+
+    /// - Throws: ``FileError`` with `notFound`.
+    package func breakClaim(_ id: UInt64) throws(FileError) { try claims.breakClaim(id) }
+
+    /// - Returns: What ``unfollow(_:)`` takes.
+    package func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
+        _ = try resolve(path)
+        return try events.follow(path, deliver: deliver)
+    }
+
+    package func unfollow(_ follower: UInt64) { events.unfollow(follower) }
+}

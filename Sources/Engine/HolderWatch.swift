@@ -1,0 +1,37 @@
+import Dispatch
+import Glibc
+
+/// Tells when a process is gone, by a descriptor that stands for that very process and for no later one of its number.
+///
+/// Related: pidfd_open(2), `SO_PEERPIDFD` in unix(7).
+///
+/// `@unchecked Sendable`: a dispatch source may be cancelled from any thread, and nothing else is done to it.
+final class HolderWatch: @unchecked Sendable {
+    private let source: any DispatchSourceRead
+
+    private typealias OpenProcess = @convention(c) (Int32, UInt32) -> Int32
+    private static let openFunction = dlsym(nil, "pidfd_open").map { unsafeBitCast($0, to: OpenProcess.self) }
+
+    /// - Parameters:
+    ///   - descriptor: A pidfd of the process if there is one already; it is closed here.
+    ///   - whenGone: Called once, on a thread of its own; also when the process was gone before.
+    /// - Returns: `nil` where the kernel has no pidfd, or the process is of a namespace that is not seen from here.
+    init?(process: Int32, descriptor: Int32?, whenGone: @escaping @Sendable () -> Void) {
+        let file = descriptor ?? Self.openFunction?(process, 0) ?? -1
+        if file < 0 {
+            // It has ended between its connecting and now.
+            if errno == ESRCH { whenGone() }
+            return nil
+        }
+        let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: .global())
+        self.source = source
+        source.setEventHandler {
+            source.cancel()
+            whenGone()
+        }
+        source.setCancelHandler { close(file) }
+        source.activate()
+    }
+
+    func cancel() { source.cancel() }
+}
