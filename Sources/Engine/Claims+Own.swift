@@ -32,10 +32,10 @@ extension Claims {
                         continuation.resume(returning: .cancelled)
                     }
                 }
-                if Task.isCancelled { arbiter.perform { table, now in table.cancelClaims(set.id, now: now) } }
+                if Task.isCancelled { giveUp(set.id) }
             }
         } onCancel: {
-            arbiter.perform { table, now in table.cancelClaims(set.id, now: now) }
+            giveUp(set.id)
         }
         if let refusal { throw FileError(refusal) }
         switch end {
@@ -46,6 +46,17 @@ extension Claims {
                 arbiter.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody"
             }
         }
+    }
+
+    /// At once and without the table's answer: when the engine ends, nobody is left who would pass that on.
+    private func giveUp(_ set: ClaimSetID) {
+        let owner = state.withLock { state -> Owner? in
+            guard case .engine? = state.owners[set] else { return nil }
+            return state.owners.removeValue(forKey: set)
+        }
+        guard case .engine(let continuation)? = owner else { return }
+        arbiter.perform { table, now in table.release(set, now: now) }
+        continuation.resume(returning: .cancelled)
     }
 
     func release(own set: ClaimSetID) {

@@ -18,7 +18,7 @@ final class Downloads: Sendable {
         var active: [InodeNumber: Download] = [:]
         /// Those for which the store did not answer.
         var unanswered: Set<InodeNumber> = []
-        var whenArrived: @Sendable (InodeNumber) -> Void = { _ in }
+        var whenArrived: @Sendable (InodeNumber, InodeNumber) -> Void = { _, _ in }
     }
 
     private let state = Mutex(State())
@@ -62,8 +62,8 @@ final class Downloads: Sendable {
         (requests, requested) = AsyncStream.makeStream(of: InodeNumber.self)
     }
 
-    /// Has somebody told of each file that has come.
-    func whenArrived(_ tell: @escaping @Sendable (InodeNumber) -> Void) {
+    /// Has somebody told of each file that has come: of its inode before and now.
+    func whenArrived(_ tell: @escaping @Sendable (InodeNumber, InodeNumber) -> Void) {
         state.withLock { $0.whenArrived = tell }
     }
 
@@ -226,7 +226,7 @@ final class Downloads: Sendable {
         try download.staging.synchronize()
         let new = try replica.finishDownload(of: old)
         let tell = state.withLock { $0.whenArrived }
-        defer { tell(new) }
+        defer { tell(old, new) }
         if new == old {
             openFiles.inode(old)?.arrived(download.staging)
             kernel().inodeChanged(old, bytes: false)

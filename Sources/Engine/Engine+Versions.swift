@@ -69,6 +69,8 @@ extension Engine {
     ///   current bytes must give way and are not uploaded yet.
     package func resolve(_ path: String, keep choice: VersionChoice) async throws(FileError) {
         try await resolve(try resolve(path), keep: choice)
+        // Whoever reads it next gets what was chosen.
+        await kernel.settle()
     }
 
     func resolve(_ number: InodeNumber, keep choice: VersionChoice) async throws(FileError) {
@@ -106,13 +108,15 @@ extension Engine {
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
             let content = try await chunkList(conflict.content)
-            return try replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
+            try replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
+            return await kernel.settle()
         }
         let states = try replica.history(of: item)
         guard let state = states.first(where: { "commit-\($0.number)" == id }), let reference = state.record.content
         else { throw FileError(.superseded, "there is no version \(id); see: dewpoint versions") }
         let content = try await chunkList(reference)
         try replace(entry, with: (content, state.record.modified), conflicts: entry.conflicts)
+        await kernel.settle()
     }
 
     private func chunkList(_ reference: ItemRecord.Reference) async throws(FileError) -> Content {

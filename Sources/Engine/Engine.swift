@@ -120,7 +120,10 @@ package final class Engine: Sendable {
             replica: replica, arbiter: arbiter, claims: claims, places: places, environment: environment,
             logger: logger, activity: activity)
         self.syncAccess = syncAccess
-        downloads.whenArrived { inode in events.ubiquityAttributes(UbiquityKeys.downloading, of: inode) }
+        downloads.whenArrived { old, new in
+            if events.isHeard, old != new, let place = try? places.item(new) { events.superseded(old, by: place) }
+            events.ubiquityAttributes(UbiquityKeys.downloading, of: new)
+        }
         let applier = CommitApplier(
             replica: replica, openFiles: openFiles, orphans: orphans, environment: environment,
             deviceName: place.deviceName, logger: logger, kernel: { kernelBox.kernel }, activity: activity,

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+extension RealMount {
+    /// The cases of `Drivers/coordination.py`, which speaks to the control API by itself.
+    @Suite("Coordinated access") struct Claims {
+        private func run(_ name: String, in container: MountedContainer, limit: Duration = .seconds(90)) async throws {
+            try await Driver.run(
+                "coordination.py", name, container.a.point, container.binary, container.b.point, limit: limit,
+                environment: container.environment)
+        }
+
+        @Test(arguments: [
+            "every_third_cell_of_the_matrix", "plain_programs_wait_for_claims", "names_are_refused_after_a_while",
+            "a_claim_covers_descendants_only", "a_writer_finishes_before_a_claim_is_granted",
+            "several_items_are_granted_together", "purposes_and_coordinators_do_not_wait_for_their_own",
+            "cancelling_and_timing_out", "bad_requests_say_what_is_wrong", "a_claim_follows_a_rename_of_case_only",
+            "a_claim_says_that_it_downloads",
+        ])
+        func `claims order all who write`(name: String) async throws {
+            try await MountedContainer.with { container in
+                try await run(name, in: container)
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+
+        @Test(arguments: [
+            "presenters_are_asked_in_order", "a_presenter_refuses", "plain_programs_are_told_of",
+            "events_can_be_followed", "presenters_decide_about_evictions", "a_stopped_presenter_is_not_waited_for",
+            "an_editor_saves_before_others_read",
+        ])
+        func `presenters are asked and told`(name: String) async throws {
+            try await MountedContainer.with { container in
+                try await run(name, in: container)
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+
+        @Test(arguments: [
+            "two_presenters_that_read_in_their_handlers", "a_deadlock_is_named", "evicting_inside_a_claim",
+            "a_directory_is_moved_while_a_child_is_written", "a_slow_handler_delays_a_later_relinquish",
+        ])
+        func `known pitfalls end well`(name: String) async throws {
+            try await MountedContainer.with { container in try await run(name, in: container) }
+        }
+
+        @Test func `the last one of a deadlock is refused where that is asked for`() async throws {
+            try await MountedContainer.with(options: "deadlock=fail") { container in
+                try await run("a_deadlock_is_refused", in: container)
+            }
+        }
+
+        @Test(arguments: [
+            ("wait", "a_presenter_that_never_answers_is_waited_for"),
+            ("skip", "a_presenter_that_never_answers_is_skipped"),
+            ("fail", "a_presenter_that_never_answers_fails_the_claim"),
+        ])
+        func `a presenter that never answers`(patience: String, name: String) async throws {
+            try await MountedContainer.with(options: "presenter_timeout=1s,presenter_patience=\(patience)") {
+                container in
+                try await run(name, in: container)
+            }
+        }
+
+        @Test(arguments: [
+            "other_devices_are_told_of", "an_editor_saves_before_another_device_overwrites",
+            "a_claim_holds_another_device_off",
+        ])
+        func `other devices' changes ask first`(name: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                try await run(name, in: container)
+                try await container.a.sync()
+                try await container.b.sync()
+                try await container.a.check()
+                try await container.b.check()
+            }
+        }
+
+        /// How many processes of the mixed load are killed: 500 of them when long tests are asked for.
+        private static var kills: Int { ProcessInfo.processInfo.environment["DEWPOINT_LONG"] == nil ? 60 : 500 }
+
+        @Test func `no claim outlives its process, and clients come back`() async throws {
+            try await MountedContainer.with { container in
+                let printed = try await Driver.run(
+                    "claim_crashes.py", container.a.point, container.binary, container.url, container.a.state,
+                    "\(Self.kills)", limit: .seconds(60 + 2 * Self.kills), environment: container.environment)
+                print(printed, terminator: "")
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+    }
+}

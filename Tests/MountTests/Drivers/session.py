@@ -1,0 +1,236 @@
+"""A client of the control API's sessions that shares no code with ours: claims, presenters and what they are told.
+
+See "The control API" in the Operations page. `Session(point)` connects to the daemon of a mountpoint.
+"""
+
+import json
+import os
+import socket
+import threading
+import time
+
+
+def socket_path(point):
+    """Where the daemon's socket is: 64 bits of FNV-1a over the mountpoint."""
+    value = 0xCBF29CE484222325
+    for byte in os.fsencode(os.path.realpath(point)):
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    directory = os.environ.get("XDG_RUNTIME_DIR", "/run")
+    return f"{directory}/dewpoint/{value:016x}.sock"
+
+
+class Ended(Exception):
+    """A claim was not granted, or taken away: `reason` says how."""
+
+    def __init__(self, event):
+        super().__init__(event.get("message"))
+        self.reason = event["reason"]
+        self.code = event["code"]
+
+
+class Gone(Exception):
+    """The session's connection is over."""
+
+
+def request(point, method, target, body=None, limit=10):
+    """One request and its answer, as JSON."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(limit)
+    connection.connect(socket_path(point))
+    data = json.dumps(body).encode() if body is not None else b""
+    head = f"{method} {target} HTTP/1.1\r\nHost: dewpoint\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n"
+    connection.sendall(head.encode() + data)
+    answer = b""
+    while piece := connection.recv(1 << 16):
+        answer += piece
+    connection.close()
+    return json.loads(answer.split(b"\r\n\r\n", 1)[1])
+
+
+class Session:
+    """One connection. Events are taken with `take`; presenters answer on a thread of their own if they have an `answer`."""
+
+    def __init__(self, point, limit=20):
+        self.limit = limit
+        self.connection = socket.socket(socket.AF_UNIX)
+        self.connection.connect(socket_path(point))
+        self.connection.sendall(
+            b"POST /v1/session HTTP/1.1\r\nHost: dewpoint\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        self.file = self.connection.makefile("rb")
+        assert b" 200 " in self.file.readline()
+        while self.file.readline().strip():
+            pass
+        self.events = []
+        self.arrived = threading.Condition()
+        self.over = False
+        self.answers = {}
+        self.last = 0
+        self.sending = threading.Lock()
+        threading.Thread(target=self.receive, daemon=True).start()
+        self.client = self.take("welcome")["client"]
+
+    def receive(self):
+        rest = b""
+        try:
+            while True:
+                count = int(self.file.readline() or b"0", 16)
+                if count == 0:
+                    break
+                rest += self.file.read(count)
+                self.file.readline()
+                *lines, rest = rest.split(b"\n")
+                for line in lines:
+                    self.dispatch(json.loads(line))
+        except (OSError, ValueError):
+            pass
+        with self.arrived:
+            self.over = True
+            self.arrived.notify_all()
+
+    def dispatch(self, event):
+        ((kind, body),) = event.items()
+        answer = self.answers.get(body.get("presenter")) if kind == "ask" else None
+        with self.arrived:
+            self.events.append((kind, body))
+            self.arrived.notify_all()
+        if answer:
+            threading.Thread(target=self.reply, args=(body, answer), daemon=True).start()
+
+    def reply(self, question, answer):
+        outcome = answer(question) or {}
+        try:
+            self.send({"answer": {"question": question["question"], **outcome}})
+        except Gone:
+            pass  # nobody waits for it any more
+
+    def send(self, line):
+        data = json.dumps(line).encode() + b"\n"
+        with self.sending:
+            try:
+                self.connection.sendall(b"%x\r\n%s\r\n" % (len(data), data))
+            except OSError as error:
+                raise Gone() from error
+
+    def take(self, *kinds, where=lambda body: True, limit=None):
+        """The next event of one of these kinds; others stay. `None` when none comes in time."""
+        end = time.monotonic() + (self.limit if limit is None else limit)
+        with self.arrived:
+            while True:
+                for index, (kind, body) in enumerate(self.events):
+                    if kind in kinds and where(body):
+                        del self.events[index]
+                        return {**body, "kind": kind}
+                if self.over:
+                    raise Gone()
+                rest = end - time.monotonic()
+                if rest <= 0:
+                    return None
+                self.arrived.wait(rest)
+
+    def nothing(self, *kinds, limit=0.3):
+        """Whether none of these comes for a while."""
+        return self.take(*kinds, limit=limit) is None
+
+    # Claims
+
+    def ask(self, *items, **options):
+        """Asks for claims; `items` are ("a.txt", "plain") to write or ("a.txt", ["withoutChanges"]) to read."""
+        self.last += 1
+        wanted = [
+            {"path": path, "writing": kind} if isinstance(kind, str) else {"path": path, "reading": list(kind)}
+            for path, kind in items
+        ]
+        self.send({"claim": {"claim": self.last, "items": wanted, **options}})
+        return self.last
+
+    def outcome(self, claim, limit=None):
+        """`granted` or `ended`; `None` while neither."""
+        return self.take("granted", "ended", where=lambda body: body["claim"] == claim, limit=limit)
+
+    def wait(self, claim, limit=None):
+        outcome = self.outcome(claim, limit)
+        if outcome is None:
+            raise TimeoutError(f"claim {claim} is neither granted nor ended")
+        if outcome["kind"] == "ended":
+            raise Ended(outcome)
+        return claim
+
+    def claim(self, *items, **options):
+        return self.wait(self.ask(*items, **options))
+
+    def release(self, claim):
+        self.send({"release": {"claim": claim}})
+        assert self.take("released", where=lambda body: body["claim"] == claim)
+
+    # Presenters
+
+    ALL = (
+        "relinquishToReader relinquishToWriter save accommodateDeletion accommodateSubitemDeletion accommodateEviction "
+        "didChange didMove didChangeUbiquityAttributes didGainVersion didLoseVersion didResolveConflictVersion "
+        "subitemDidAppear subitemDidChange subitemDidMove subitemDidGainVersion subitemDidLoseVersion "
+        "subitemDidResolveConflictVersion"
+    ).split()
+
+    def present(self, presenter, path, methods=None, answer=lambda question: {}, **options):
+        """Registers a presenter; without `answer` the test answers with `reply`, or never."""
+        self.answers[presenter] = answer
+        body = {"presenter": presenter, "methods": methods or self.ALL, **options}
+        if path is not None:
+            body["path"] = path
+        self.send({"present": body})
+        outcome = self.take("registered", "refused", where=lambda event: event.get("presenter") == presenter)
+        assert outcome["kind"] == "registered", outcome
+        return presenter
+
+    def withdraw(self, presenter):
+        self.send({"withdraw": {"presenter": presenter}})
+        assert self.take("registered", where=lambda body: body["presenter"] == presenter)
+
+    def close(self):
+        try:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.connection.close()
+
+
+class Holder:
+    """Another process that holds a claim until it is told to let go: its claims cover none of our own writes."""
+
+    def __init__(self, point, *items, **options):
+        asked, self.told = os.pipe()
+        self.answers, answers = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self.told)
+            status = 1
+            try:
+                session = Session(point)
+                claim = session.claim(*items, **options)
+                os.write(answers, b"g")
+                while request := os.read(asked, 4096):
+                    if request == b"r":
+                        break
+                    outcome = os.system(request.decode())
+                    os.write(answers, b"k" if outcome == 0 else b"e")
+                session.release(claim)
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(asked)
+        os.close(answers)
+        assert os.read(self.answers, 1) == b"g", "the holder was not granted its claim"
+
+    def run(self, command):
+        """Runs a command as the holder's child; tells whether it succeeded."""
+        os.write(self.told, command.encode())
+        return os.read(self.answers, 1) == b"k"
+
+    def release(self):
+        os.write(self.told, b"r")
+        return os.waitpid(self.pid, 0)[1] == 0
+
+    def kill(self):
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
