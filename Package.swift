@@ -120,6 +120,13 @@ let package = Package(
         .testTarget(
             name: "ControlClientTests", dependencies: ["ControlClient", "ControlAPI", "Model"], swiftSettings: settings),
         .testTarget(
+            name: "CommandLineTests",
+            dependencies: [
+                "dewpoint", "ControlClient", "ControlAPI", "Model",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "DaemonTests",
             dependencies: ["Daemon", "Remote", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
