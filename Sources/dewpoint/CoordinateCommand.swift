@@ -23,26 +23,30 @@ struct CoordinateCommand: AsyncParsableCommand {
             reason, 126 COMMAND cannot be run, 127 there is no such COMMAND.
             """)
 
-    @Option(parsing: .upToNextOption, help: "Items to read: nobody writes them.", completion: .file())
+    @Option(parsing: .upToNextOption, help: Self.help("Items to read: nobody writes them."), completion: .file())
     var reading: [String] = []
 
-    @Option(parsing: .upToNextOption, help: "Items to write.", completion: .file())
+    @Option(parsing: .upToNextOption, help: Self.help("Items to write."), completion: .file())
     var writing: [String] = []
 
-    @Option(parsing: .upToNextOption, help: "Items to delete, directories with what they contain.", completion: .file())
+    @Option(
+        parsing: .upToNextOption, help: Self.help("Items to delete, directories with what they contain."),
+        completion: .file())
     var deleting: [String] = []
 
-    @Option(parsing: .upToNextOption, help: "Items to move or rename.", completion: .file())
+    @Option(parsing: .upToNextOption, help: Self.help("Items to move or rename."), completion: .file())
     var moving: [String] = []
 
-    @Option(parsing: .upToNextOption, help: "Items to replace by others, or to create.", completion: .file())
+    @Option(parsing: .upToNextOption, help: Self.help("Items to replace by others, or to create."), completion: .file())
     var replacing: [String] = []
 
-    @Option(parsing: .upToNextOption, help: "Items to write after their presenters have saved.", completion: .file())
+    @Option(
+        parsing: .upToNextOption, help: Self.help("Items to write after their presenters have saved."),
+        completion: .file())
     var merging: [String] = []
 
     @Option(
-        parsing: .upToNextOption, help: "Items whose attributes are written, and not their contents.",
+        parsing: .upToNextOption, help: Self.help("Items whose attributes are written, and not their contents."),
         completion: .file())
     var metadata: [String] = []
 
@@ -62,6 +66,8 @@ struct CoordinateCommand: AsyncParsableCommand {
     var purpose: String?
 
     func validate() throws {
+        // Nothing is an option any more for the argument parser where it does not know one.
+        if !Set(["-h", "--help"]).isDisjoint(with: paths) { throw CleanExit.helpRequest(self) }
         if let option = paths.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
             throw ValidationError("options stand before paths: \(option); a path of that name is ./\(option)")
         }
@@ -115,6 +121,8 @@ struct CoordinateCommand: AsyncParsableCommand {
         request.timeoutSeconds = timeout
         return request
     }
+
+    private static func help(_ text: String) -> ArgumentHelp { ArgumentHelp("\(text)", valueName: "path") }
 
     /// - Returns: The exit status of the command.
     private func runCoordinated(_ inheritance: Inheritance) async throws -> Int32 {
