@@ -62,6 +62,7 @@ let package = Package(
             dependencies: [
                 "ControlAPI", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .target(
@@ -116,6 +117,15 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: settings),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "ControlClientTests", dependencies: ["ControlClient", "ControlAPI", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: [
+                "dewpoint", "ControlClient", "ControlAPI", "Model",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "DaemonTests",
             dependencies: ["Daemon", "Remote", "Model", .product(name: "Logging", package: "swift-log")],

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 package import Model
 
 extension ControlSocket {
@@ -33,17 +34,43 @@ extension ControlSocket {
 
     /// Whether somebody listens at the socket.
     package func answers() -> Bool {
+        guard let descriptor = try? Self.connect(path: path) else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// Connects to whoever listens at a path; programs that are started do not inherit the connection.
+    ///
+    /// Waits only while the listener has more connections to accept than it queues, ``connectLimitSeconds`` at most.
+    /// - Returns: A descriptor, to be closed by the caller.
+    /// - Throws: ``FileError/Code/notFound`` and the like; ``FileError/Code/invalid`` for a path too long for a socket.
+    package static func connect(path: String) throws(FileError) -> Int32 {
+        guard path.utf8.count <= pathByteLimit else {
+            throw FileError(.invalid, "\(path) is too long for the path of a socket")
+        }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        guard path.utf8.count <= Self.pathByteLimit else { return false }
+        guard descriptor >= 0 else { throw FileError(systemCall: errno, "socket") }
+        var limit = timeval(tv_sec: connectLimitSeconds, tv_usec: 0)
+        // Without it the wait has no limit; it fails for no descriptor of a socket.
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         // struct sockaddr_un: two bytes of family, then the path and a zero.
         var address = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + Array(path.utf8) + [0]
         let byteCount = socklen_t(address.count)
-        return address.withUnsafeMutableBytes { bytes in
-            bytes.withMemoryRebound(to: sockaddr.self) { connect(descriptor, $0.baseAddress!, byteCount) == 0 }
+        let isConnected = address.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) {
+                Glibc.connect(descriptor, $0.baseAddress!, byteCount) == 0
+            }
         }
+        guard isConnected else {
+            let number = errno
+            close(descriptor)
+            throw FileError(systemCall: number, "connect \(path)")
+        }
+        return descriptor
     }
+
+    /// How long a listener may take to accept a connection.
+    package static let connectLimitSeconds = 5
 
     /// Finds the socket of a mount, at the first place where its owner could have put it.
     ///

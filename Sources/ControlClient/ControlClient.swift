@@ -66,6 +66,29 @@ extension ControlClient {
 
     package func locks() async throws(ControlError) -> [LockListing] { try await get(.locks) }
 
+    /// Takes a claim away from its holder, who is told.
+    ///
+    /// - Parameter id: As ``LockListing/Party/claim`` says.
+    package func breakClaim(_ id: UInt64) async throws(ControlError) {
+        let _: Done = try await post(.breakClaim, BreakRequest(id: id))
+    }
+
+    /// Follows what happens to an item and to everything below it.
+    package func events(_ path: String) async throws(ControlError) -> ItemEvents {
+        let response: HTTPClientResponse
+        do {
+            // The first line comes at once, the last one perhaps never.
+            response = try await http.execute(
+                try request(.events, query: Self.query(path)), deadline: .distantFuture)
+        } catch {
+            throw Self.controlError(error)
+        }
+        guard response.status == .ok else {
+            throw Self.refusal(response.status.code, try await Self.collect(response))
+        }
+        return ItemEvents(response: response)
+    }
+
     package func download(_ path: String, wait: Bool) async throws(ControlError) {
         let _: Done = try await post(.download, DownloadRequest(path: path, wait: wait))
     }
@@ -130,7 +153,7 @@ extension ControlClient {
 extension ControlClient {
     private func get<Answer: Decodable>(_ route: ControlRoute, path: String? = nil) async throws(ControlError) -> Answer
     {
-        let query = path.map { "?\(ControlQuery.text(path: $0))" } ?? ""
+        let query = path.map(Self.query) ?? ""
         return try await send(route, query: query, body: nil, deadline: .now() + Self.quickLimit)
     }
 
@@ -150,52 +173,73 @@ extension ControlClient {
     private func send<Answer: Decodable>(
         _ route: ControlRoute, query: String, body: Data?, deadline: NIODeadline
     ) async throws(ControlError) -> Answer {
+        var request = try request(route, query: query)
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: body))
+        }
+        let response: HTTPClientResponse
+        do {
+            response = try await http.execute(request, deadline: deadline)
+        } catch {
+            throw Self.controlError(error)
+        }
+        let data = try await Self.collect(response)
+        guard response.status == .ok else { throw Self.refusal(response.status.code, data) }
+        do {
+            return try ControlJSON.decode(Answer.self, from: data)
+        } catch {
+            throw .notUnderstood("HTTP status 200: \(error)")
+        }
+    }
+
+    private func request(_ route: ControlRoute, query: String) throws(ControlError) -> HTTPClientRequest {
         guard let url = URL(httpURLWithSocketPath: socket, uri: route.path + query) else {
             throw .daemonUnreachable("\(socket) is not the path of a socket")
         }
         var request = HTTPClientRequest(url: url.absoluteString)
         request.method = .init(rawValue: route.method.rawValue)
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: body))
-        }
-        let (status, data) = try await exchange(request, deadline: deadline)
-        do {
-            guard status == 200 else {
-                throw ControlError.refused(try ControlJSON.decode(ControlFault.self, from: data).fileError)
-            }
-            return try ControlJSON.decode(Answer.self, from: data)
-        } catch let error as ControlError {
-            throw error
-        } catch {
-            throw .notUnderstood("HTTP status \(status): \(error)")
-        }
+        return request
     }
 
-    private func exchange(
-        _ request: HTTPClientRequest, deadline: NIODeadline
-    ) async throws(ControlError) -> (status: UInt, data: Data) {
+    private static func query(_ path: String) -> String { "?\(ControlQuery.text(path: path))" }
+
+    private static func collect(_ response: HTTPClientResponse) async throws(ControlError) -> Data {
         do {
-            let response = try await http.execute(request, deadline: deadline)
-            let bytes = try await response.body.collect(upTo: Self.answerByteLimit)
-            return (response.status.code, Data(bytes.readableBytesView))
-        } catch is CancellationError {
-            throw .cancelled
+            return Data(try await response.body.collect(upTo: answerByteLimit).readableBytesView)
         } catch is NIOTooManyBytesError {
-            throw .notUnderstood("longer than \(Self.answerByteLimit >> 20) MiB")
+            throw .notUnderstood("longer than \(answerByteLimit >> 20) MiB")
         } catch {
-            guard !Task.isCancelled else { throw .cancelled }
-            throw .daemonUnreachable(Self.reason(error))
+            throw controlError(error)
         }
     }
 
-    private static func reason(_ error: any Error) -> String {
+    /// What an answer says that is not 200.
+    static func refusal(_ status: UInt, _ body: Data) -> ControlError {
+        do {
+            return .refused(try ControlJSON.decode(ControlFault.self, from: body).fileError)
+        } catch {
+            return .notUnderstood("HTTP status \(status): \(error)")
+        }
+    }
+
+    static func controlError(_ error: any Error) -> ControlError {
+        switch error {
+        case let error as ControlError: error
+        case is CancellationError: .cancelled
+        case _ where Task.isCancelled: .cancelled
+        default: .daemonUnreachable(reason(error))
+        }
+    }
+
+    static func reason(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError where error == .deadlineExceeded:
             "no answer within \(quickLimit.nanoseconds / 1_000_000_000) s"
         case let error as HTTPClientError where error == .connectTimeout:
             "no connection within \(connectLimit.nanoseconds / 1_000_000_000) s"
         case let error as HTTPClientError where error == .remoteConnectionClosed: "it ended before it had answered"
+        case HTTPParserError.invalidEOFState: "the connection ended"
         case let error as IOError: String(cString: strerror(error.errnoCode))
         default: "\(error)"
         }

@@ -92,11 +92,14 @@ package struct RequestRefused: Codable, Hashable, Sendable {
     package var message: String
     /// The presenter that it was about, if any.
     package var presenter: UInt64?
+    /// The claim that it was about, if any.
+    package var claim: UInt64?
 
-    package init(code: FileError.Code, message: String, presenter: UInt64? = nil) {
+    package init(code: FileError.Code, message: String, presenter: UInt64? = nil, claim: UInt64? = nil) {
         self.code = code
         self.message = message
         self.presenter = presenter
+        self.claim = claim
     }
 }
 

@@ -11,14 +11,14 @@ struct Dewpoint: AsyncParsableCommand {
             dewpoint mount file:///srv/cloud/Notes /mnt/notes
 
             Exit status: 0 done, 1 failed, 64 wrong usage, 65 check found disagreements, 66 no such container or path, \
-            69 the daemon or the store does not answer, 73 cannot create, 75 busy, 77 no permission.
+            69 the daemon or the store does not answer, 73 cannot create, 75 busy, 77 no permission. coordinate ends as its command does; see: dewpoint help coordinate
             """,
         version: "0.1.0",
         subcommands: [
             ContainerCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, DownloadCommand.self,
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,
-            LocksCommand.self, CheckCommand.self,
+            CoordinateCommand.self, LocksCommand.self, MonitorCommand.self, CheckCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

@@ -21,6 +21,20 @@ enum ExitStatus: Int32 {
     case busy = 75
     /// A permission is missing (`EX_NOPERM`).
     case denied = 77
+
+    // Of `coordinate`, as of timeout(1), so that they are told from those of the command that it runs:
+
+    /// The claim was not granted in time.
+    case timedOut = 124
+    /// The claim was not granted for another reason.
+    case notGranted = 125
+    /// The command is there and cannot be run.
+    case notExecutable = 126
+    /// There is no such command.
+    case noSuchCommand = 127
+
+    /// Whether it is about the command that `coordinate` was given.
+    var isOfCommand: Bool { self == .notExecutable || self == .noSuchCommand }
 }
 
 extension ExitStatus {

@@ -1,22 +1,52 @@
 import ArgumentParser
+import ControlAPI
 import ControlClient
+import Model
 
 struct LocksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "locks", abstract: "Tells who holds which item and who waits for it.")
+        commandName: "locks", abstract: "Tells who holds which item and who waits for it.",
+        discussion: """
+            Without a path it tells of the container that is mounted here or around here, or of the only one that is mounted.
+            """)
 
-    @Argument(help: "The mountpoint.", completion: .directory)
-    var mountpoint: String
+    @Argument(help: "An item in a mounted container: only it and what is below it is told of.", completion: .file())
+    var path: String?
+
+    @Option(
+        name: .customLong("break"),
+        help: ArgumentHelp(
+            "Take a claim away from its holder, who is told, and can do nothing about it.", valueName: "id"))
+    var brokenClaim: UInt64?
 
     @Flag(help: "Print a JSON array.")
     var json = false
 
+    func validate() throws {
+        if brokenClaim != nil, json { throw ValidationError("--break and --json exclude each other") }
+    }
+
     func run() async throws {
-        let locks = try await MountedPath.mountpoint(mountpoint).withClient { try await $0.locks() }
+        let place = try path.map { try MountedPath($0) } ?? MountedPath.likeliest()
+        if let brokenClaim {
+            try await place.withClient { client in try await client.breakClaim(brokenClaim) }
+            return
+        }
+        let locks = Self.locks(try await place.withClient { try await $0.locks() }, below: place.path)
         if json {
             try JSONOutput.print(locks)
         } else {
             print(locks.isEmpty ? "nothing is locked" : LockTree(locks).text)
+        }
+    }
+
+    /// Those at and below a path. Bytes are compared: a `String` holds differently composed names for equal.
+    static func locks(_ locks: [LockListing], below path: String) -> [LockListing] {
+        guard !path.isEmpty else { return locks }
+        let prefix = Array(path.utf8)
+        return locks.filter { lock in
+            lock.path.utf8.starts(with: prefix)
+                && [nil, UInt8(ascii: "/")].contains(lock.path.utf8.dropFirst(prefix.count).first)
         }
     }
 }

@@ -32,6 +32,22 @@ struct MountedPath {
         return place
     }
 
+    /// The mount that the current directory lies in, or the only one that there is.
+    static func likeliest() throws -> MountedPath {
+        let mounts = try MountTable.current()
+        if let here = mounts.container(of: try absolute(".", mounts: mounts)) {
+            return try MountedPath(here.mount.mountpoint)
+        }
+        let mountpoints = mounts.containers.map(\.mountpoint)
+        guard mountpoints.count == 1 else {
+            let reason =
+                mountpoints.isEmpty
+                ? "no container is mounted" : "say which mount: \(mountpoints.joined(separator: ", "))"
+            throw CommandFailure(mountpoints.isEmpty ? .notFound : .usage, reason)
+        }
+        return try MountedPath(mountpoints[0])
+    }
+
     /// The path of a mountpoint-to-be, as the kernel will list it.
     static func absolute(_ given: String) throws -> String { try absolute(given, mounts: try MountTable.current()) }
 
@@ -51,12 +67,17 @@ struct MountedPath {
     static func withClient<Value>(
         of mount: MountTable.Entry, _ body: (ControlClient) async throws -> Value
     ) async throws -> Value {
+        try await ControlClient.with(try socket(of: mount).path, body)
+    }
+
+    /// Where a mount's daemon answers.
+    static func socket(of mount: MountTable.Entry) throws -> ControlSocket {
         let socket = ControlSocket.find(
             mountpoint: mount.mountpoint, environment: ProcessInfo.processInfo.environment,
             owner: mount.owner ?? geteuid())
         guard let socket else {
             throw ControlError.daemonUnreachable("there is no control socket for \(mount.mountpoint)")
         }
-        return try await ControlClient.with(socket.path, body)
+        return socket
     }
 }

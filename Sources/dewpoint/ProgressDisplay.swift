@@ -7,6 +7,7 @@ import Model
 struct ProgressDisplay {
     private let name: String
     private let isTerminal: Bool
+    private let output: FileHandle
     private let start = ContinuousClock.now
     private var first: DownloadProgress?
     private var last: DownloadProgress?
@@ -15,8 +16,9 @@ struct ProgressDisplay {
     private static let terminalInterval = Duration.milliseconds(200)
     private static let lineInterval = Duration.seconds(1)
 
-    init(name: String, isTerminal: Bool) {
+    init(name: String, isTerminal: Bool, output: FileHandle = .standardOutput) {
         self.name = name
+        self.output = output
         self.isTerminal = isTerminal
     }
 
@@ -37,10 +39,10 @@ struct ProgressDisplay {
     }
 
     private func write(_ progress: DownloadProgress, ending: String) {
-        let line = "\(name)  \(text(progress))"
+        let line = "\(name)  \(self.text(progress))"
         // Back to the line's start, and away with what a longer line left behind.
-        let output = isTerminal ? "\r\(line)\u{1b}[K\(ending)" : "\(line)\(ending)"
-        FileHandle.standardOutput.write(Data(output.utf8))
+        let text = isTerminal ? "\r\(line)\u{1b}[K\(ending)" : "\(line)\(ending)"
+        output.write(Data(text.utf8))
     }
 
     private func text(_ progress: DownloadProgress) -> String {

@@ -1,0 +1,274 @@
+import ControlAPI
+import Foundation
+package import Model
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// Claims and presenters at one daemon: ``ControlRoute/session`` as functions.
+///
+/// Everything that the session holds ends with it: when ``close()`` is called, the process ends, or the daemon is gone. Then
+/// all calls that wait throw ``ControlError/daemonUnreachable(_:)``, and held claims are reported as lost.
+/// It does not come back; ``ReconnectingSession`` does.
+package final class ControlSession: Sendable {
+    private let channel: any Channel
+    private let ledger = Mutex(SessionLedger())
+    private let answerLimit: Duration
+    private let encoder = JSONEncoder()
+
+    /// How long a daemon may take to answer what takes it no time: a welcome, a release, a registration.
+    package static let answerLimit = Duration.seconds(30)
+
+    /// Numbers claims and calls: no two in this process have one number, so one session's claim is never taken for another's.
+    private static let numbers = Atomic<UInt64>(1)
+
+    private init(_ channel: any Channel, answerLimit: Duration) {
+        self.channel = channel
+        self.answerLimit = answerLimit
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+    }
+
+    /// Opens a session, and waits until the daemon has welcomed it.
+    ///
+    /// - Throws: ``ControlError/refused(_:)`` where the daemon has too many sessions.
+    package static func open(
+        socketPath: String, answerLimit: Duration = ControlSession.answerLimit
+    ) async throws(ControlError) -> ControlSession {
+        let session = try await connect(socketPath, answerLimit)
+        let timer = Task {
+            try await Task.sleep(for: answerLimit)
+            session.end(.daemonUnreachable(Self.silence(answerLimit)))
+        }
+        defer { timer.cancel() }
+        do throws(ControlError) {
+            try await session.cancellable {
+                $0.awaitWelcome($1)
+            } onCancel: {
+                $0.end(.cancelled)
+            }
+        } catch {
+            await session.close()
+            throw error
+        }
+        return session
+    }
+
+    /// The daemon's name for this session.
+    package var client: UInt64 { ledger.withLock { $0.client ?? 0 } }
+
+    /// Waits until the session is over.
+    ///
+    /// - Returns: Why; ``ControlError/cancelled`` after ``close()``, and when the caller's task is cancelled.
+    package func ended() async -> ControlError {
+        let number = Self.nextNumber()
+        do throws(ControlError) {
+            try await cancellable {
+                $0.awaitEnd($1, number: number)
+            } onCancel: {
+                $0.stopAwaitingEnd(number: number)
+            }
+        } catch {
+            return error
+        }
+        return .cancelled
+    }
+
+    /// Ends the session, and with it all that it holds.
+    package func close() async {
+        end(.cancelled)
+        // Fails where the daemon has closed it before.
+        try? await channel.close().get()
+    }
+}
+
+// MARK: Claims
+
+extension ControlSession {
+    /// Waits for coordinated access.
+    ///
+    /// When the caller's task is cancelled it throws at once, and whatever the daemon grants afterwards is let go.
+    /// - Parameters:
+    ///   - request: Its number is ignored: the session gives it one.
+    ///   - onProgress: Called on the thread of the connection, in order; it must not block.
+    ///   - onLoss: Called on the thread of the connection when the granted claim is taken away: it was broken, or the session is over.
+    package func claim(
+        _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
+        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
+    ) async throws(ClaimFailure) -> GrantedClaim {
+        var request = request
+        let number = Self.nextNumber()
+        request.claim = number
+        let wanted = request
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { (answer: SessionLedger.ClaimAnswer) in
+                change { $0.claim(wanted, .init(answer: answer, onProgress: onProgress, onLoss: onLoss)) }
+                // Cancelled before it was there to be abandoned.
+                if Task.isCancelled { change { $0.abandon(number) } }
+            }
+        } onCancel: {
+            change { $0.abandon(number) }
+        }.get()
+    }
+
+    /// Gives a claim up, and waits until whoever waits for it can go on. Nothing happens where it is lost already.
+    ///
+    /// When the caller's task is cancelled it returns at once; the claim is given up all the same.
+    package func release(_ claim: GrantedClaim) async {
+        let number = claim.claim
+        // It ends in one way only: what is released is gone, also with the session.
+        try? await cancellable {
+            $0.release(number, $1, now: .now)
+        } onCancel: {
+            $0.stopAwaitingRelease(number)
+        }
+    }
+
+    /// Runs `body` under a claim.
+    package func withClaim<Value>(
+        _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
+        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil, _ body: (GrantedClaim) async throws -> Value
+    ) async throws -> Value {
+        let granted = try await claim(request, onProgress: onProgress, onLoss: onLoss)
+        do {
+            let value = try await body(granted)
+            await release(granted)
+            return value
+        } catch {
+            await release(granted)
+            throw error
+        }
+    }
+
+    /// Ends all claims of a coordinator that wait, and those to come. Claims that are held go on.
+    package func cancelCoordinator(_ name: String) {
+        change { ledger in ledger.end == nil ? [.send(.cancelCoordinator(name))] : [] }
+    }
+}
+
+// MARK: Presenters
+
+extension ControlSession {
+    /// Registers a presenter, or registers it anew with another item, other methods or another handler.
+    ///
+    /// Returns when it is registered: what happens to the item from then on is not missed.
+    package func present(
+        _ request: PresenterRequest, _ handler: any PresenterHandler
+    ) async throws(ControlError) {
+        let number = Self.nextNumber()
+        let presenter = request.presenter
+        try await cancellable { [self] ledger, answer in
+            ledger.present(request, handler, .init(number: number, call: answer, since: .now)) {
+                PresenterQueue(handler) { [weak self] reply in
+                    self?.change { ledger in ledger.end == nil ? [.send(.answer(reply))] : [] }
+                }
+            }
+        } onCancel: {
+            $0.stopAwaitingRegistration(presenter: presenter, number: number)
+        }
+    }
+
+    /// Withdraws a presenter: nothing is delivered to it any more, and nobody waits for its answers.
+    package func withdraw(_ presenter: UInt64) async throws(ControlError) {
+        let number = Self.nextNumber()
+        try await cancellable {
+            $0.withdraw(presenter, .init(number: number, call: $1, since: .now))
+        } onCancel: {
+            $0.stopAwaitingRegistration(presenter: presenter, number: number)
+        }
+    }
+}
+
+// MARK: Events of the connection
+
+extension ControlSession {
+    func receive(_ event: SessionEvent) { change { $0.receive(event) } }
+
+    func end(_ error: ControlError) {
+        change { $0.end(error) }
+        channel.close(promise: nil)
+    }
+
+    func endIfSilent() {
+        let limit = ContinuousClock.now - answerLimit
+        if ledger.withLock({ $0.isSilent(since: limit) }) { end(.daemonUnreachable(Self.silence(answerLimit))) }
+    }
+
+    private static func silence(_ limit: Duration) -> String { "no answer within \(limit.components.seconds) s" }
+
+    private static func nextNumber() -> UInt64 { numbers.wrappingAdd(1, ordering: .relaxed).oldValue }
+
+    /// Waits for an answer that the ledger gives, or that cancelling gives.
+    private func cancellable(
+        _ begin: @Sendable (inout SessionLedger, SessionLedger.Answer) -> [SessionLedger.Effect],
+        onCancel: @Sendable (inout SessionLedger) -> [SessionLedger.Effect]
+    ) async throws(ControlError) {
+        try await withTaskCancellationHandler {
+            await withCheckedContinuation { (answer: SessionLedger.Answer) in
+                change { begin(&$0, answer) }
+                if Task.isCancelled { change(onCancel) }
+            }
+        } onCancel: {
+            change(onCancel)
+        }.get()
+    }
+
+    /// Sends under the lock, so that lines go out in the order of the ledger's decisions, and does everything else after it.
+    private func change(_ decide: (inout SessionLedger) -> [SessionLedger.Effect]) {
+        let effects = ledger.withLock { ledger in
+            let effects = decide(&ledger)
+            var rest: [SessionLedger.Effect] = []
+            for effect in effects {
+                if case .send(let line) = effect { send(line) } else { rest.append(effect) }
+            }
+            return rest
+        }
+        for effect in effects { carryOut(effect) }
+    }
+
+    private func carryOut(_ effect: SessionLedger.Effect) {
+        switch effect {
+        case .send: break  // went out under the lock
+        case .resume(let answer, let result): answer.resume(returning: result)
+        case .finish(let answer, let result): answer.resume(returning: result)
+        case .progress(let tell, let progress): tell(progress)
+        case .lose(let tell, let end): tell(end)
+        case .close(let queue): queue.close()
+        case .deliver(let queue, let message):
+            guard !queue.push(message) else { return }
+            end(.refused(FileError(.busy, "a presenter has not taken \(PresenterQueue.messageLimit) messages")))
+        }
+    }
+
+    /// Only queues the line: it is written on the thread of the connection, never on the caller's.
+    private func send(_ request: SessionRequest) {
+        var line = ByteBuffer()
+        do {
+            line.writeBytes(try encoder.encode(request))
+        } catch {
+            assertionFailure("strings and numbers are encoded: \(error)")
+        }
+        line.writeInteger(UInt8(ascii: "\n"))
+        let bytes = line
+        channel.eventLoop.execute { [channel] in channel.writeAndFlush(bytes, promise: nil) }
+    }
+
+    private static func connect(_ path: String, _ answerLimit: Duration) async throws(ControlError) -> ControlSession {
+        do {
+            let descriptor = try ControlSocket.connect(path: path)
+            return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .withConnectedSocket(descriptor) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let session = ControlSession(channel, answerLimit: answerLimit)
+                        try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                        try channel.pipeline.syncOperations.addHandler(SessionHandler(session))
+                        return session
+                    }
+                }
+        } catch let error as FileError {
+            throw .daemonUnreachable(error.detail)
+        } catch {
+            throw .daemonUnreachable("\(error)")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Model
+import Synchronization
+
+/// The messages of one presenter on their way to its handler, in order.
+final class PresenterQueue: Sendable {
+    enum Message: Sendable {
+        case ask(PresenterQuestion)
+        case reacquire(question: UInt64)
+        case notice(PresenterNews)
+    }
+
+    /// How many messages wait for a handler: as many as the daemon keeps for a session.
+    static let messageLimit = 8192
+
+    private let handler: Mutex<any PresenterHandler>
+    private let messages: AsyncStream<Message>.Continuation
+    private let isClosed = Atomic(false)
+
+    /// - Parameter answer: Called with what the handler answered, unless the presenter was withdrawn meanwhile.
+    init(_ handler: any PresenterHandler, answer: @escaping @Sendable (PresenterReply) -> Void) {
+        self.handler = Mutex(handler)
+        let (stream, messages) = AsyncStream.makeStream(
+            of: Message.self, bufferingPolicy: .bufferingOldest(Self.messageLimit))
+        self.messages = messages
+        Task { [self] in
+            for await message in stream { await deliver(message, answer) }
+        }
+    }
+
+    /// - Returns: Whether there was room.
+    func push(_ message: Message) -> Bool {
+        switch messages.yield(message) {
+        case .dropped: false
+        case .enqueued, .terminated: true
+        @unknown default: true
+        }
+    }
+
+    func replaceHandler(_ new: any PresenterHandler) { handler.withLock { $0 = new } }
+
+    /// Delivers nothing any more; what the handler is doing goes on.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        messages.finish()
+    }
+
+    private func deliver(_ message: Message, _ answer: (PresenterReply) -> Void) async {
+        guard !isClosed.load(ordering: .acquiring) else { return }
+        let handler = handler.withLock { $0 }
+        switch message {
+        case .ask(let question):
+            let said = await handler.answer(question)
+            guard !isClosed.load(ordering: .acquiring) else { return }
+            answer(
+                PresenterReply(
+                    question: question.question, reacquires: said.reacquires ? true : nil, error: said.error))
+        case .reacquire(let question): await handler.reacquire(question: question)
+        case .notice(let news): await handler.receive(news)
+        }
+    }
+}

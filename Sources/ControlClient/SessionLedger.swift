@@ -1,0 +1,274 @@
+import ControlAPI
+import Model
+
+/// What a session waits for and what it holds: a state machine without I/O. Each event returns what is to be done.
+///
+/// A claim goes these ways; whatever comes for a claim that is not here any more is let go of:
+///
+///     waiting ─granted→ held ─release→ releasing ─released→ gone
+///        │  └─ended, refused→ gone      └─ended→ gone (lost)
+///        └─caller cancelled→ abandoned ─granted→ gone, and let go of;  ─ended→ gone
+struct SessionLedger {
+    typealias ClaimResult = Result<GrantedClaim, ClaimFailure>
+    typealias ClaimAnswer = CheckedContinuation<ClaimResult, Never>
+    typealias Answer = CheckedContinuation<Result<Void, ControlError>, Never>
+    typealias Loss = @Sendable (ClaimEnded) -> Void
+
+    /// A call that waits for its claim.
+    struct Call {
+        let answer: ClaimAnswer
+        let onProgress: (@Sendable (ClaimProgress) -> Void)?
+        let onLoss: Loss?
+    }
+
+    /// A call that waits for an answer which takes the daemon no time. `call` is `nil` when nobody waits any more.
+    struct Pending {
+        let number: UInt64
+        var call: Answer?
+        let since: ContinuousClock.Instant
+    }
+
+    private enum Claim {
+        case waiting(Call)
+        case held(Loss?)
+        case releasing(Pending)
+        case abandoned
+    }
+
+    private struct Presenter {
+        let queue: PresenterQueue
+        /// What was sent and not answered, in order: registrations and, at the end, a withdrawal.
+        var pending: [Pending] = []
+        var isRegistered = false
+        var isWithdrawn = false
+    }
+
+    enum Effect {
+        case send(SessionRequest)
+        case resume(ClaimAnswer, ClaimResult)
+        case finish(Answer, Result<Void, ControlError>)
+        case progress(@Sendable (ClaimProgress) -> Void, ClaimProgress)
+        case lose(Loss, ClaimEnded)
+        case deliver(PresenterQueue, PresenterQueue.Message)
+        case close(PresenterQueue)
+    }
+
+    /// The daemon's name for the session; `nil` until it has welcomed it.
+    private(set) var client: UInt64?
+    /// Why it is over; `nil` while it goes on.
+    private(set) var end: ControlError?
+    private var claims: [UInt64: Claim] = [:]
+    private var presenters: [UInt64: Presenter] = [:]
+    private var welcome: Answer?
+    private var endWaiters: [UInt64: Answer] = [:]
+
+    /// How many claims a session may wait for, hold and release at a time; the daemon refuses more than 4096 in all.
+    static let claimLimit = 8192
+
+    // MARK: Calls
+
+    mutating func awaitWelcome(_ answer: Answer) -> [Effect] {
+        if let end { return [.finish(answer, .failure(end))] }
+        if client != nil { return [.finish(answer, .success(()))] }
+        welcome = answer
+        return []
+    }
+
+    mutating func awaitEnd(_ answer: Answer, number: UInt64) -> [Effect] {
+        if let end { return [.finish(answer, .failure(end))] }
+        endWaiters[number] = answer
+        return []
+    }
+
+    mutating func stopAwaitingEnd(number: UInt64) -> [Effect] {
+        endWaiters.removeValue(forKey: number).map { [.finish($0, .failure(.cancelled))] } ?? []
+    }
+
+    mutating func claim(_ request: ClaimRequest, _ call: Call) -> [Effect] {
+        if let end { return [.resume(call.answer, .failure(.control(end)))] }
+        guard claims.count < Self.claimLimit else {
+            let refusal = FileError(.wouldBlock, "a session has at most \(Self.claimLimit) claims")
+            return [.resume(call.answer, .failure(.refused(refusal)))]
+        }
+        claims[request.claim] = .waiting(call)
+        return [.send(.claim(request))]
+    }
+
+    /// The caller does not wait any more.
+    mutating func abandon(_ claim: UInt64) -> [Effect] {
+        guard case .waiting(let call) = claims[claim] else { return [] }
+        claims[claim] = .abandoned
+        return [.send(.cancel(claim)), .resume(call.answer, .failure(.control(.cancelled)))]
+    }
+
+    mutating func release(_ claim: UInt64, _ answer: Answer, now: ContinuousClock.Instant) -> [Effect] {
+        guard end == nil, case .held = claims[claim] else { return [.finish(answer, .success(()))] }
+        claims[claim] = .releasing(Pending(number: claim, call: answer, since: now))
+        return [.send(.release(claim))]
+    }
+
+    mutating func stopAwaitingRelease(_ claim: UInt64) -> [Effect] {
+        guard case .releasing(var pending) = claims[claim], let call = pending.call else { return [] }
+        pending.call = nil
+        claims[claim] = .releasing(pending)
+        return [.finish(call, .success(()))]
+    }
+
+    mutating func present(
+        _ request: PresenterRequest, _ handler: any PresenterHandler, _ pending: Pending,
+        makeQueue: () -> PresenterQueue
+    ) -> [Effect] {
+        guard let call = pending.call else { return [] }
+        if let end { return [.finish(call, .failure(end))] }
+        var presenter = presenters[request.presenter] ?? Presenter(queue: makeQueue())
+        guard !presenter.isWithdrawn else {
+            let refusal = FileError(.busy, "presenter \(request.presenter) is being withdrawn")
+            return [.finish(call, .failure(.refused(refusal)))]
+        }
+        presenter.queue.replaceHandler(handler)
+        presenter.pending.append(pending)
+        presenters[request.presenter] = presenter
+        return [.send(.present(request))]
+    }
+
+    mutating func withdraw(_ number: UInt64, _ pending: Pending) -> [Effect] {
+        guard let call = pending.call else { return [] }
+        guard end == nil, var presenter = presenters[number], !presenter.isWithdrawn else {
+            return [.finish(call, .success(()))]
+        }
+        presenter.isWithdrawn = true
+        presenter.pending.append(pending)
+        presenters[number] = presenter
+        return [.close(presenter.queue), .send(.withdraw(number))]
+    }
+
+    /// What was sent stays sent; only nobody waits for its answer.
+    mutating func stopAwaitingRegistration(presenter: UInt64, number: UInt64) -> [Effect] {
+        guard let index = presenters[presenter]?.pending.firstIndex(where: { $0.number == number }),
+            let call = presenters[presenter]?.pending[index].call
+        else { return [] }
+        presenters[presenter]?.pending[index].call = nil
+        return [.finish(call, .failure(.cancelled))]
+    }
+
+    /// - Returns: Whether the daemon has left something unanswered that takes it no time.
+    func isSilent(since limit: ContinuousClock.Instant) -> Bool {
+        let releases = claims.values.contains { claim in
+            if case .releasing(let pending) = claim { pending.since < limit } else { false }
+        }
+        return releases || presenters.values.contains { $0.pending.contains { $0.since < limit } }
+    }
+
+    // MARK: Events
+
+    mutating func receive(_ event: SessionEvent) -> [Effect] {
+        guard end == nil else { return [] }
+        switch event {
+        case .welcome(let number):
+            client = number
+            defer { welcome = nil }
+            return welcome.map { [.finish($0, .success(()))] } ?? []
+        case .waiting(let claim, let other): return progress(of: claim, .waiting(for: other))
+        case .downloading(let claim, let done, let total):
+            return progress(of: claim, .downloading(bytesDone: done, bytesTotal: total))
+        case .granted(let claim, let id, let paths):
+            return granted(GrantedClaim(claim: claim, id: id, paths: paths))
+        case .released(let claim):
+            guard case .releasing(let pending) = claims[claim] else { return [] }
+            claims[claim] = nil
+            return pending.call.map { [.finish($0, .success(()))] } ?? []
+        case .ended(let end): return drop(end.claim, .ended(end), end)
+        case .ask(let question): return deliver(.ask(question), to: question.presenter)
+        case .reacquire(let presenter, let question):
+            return deliver(.reacquire(question: question), to: presenter)
+        case .notice(let news): return deliver(.notice(news), to: news.presenter)
+        case .registered(let presenter): return registered(presenter, .success(()))
+        case .refused(let refusal): return refused(refusal)
+        }
+    }
+
+    /// The connection is gone, and with it all that was held.
+    mutating func end(_ error: ControlError) -> [Effect] {
+        guard end == nil else { return [] }
+        end = error
+        var effects: [Effect] = []
+        for (number, claim) in claims {
+            switch claim {
+            case .waiting(let call): effects.append(.resume(call.answer, .failure(.control(error))))
+            case .held(let onLoss?):
+                let loss = ClaimEnded(
+                    claim: number, reason: .revoked, code: .unreachable, message: "the claim is lost: \(error)")
+                effects.append(.lose(onLoss, loss))
+            case .releasing(let pending): effects += pending.call.map { [.finish($0, .success(()))] } ?? []
+            case .held(nil), .abandoned: break
+            }
+        }
+        for presenter in presenters.values {
+            effects.append(.close(presenter.queue))
+            effects += presenter.pending.compactMap(\.call).map { .finish($0, .failure(error)) }
+        }
+        effects += endWaiters.values.map { .finish($0, .failure(error)) }
+        effects += welcome.map { [.finish($0, .failure(error))] } ?? []
+        claims = [:]
+        presenters = [:]
+        endWaiters = [:]
+        welcome = nil
+        return effects
+    }
+
+    private func progress(of claim: UInt64, _ progress: ClaimProgress) -> [Effect] {
+        guard case .waiting(let call) = claims[claim], let onProgress = call.onProgress else { return [] }
+        return [.progress(onProgress, progress)]
+    }
+
+    private mutating func granted(_ granted: GrantedClaim) -> [Effect] {
+        switch claims[granted.claim] {
+        case .waiting(let call):
+            claims[granted.claim] = .held(call.onLoss)
+            return [.resume(call.answer, .success(granted))]
+        case .abandoned, nil:  // granted before the daemon had read that it is not wanted any more
+            claims[granted.claim] = nil
+            return [.send(.release(granted.claim))]
+        case .held, .releasing: return []
+        }
+    }
+
+    private mutating func drop(_ claim: UInt64, _ failure: ClaimFailure, _ end: ClaimEnded?) -> [Effect] {
+        switch claims[claim] {
+        case .waiting(let call):
+            claims[claim] = nil
+            return [.resume(call.answer, .failure(failure))]
+        case .held(let onLoss):
+            guard let end else { return [] }
+            claims[claim] = nil
+            return onLoss.map { [.lose($0, end)] } ?? []
+        case .releasing(let pending):
+            claims[claim] = nil
+            return pending.call.map { [.finish($0, .success(()))] } ?? []
+        case .abandoned:
+            claims[claim] = nil
+            return []
+        case nil: return []
+        }
+    }
+
+    private mutating func refused(_ refusal: RequestRefused) -> [Effect] {
+        let error = FileError(refusal.code, refusal.message)
+        if let claim = refusal.claim { return drop(claim, .refused(error), nil) }
+        if let presenter = refusal.presenter { return registered(presenter, .failure(.refused(error))) }
+        return []
+    }
+
+    private mutating func registered(_ number: UInt64, _ result: Result<Void, ControlError>) -> [Effect] {
+        guard var presenter = presenters[number], !presenter.pending.isEmpty else { return [] }
+        let call = presenter.pending.removeFirst().call
+        if case .success = result { presenter.isRegistered = true }
+        let isGone = presenter.pending.isEmpty && (presenter.isWithdrawn || !presenter.isRegistered)
+        presenters[number] = isGone ? nil : presenter
+        return (call.map { [.finish($0, result)] } ?? []) + (isGone ? [.close(presenter.queue)] : [])
+    }
+
+    private func deliver(_ message: PresenterQueue.Message, to presenter: UInt64) -> [Effect] {
+        presenters[presenter].map { [.deliver($0.queue, message)] } ?? []
+    }
+}

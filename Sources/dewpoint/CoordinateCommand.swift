@@ -1,0 +1,202 @@
+import ArgumentParser
+import ControlAPI
+import ControlClient
+import Foundation
+import Model
+
+struct CoordinateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coordinate", abstract: "Runs a command that has items to itself meanwhile.",
+        usage: "dewpoint coordinate [OPTION PATH ...] [PATH ...] -- COMMAND ...",
+        discussion: """
+            Waits until nobody else writes, or for a writer until nobody else reads or writes; then COMMAND and all that it starts may, and \
+            everybody else waits. All items are granted together or not at all. Paths without an option are written:
+
+            dewpoint coordinate letter.txt -- sed -i s/red/blue/ letter.txt
+            dewpoint coordinate --reading Photos --writing index.html -- make-index
+            dewpoint coordinate --moving draft --replacing final -- mv draft final
+
+            COMMAND finds the claim's id in DEWPOINT_CLAIM. A claim that is taken away (locks --break, the daemon ends) is said on standard \
+            error, and COMMAND goes on. SIGINT, SIGTERM, SIGHUP and SIGQUIT are handed on to it.
+
+            Exit status: that of COMMAND, 128 and the signal's number if one ended it, 124 not granted in time, 125 not granted for another \
+            reason, 126 COMMAND cannot be run, 127 there is no such COMMAND.
+            """)
+
+    @Option(parsing: .upToNextOption, help: Self.help("Items to read: nobody writes them."), completion: .file())
+    var reading: [String] = []
+
+    @Option(parsing: .upToNextOption, help: Self.help("Items to write."), completion: .file())
+    var writing: [String] = []
+
+    @Option(
+        parsing: .upToNextOption, help: Self.help("Items to delete, directories with what they contain."),
+        completion: .file())
+    var deleting: [String] = []
+
+    @Option(parsing: .upToNextOption, help: Self.help("Items to move or rename."), completion: .file())
+    var moving: [String] = []
+
+    @Option(parsing: .upToNextOption, help: Self.help("Items to replace by others, or to create."), completion: .file())
+    var replacing: [String] = []
+
+    @Option(
+        parsing: .upToNextOption, help: Self.help("Items to write after their presenters have saved."),
+        completion: .file())
+    var merging: [String] = []
+
+    @Option(
+        parsing: .upToNextOption, help: Self.help("Items whose attributes are written, and not their contents."),
+        completion: .file())
+    var metadata: [String] = []
+
+    /// The argument parser takes two lists for a mistake, so both are one here: paths, `--`, and the command.
+    @Argument(
+        parsing: .captureForPassthrough, help: ArgumentHelp("Items to write, --, and what to run.", valueName: "path"),
+        completion: .file())
+    var words: [String] = []
+
+    @Option(help: ArgumentHelp("Give up after so long.", valueName: "seconds"))
+    var timeout: Double?
+
+    @Flag(help: "Wait for the bytes of items that are not downloaded; without this flag they are refused.")
+    var waitForDownload = false
+
+    @Option(help: "Do not wait for claims of the same purpose.")
+    var purpose: String?
+
+    func validate() throws {
+        // Nothing is an option any more for the argument parser where it does not know one.
+        if !Set(["-h", "--help"]).isDisjoint(with: paths) { throw CleanExit.helpRequest(self) }
+        if let option = paths.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
+            throw ValidationError("options stand before paths: \(option); a path of that name is ./\(option)")
+        }
+        if command.isEmpty { throw ValidationError("give the command to run behind --") }
+        if accesses.isEmpty { throw ValidationError("give at least one path") }
+        if let timeout, !(timeout > 0 && timeout <= ClaimRequest.timeoutLimitSeconds) {
+            throw ValidationError(
+                "--timeout is more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
+        }
+        if purpose?.isEmpty == true { throw ValidationError("a purpose cannot be empty") }
+    }
+
+    func run() async throws {
+        // Before a connection is opened, and what serves it: the command is to inherit nothing of them.
+        let inheritance = Inheritance()
+        let status: Int32
+        do {
+            status = try await runCoordinated(inheritance)
+        } catch {
+            throw Self.failure(error)
+        }
+        Foundation.exit(status)
+    }
+
+    /// What is claimed, in the order of the options.
+    var accesses: [(access: ItemAccess, path: String)] {
+        ItemAccess.allCases.flatMap { access in
+            let given =
+                switch access {
+                case .reading: reading
+                case .writing: writing + paths
+                case .deleting: deleting
+                case .moving: moving
+                case .replacing: replacing
+                case .merging: merging
+                case .metadata: metadata
+                }
+            return given.map { (access, $0) }
+        }
+    }
+
+    /// Those without an option.
+    private var paths: ArraySlice<String> { words.prefix { $0 != "--" } }
+
+    /// What to run, and its arguments.
+    var command: [String] { Array(words.dropFirst(paths.count + 1)) }
+
+    func request(_ items: [ClaimRequest.Item]) -> ClaimRequest {
+        var request = ClaimRequest(claim: 0, items: items)
+        request.purpose = purpose
+        request.timeoutSeconds = timeout
+        return request
+    }
+
+    private static func help(_ text: String) -> ArgumentHelp { ArgumentHelp("\(text)", valueName: "path") }
+
+    /// - Returns: The exit status of the command.
+    private func runCoordinated(_ inheritance: Inheritance) async throws -> Int32 {
+        let places = try accesses.map { (access: $0.access, place: try MountedPath($0.path)) }
+        guard let mount = places.first?.place.mount else { return ExitStatus.ok.rawValue }
+        if let other = places.first(where: { $0.place.mount != mount }) {
+            throw CommandFailure(
+                .usage,
+                "\(other.place.given) lies in \(other.place.mount.mountpoint), \(places[0].place.given) in "
+                    + "\(mount.mountpoint): a claim is on items of one mount")
+        }
+        if !waitForDownload { try await refuseDownload(places, mount) }
+        let session = try await ControlSession.open(socketPath: try MountedPath.socket(of: mount).path)
+        do {
+            let status = try await runUnderClaim(
+                request(places.map { $0.access.item($0.place.path) }), session, inheritance)
+            await session.close()
+            return status
+        } catch {
+            await session.close()
+            throw error
+        }
+    }
+
+    private func runUnderClaim(
+        _ request: ClaimRequest, _ session: ControlSession, _ inheritance: Inheritance
+    ) async throws -> Int32 {
+        let display = ClaimDisplay()
+        let claim = try await session.claim(
+            request, onProgress: { display.show($0) },
+            onLoss: { CommandFailure(.failed, "\($0.message); the command goes on without the claim").report() })
+        display.finish()
+        let child = try ChildProcess(
+            command, environment: ["DEWPOINT_CLAIM": "\(claim.id)"], inheritance: inheritance)
+        let status = await child.status()
+        await session.release(claim)
+        return status
+    }
+
+    /// A claim that needs bytes would bring them, however long that takes and whatever it costs: only with the user's word.
+    /// What is evicted just now is missed, and downloaded.
+    private func refuseDownload(_ places: [(access: ItemAccess, place: MountedPath)], _ mount: MountTable.Entry)
+        async throws
+    {
+        try await MountedPath.withClient(of: mount) { client in
+            for (access, place) in places where access.needsBytes {
+                let status: ItemStatus
+                do {
+                    status = try await client.itemStatus(place.path)
+                } catch ControlError.refused(let error) where error.code == .notFound {
+                    continue  // to be created
+                }
+                if status.kind == .file, status.downloadingStatus == .notDownloaded {
+                    throw CommandFailure(
+                        .busy, "\(place.given) is not downloaded; add --wait-for-download to bring its bytes here first"
+                    )
+                }
+            }
+        }
+    }
+
+    /// Our own failures must not look like those of the command.
+    static func failure(_ error: any Error) -> any Error {
+        switch error {
+        case ClaimFailure.ended(let end) where end.reason == .timedOut:
+            return CommandFailure(.timedOut, end.message)
+        case let error as ClaimFailure:
+            if case .control(let error) = error, let failure = CommandFailure(error) {
+                return CommandFailure(.notGranted, failure.sentence)
+            }
+            return CommandFailure(.notGranted, error.description)
+        default:
+            guard let failure = CommandFailure(error) else { return error }
+            return failure.status.isOfCommand ? failure : CommandFailure(.notGranted, failure.sentence)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import dewpoint
+
+/// One after the other: signals belong to the whole process.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ChildProcessTests {
+    private static func run(_ command: String...) async throws -> Int32 {
+        try await ChildProcess(command, environment: [:], inheritance: Inheritance()).status()
+    }
+
+    private static func withFile(_ body: (String) async throws -> Void) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "child-\(UUID().uuidString)").path()
+        try await body(path)
+        // A leftover in the temporary directory fails no test.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    @Test(arguments: [0, 1, 7, 255]) func `a command's exit status is passed on`(status: Int32) async throws {
+        #expect(try await Self.run("sh", "-c", "exit \(status)") == status)
+    }
+
+    @Test func `a command that a signal ended is told as a shell tells it`() async throws {
+        #expect(try await Self.run("sh", "-c", "kill -KILL $$") == 137)
+        // Caught by us and blocked in our threads, and yet what it is in a command of a shell.
+        #expect(try await Self.run("sh", "-c", "kill -TERM $$") == 143)
+    }
+
+    @Test func `a command that is not there, and one that cannot be run`() throws {
+        for (command, status) in [
+            ("no-such-command-here", dewpoint.ExitStatus.noSuchCommand), ("/etc/passwd", .notExecutable),
+        ] {
+            let failure = #expect(throws: CommandFailure.self) {
+                try ChildProcess([command], environment: [:], inheritance: Inheritance())
+            }
+            #expect(failure?.status == status)
+        }
+    }
+
+    @Test func `a command gets our variables and the claim's`() async throws {
+        let child = try ChildProcess(
+            ["sh", "-c", #"test "$DEWPOINT_CLAIM" = 88 && test -n "$PATH""#], environment: ["DEWPOINT_CLAIM": "88"],
+            inheritance: Inheritance())
+        #expect(await child.status() == 0)
+    }
+
+    @Test func `a command gets the descriptors that we were started with, and none of ours`() async throws {
+        let given = open("/dev/null", O_RDONLY)
+        let inheritance = Inheritance()
+        let own = open("/dev/null", O_RDONLY)
+        defer {
+            close(given)
+            close(own)
+        }
+        let child = try ChildProcess(
+            ["sh", "-c", "test -e /proc/self/fd/\(given) && ! test -e /proc/self/fd/\(own)"], environment: [:],
+            inheritance: inheritance)
+        #expect(await child.status() == 0)
+    }
+
+    @Test func `a command dies of a closed pipe unless we were told to ignore that`() async throws {
+        let inheritance = Inheritance()
+        let old = signal(SIGPIPE, SIG_IGN)
+        defer { signal(SIGPIPE, old) }
+        // The bit of SIGPIPE, 13, in SigIgn of proc_pid_status(5).
+        let child = try ChildProcess(
+            ["sh", "-c", "test $(( 0x$(sed -n 's/^SigIgn:.//p' /proc/$$/status) & 0x1000 )) = 0"], environment: [:],
+            inheritance: inheritance)
+        #expect(await child.status() == (inheritance.ignoresBrokenPipes ? 1 : 0))
+    }
+
+    @Test(arguments: SignalForwarding.signals) func `a signal is handed on`(signal: Int32) async throws {
+        try await Self.withFile { ready in
+            let child = try ChildProcess(
+                ["sh", "-c", "trap 'exit 9' \(signal); : > '\(ready)'; while :; do sleep 0.02; done"],
+                environment: [:], inheritance: Inheritance())
+            while access(ready, F_OK) != 0 { try await Task.sleep(for: .milliseconds(5)) }
+            kill(getpid(), signal)
+            #expect(await child.status() == 9)
+        }
+    }
+
+    @Test func `a command shares our process group, so that the terminal's signals reach it`() async throws {
+        #expect(try await Self.run("sh", "-c", "test $(ps -o pgid= -p $$) = \(getpgrp())") == 0)
+    }
+
+    @Test(arguments: [(0, 0), (0x0700, 7), (0xff00, 255), (9, 137), (0x8b, 139)])
+    func `a wait status is read as the kernel writes it`(status: Int32, exitStatus: Int32) {
+        #expect(ChildProcess.exitStatus(waitStatus: status) == exitStatus)
+    }
+}

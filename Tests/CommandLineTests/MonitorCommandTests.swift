@@ -1,0 +1,34 @@
+import ControlAPI
+import Model
+import Testing
+
+@testable import dewpoint
+
+@Suite struct MonitorCommandTests {
+    @Test func `an event is one line with what is known of it`() {
+        var news = ItemNews(event: .moved, path: "b.txt", time: "2026-01-31T12:00:00.250Z")
+        news.from = "a.txt"
+        news.process = 812
+        news.origin = "mv"
+        #expect(MonitorCommand.text(news) == "2026-01-31T12:00:00Z  moved  b.txt  from a.txt  by mv(812)")
+        news.process = nil
+        #expect(MonitorCommand.text(news).hasSuffix("by mv"))
+        news.origin = nil
+        news.process = 812
+        #expect(MonitorCommand.text(news).hasSuffix("by process 812"))
+    }
+
+    @Test func `keys and versions are told, and the container's root is a dot`() {
+        var news = ItemNews(event: .ubiquityAttributes, path: "", time: "2026-01-31T12:00:00Z")
+        news.keys = ["A", "B"]
+        #expect(MonitorCommand.text(news) == "2026-01-31T12:00:00Z  ubiquityAttributes  .  A B")
+        news = ItemNews(event: .versionGained, path: "a", time: "2026-01-31T12:00:00Z")
+        news.version = "v1"
+        #expect(MonitorCommand.text(news) == "2026-01-31T12:00:00Z  versionGained  a  version v1")
+    }
+
+    @Test func `a name cannot break its line or move the cursor`() {
+        let news = ItemNews(event: .changed, path: "a\nb\u{1b}[2J", time: "2026-01-31T12:00:00Z")
+        #expect(!MonitorCommand.text(news).unicodeScalars.contains { $0.value < 0x20 })
+    }
+}

@@ -1,0 +1,95 @@
+import ControlAPI
+import Model
+import Synchronization
+import Testing
+
+@testable import ControlClient
+
+@Suite(.timeLimit(.minutes(1))) struct ReconnectingSessionTests {
+    /// Serves connections one after the other: the first hangs up after it has granted a claim.
+    private static func daemon(_ second: @escaping @Sendable (FakeDaemon.Session) throws -> Void) throws -> FakeDaemon {
+        let count = Atomic(0)
+        return try FakeDaemon { connection in
+            try connection.open()
+            guard count.wrappingAdd(1, ordering: .relaxed).oldValue == 0 else { return try second(connection) }
+            guard case .present(let presenter) = try connection.next() else { throw FakeDaemon.Ended() }
+            try connection.send(.registered(presenter: presenter.presenter))
+            let moved = PresenterNews(presenter: presenter.presenter, notice: .didMove, path: "moved.txt")
+            try connection.send(.notice(moved))
+            let claim = try connection.nextClaim().claim
+            try connection.send(.granted(claim: claim, id: 1, paths: ["a.txt"]))
+            _ = try connection.nextClaim()  // never granted
+        }
+    }
+
+    @Test func `presenters are registered again where their items are, and claims are lost`() async throws {
+        let daemon = try Self.daemon { connection in
+            guard case .present(let presenter) = try connection.next() else { throw FakeDaemon.Ended() }
+            #expect(presenter == PresenterRequest(presenter: 7, path: "moved.txt", methods: [.didMove]))
+            try connection.send(
+                .registered(presenter: 7), .notice(PresenterNews(presenter: 7, notice: .didChange, path: "again")))
+            let claim = try connection.nextClaim().claim
+            try connection.send(.granted(claim: claim, id: 2, paths: ["b.txt"]))
+            connection.drain()
+        }
+        let news = Journal<ReconnectingSession.News>()
+        let journal = Journal<String>()
+        let losses = Journal<ClaimEnded.Reason>()
+        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath, onNews: { news.note($0) })
+        try await session.present(
+            PresenterRequest(presenter: 7, path: "a.txt", methods: [.didMove]), TestPresenter(journal))
+        #expect(try await journal.entries(count: 1) == ["didMove moved.txt"])
+        let items = [ClaimRequest.Item("a.txt", reading: [])]
+        let held = try await session.claim(ClaimRequest(claim: 0, items: items), onLoss: { losses.note($0.reason) })
+        await #expect(throws: ClaimFailure.control(.daemonUnreachable("the connection ended"))) {
+            try await session.claim(ClaimRequest(claim: 0, items: items))
+        }
+        #expect(try await losses.entries(count: 1) == [.revoked])
+        #expect(
+            try await news.entries(count: 2) == [.lost(.daemonUnreachable("the connection ended")), .reconnected])
+        #expect(try await journal.entries(count: 2).last == "didChange again")
+        await session.release(held)  // of the first connection: nothing is said on the second
+        #expect(try await session.claim(ClaimRequest(claim: 0, items: items)).id == 2)
+        await session.close()
+        #expect(try await daemon.requests()[1].count == 2)
+    }
+
+    @Test func `a presenter that is refused the second time is forgotten, and its owner told`() async throws {
+        let daemon = try Self.daemon { connection in
+            _ = try connection.next()
+            try connection.send(.refused(RequestRefused(code: .notFound, message: "gone", presenter: 7)))
+            connection.drain()
+        }
+        let news = Journal<ReconnectingSession.News>()
+        let session = try await ReconnectingSession.open(socketPath: daemon.socketPath, onNews: { news.note($0) })
+        try await session.present(
+            PresenterRequest(presenter: 7, path: "a.txt", methods: []), TestPresenter(Journal()))
+        daemon.hangUp()
+        #expect(
+            try await news.entries(count: 3).dropFirst()
+                == [.presenterRefused(7, .refused(FileError(.notFound, ""))), .reconnected])
+        await session.close()
+    }
+
+    @Test func `while there is no daemon claims fail at once, and presenters are taken down`() async throws {
+        var daemon: FakeDaemon? = try FakeDaemon { connection in
+            try connection.open()
+            connection.drain()
+        }
+        let news = Journal<ReconnectingSession.News>()
+        let path = try #require(daemon?.socketPath)
+        let session = try await ReconnectingSession.open(socketPath: path, onNews: { news.note($0) })
+        daemon?.hangUp()
+        daemon = nil
+        _ = try await news.entries(count: 1)
+        await #expect(throws: ClaimFailure.control(.daemonUnreachable("the connection ended"))) {
+            try await session.claim(ClaimRequest(claim: 0, items: [.init("a", reading: [])]))
+        }
+        try await session.present(PresenterRequest(presenter: 7, path: "a", methods: []), TestPresenter(Journal()))
+        try await session.withdraw(7)
+        await session.close()
+        await #expect(throws: ClaimFailure.control(.cancelled)) {
+            try await session.claim(ClaimRequest(claim: 0, items: [.init("a", reading: [])]))
+        }
+    }
+}
