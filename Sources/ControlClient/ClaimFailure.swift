@@ -4,7 +4,7 @@ package import Model
 package enum ClaimFailure: Error, Equatable, Sendable {
     /// The daemon's answer: it timed out, a presenter answered with an error, its bytes did not come, and the like.
     case ended(ClaimEnded)
-    /// The line was not carried out: it asks for what there is not, or too much.
+    /// It was not asked for: the request is too long, or the session has too many claims.
     case refused(FileError)
     /// There was no answer: ``ControlError/daemonUnreachable(_:)``, or ``ControlError/cancelled`` with the caller's task.
     case control(ControlError)

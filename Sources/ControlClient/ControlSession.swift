@@ -91,7 +91,7 @@ extension ControlSession {
     /// - Parameters:
     ///   - request: Its number is ignored: the session gives it one.
     ///   - onProgress: Called on the thread of the connection, in order; it must not block.
-    ///   - onLoss: Called on the thread of the connection when the granted claim is taken away: it was broken, or the session is over.
+    ///   - onLoss: Called on the thread of the connection when the granted claim is taken away: it was broken, or the daemon is gone.
     package func claim(
         _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
         onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
@@ -99,10 +99,15 @@ extension ControlSession {
         var request = request
         let number = Self.nextNumber()
         request.claim = number
-        let wanted = request
+        let line: ByteBuffer
+        do throws(FileError) {
+            line = try self.line(.claim(request))
+        } catch {
+            throw .refused(error)
+        }
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { (answer: SessionLedger.ClaimAnswer) in
-                change { $0.claim(wanted, .init(answer: answer, onProgress: onProgress, onLoss: onLoss)) }
+                change { $0.claim(number, line: line, .init(answer: answer, onProgress: onProgress, onLoss: onLoss)) }
                 // Cancelled before it was there to be abandoned.
                 if Task.isCancelled { change { $0.abandon(number) } }
             }
@@ -157,8 +162,14 @@ extension ControlSession {
     ) async throws(ControlError) {
         let number = Self.nextNumber()
         let presenter = request.presenter
+        let line: ByteBuffer
+        do throws(FileError) {
+            line = try self.line(.present(request))
+        } catch {
+            throw .refused(error)
+        }
         try await cancellable { [self] ledger, answer in
-            ledger.present(request, handler, .init(number: number, call: answer, since: .now)) {
+            ledger.present(presenter, line: line, handler, .init(number: number, call: answer, since: .now)) {
                 PresenterQueue(handler) { [weak self] reply in
                     self?.change { ledger in ledger.end == nil ? [.send(.answer(reply))] : [] }
                 }
@@ -219,7 +230,13 @@ extension ControlSession {
             let effects = decide(&ledger)
             var rest: [SessionLedger.Effect] = []
             for effect in effects {
-                if case .send(let line) = effect { send(line) } else { rest.append(effect) }
+                switch effect {
+                case .write(let line): write(line)
+                case .send(let request):
+                    // Only a coordinator's name can be too long, and no claim can have been made with such a one.
+                    if let line = try? line(request) { write(line) }
+                default: rest.append(effect)
+                }
             }
             return rest
         }
@@ -228,7 +245,7 @@ extension ControlSession {
 
     private func carryOut(_ effect: SessionLedger.Effect) {
         switch effect {
-        case .send: break  // went out under the lock
+        case .send, .write: break  // went out under the lock
         case .resume(let answer, let result): answer.resume(returning: result)
         case .finish(let answer, let result): answer.resume(returning: result)
         case .progress(let tell, let progress): tell(progress)
@@ -240,17 +257,24 @@ extension ControlSession {
         }
     }
 
-    /// Only queues the line: it is written on the thread of the connection, never on the caller's.
-    private func send(_ request: SessionRequest) {
+    /// - Throws: ``FileError/Code/tooLarge`` for what the daemon would not read.
+    private func line(_ request: SessionRequest) throws(FileError) -> ByteBuffer {
         var line = ByteBuffer()
         do {
             line.writeBytes(try encoder.encode(request))
         } catch {
-            assertionFailure("strings and numbers are encoded: \(error)")
+            throw FileError(.invalid, "\(error)")
+        }
+        guard line.readableBytes <= SessionRequest.lineByteLimit else {
+            throw FileError(.tooLarge, "a request has at most \(SessionRequest.lineByteLimit >> 20) MiB")
         }
         line.writeInteger(UInt8(ascii: "\n"))
-        let bytes = line
-        channel.eventLoop.execute { [channel] in channel.writeAndFlush(bytes, promise: nil) }
+        return line
+    }
+
+    /// Only queues the line: it is written on the thread of the connection, never on the caller's.
+    private func write(_ line: ByteBuffer) {
+        channel.eventLoop.execute { [channel] in channel.writeAndFlush(line, promise: nil) }
     }
 
     private static func connect(_ path: String, _ answerLimit: Duration) async throws(ControlError) -> ControlSession {

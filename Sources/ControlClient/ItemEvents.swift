@@ -3,7 +3,7 @@ package import Model
 
 /// What happens to an item and to everything below it, until the daemon ends or the caller's task is cancelled.
 ///
-/// The first element is ``ItemNews/Event/following``; from there on nothing is missed but where it says so.
+/// The first element is ``ItemNews/Event/following``; from there on nothing is missed.
 package struct ItemEvents: AsyncSequence {
     let response: HTTPClientResponse
 

@@ -21,6 +21,9 @@ package struct PresenterAnswer: Hashable, Sendable {
     /// Why it cannot be done: the claim fails with this sentence.
     package var error: String?
 
+    /// How many characters of ``error`` are sent.
+    package static let errorLimit = 1024
+
     package init(reacquires: Bool = false, error: String? = nil) {
         self.reacquires = reacquires
         self.error = error

@@ -53,7 +53,8 @@ final class PresenterQueue: Sendable {
             guard !isClosed.load(ordering: .acquiring) else { return }
             answer(
                 PresenterReply(
-                    question: question.question, reacquires: said.reacquires ? true : nil, error: said.error))
+                    question: question.question, reacquires: said.reacquires ? true : nil,
+                    error: said.error.map { String($0.prefix(PresenterAnswer.errorLimit)) }))
         case .reacquire(let question): await handler.reacquire(question: question)
         case .notice(let news): await handler.receive(news)
         }

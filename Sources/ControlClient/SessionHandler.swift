@@ -1,6 +1,6 @@
 import ControlAPI
-import Model
 import Foundation
+import Model
 import NIOCore
 import NIOHTTP1
 

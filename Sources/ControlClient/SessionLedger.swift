@@ -1,12 +1,13 @@
 import ControlAPI
 import Model
+import NIOCore
 
 /// What a session waits for and what it holds: a state machine without I/O. Each event returns what is to be done.
 ///
 /// A claim goes these ways; whatever comes for a claim that is not here any more is let go of:
 ///
 ///     waiting ─granted→ held ─release→ releasing ─released→ gone
-///        │  └─ended, refused→ gone      └─ended→ gone (lost)
+///        │  └─ended→ gone               └─ended→ gone (lost)
 ///        └─caller cancelled→ abandoned ─granted→ gone, and let go of;  ─ended→ gone
 struct SessionLedger {
     typealias ClaimResult = Result<GrantedClaim, ClaimFailure>
@@ -45,6 +46,8 @@ struct SessionLedger {
 
     enum Effect {
         case send(SessionRequest)
+        /// A request that is a line already.
+        case write(ByteBuffer)
         case resume(ClaimAnswer, ClaimResult)
         case finish(Answer, Result<Void, ControlError>)
         case progress(@Sendable (ClaimProgress) -> Void, ClaimProgress)
@@ -84,14 +87,15 @@ struct SessionLedger {
         endWaiters.removeValue(forKey: number).map { [.finish($0, .failure(.cancelled))] } ?? []
     }
 
-    mutating func claim(_ request: ClaimRequest, _ call: Call) -> [Effect] {
+    /// - Parameter line: The request.
+    mutating func claim(_ number: UInt64, line: ByteBuffer, _ call: Call) -> [Effect] {
         if let end { return [.resume(call.answer, .failure(.control(end)))] }
         guard claims.count < Self.claimLimit else {
             let refusal = FileError(.wouldBlock, "a session has at most \(Self.claimLimit) claims")
             return [.resume(call.answer, .failure(.refused(refusal)))]
         }
-        claims[request.claim] = .waiting(call)
-        return [.send(.claim(request))]
+        claims[number] = .waiting(call)
+        return [.write(line)]
     }
 
     /// The caller does not wait any more.
@@ -115,20 +119,20 @@ struct SessionLedger {
     }
 
     mutating func present(
-        _ request: PresenterRequest, _ handler: any PresenterHandler, _ pending: Pending,
+        _ number: UInt64, line: ByteBuffer, _ handler: any PresenterHandler, _ pending: Pending,
         makeQueue: () -> PresenterQueue
     ) -> [Effect] {
         guard let call = pending.call else { return [] }
         if let end { return [.finish(call, .failure(end))] }
-        var presenter = presenters[request.presenter] ?? Presenter(queue: makeQueue())
+        var presenter = presenters[number] ?? Presenter(queue: makeQueue())
         guard !presenter.isWithdrawn else {
-            let refusal = FileError(.busy, "presenter \(request.presenter) is being withdrawn")
+            let refusal = FileError(.busy, "presenter \(number) is being withdrawn")
             return [.finish(call, .failure(.refused(refusal)))]
         }
         presenter.queue.replaceHandler(handler)
         presenter.pending.append(pending)
-        presenters[request.presenter] = presenter
-        return [.send(.present(request))]
+        presenters[number] = presenter
+        return [.write(line)]
     }
 
     mutating func withdraw(_ number: UInt64, _ pending: Pending) -> [Effect] {
@@ -177,7 +181,7 @@ struct SessionLedger {
             guard case .releasing(let pending) = claims[claim] else { return [] }
             claims[claim] = nil
             return pending.call.map { [.finish($0, .success(()))] } ?? []
-        case .ended(let end): return drop(end.claim, .ended(end), end)
+        case .ended(let end): return ended(end)
         case .ask(let question): return deliver(.ask(question), to: question.presenter)
         case .reacquire(let presenter, let question):
             return deliver(.reacquire(question: question), to: presenter)
@@ -187,7 +191,7 @@ struct SessionLedger {
         }
     }
 
-    /// The connection is gone, and with it all that was held.
+    /// The connection is gone, and with it all that was held. Who has closed it himself is not told of his losses.
     mutating func end(_ error: ControlError) -> [Effect] {
         guard end == nil else { return [] }
         end = error
@@ -195,12 +199,12 @@ struct SessionLedger {
         for (number, claim) in claims {
             switch claim {
             case .waiting(let call): effects.append(.resume(call.answer, .failure(.control(error))))
-            case .held(let onLoss?):
+            case .held(let onLoss?) where error != .cancelled:
                 let loss = ClaimEnded(
                     claim: number, reason: .revoked, code: .unreachable, message: "the claim is lost: \(error)")
                 effects.append(.lose(onLoss, loss))
             case .releasing(let pending): effects += pending.call.map { [.finish($0, .success(()))] } ?? []
-            case .held(nil), .abandoned: break
+            case .held, .abandoned: break
             }
         }
         for presenter in presenters.values {
@@ -233,30 +237,20 @@ struct SessionLedger {
         }
     }
 
-    private mutating func drop(_ claim: UInt64, _ failure: ClaimFailure, _ end: ClaimEnded?) -> [Effect] {
-        switch claims[claim] {
-        case .waiting(let call):
-            claims[claim] = nil
-            return [.resume(call.answer, .failure(failure))]
-        case .held(let onLoss):
-            guard let end else { return [] }
-            claims[claim] = nil
-            return onLoss.map { [.lose($0, end)] } ?? []
-        case .releasing(let pending):
-            claims[claim] = nil
-            return pending.call.map { [.finish($0, .success(()))] } ?? []
-        case .abandoned:
-            claims[claim] = nil
-            return []
-        case nil: return []
+    private mutating func ended(_ end: ClaimEnded) -> [Effect] {
+        switch claims.removeValue(forKey: end.claim) {
+        case .waiting(let call): [.resume(call.answer, .failure(.ended(end)))]
+        case .held(let onLoss): onLoss.map { [.lose($0, end)] } ?? []
+        case .releasing(let pending): pending.call.map { [.finish($0, .success(()))] } ?? []
+        case .abandoned, nil: []
         }
     }
 
     private mutating func refused(_ refusal: RequestRefused) -> [Effect] {
         let error = FileError(refusal.code, refusal.message)
-        if let claim = refusal.claim { return drop(claim, .refused(error), nil) }
         if let presenter = refusal.presenter { return registered(presenter, .failure(.refused(error))) }
-        return []
+        // The session itself. Afterwards it is what crossed with the end of a claim, about which there is nothing to do.
+        return client == nil ? end(.refused(error)) : []
     }
 
     private mutating func registered(_ number: UInt64, _ result: Result<Void, ControlError>) -> [Effect] {

@@ -12,6 +12,8 @@ struct ControlContext: RequestContext {
         channel = source.channel
     }
 
+    var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(channel.eventLoop) }
+
     /// The process that connected, as the kernel noted it then: `struct ucred`, see unix(7).
     struct Peer: Sendable {
         var process: Int32

@@ -9,18 +9,21 @@ import Model
 struct ControlSession: Sendable {
     let engine: Engine
     let logger: Logger
+    /// Of the connection.
+    let executor: EventLoopTaskExecutor
 
     /// Answers with the events of a session that goes on while the request's body is read.
-    func respond(to request: Request, from peer: ControlContext.Peer, descriptor: Int32?) -> Response {
-        Response(
+    ///
+    /// - Throws: ``FileError`` with `busy` when there are too many.
+    func respond(
+        to request: Request, from peer: ControlContext.Peer, descriptor: Int32?
+    ) throws(FileError) -> Response {
+        try engine.admitSession()
+        return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
-                do {
-                    try await request.body.consumeWithCancellationOnInboundClose { body in
-                        try await serve(body, peer, descriptor, &writer)
-                    }
-                } catch is CancellationError {
-                    // The client is gone.
+                try await withTaskExecutorPreference(executor) {
+                    try await serve(request.body, peer, descriptor, &writer)
                 }
                 try await writer.finish(nil)
             })
@@ -50,15 +53,17 @@ struct ControlSession: Sendable {
                     try await read(body, session, stream)
                 } catch let error as FileError {
                     stream.send(.refused(RequestRefused(code: error.code, message: error.detail)))
-                    stream.finish()
+                } catch {
+                    // The connection is gone, and the session with it.
                 }
+                stream.finish()
             }
             try await stream.write(to: &writer)
             group.cancelAll()
         }
     }
 
-    /// Carries out line after line. The end of the body is not the end of the session: a client may only listen from there on.
+    /// Carries out line after line; the end of the body is the end of the session.
     private func read(_ body: RequestBody, _ session: SessionID, _ stream: LineStream<SessionEvent>) async throws {
         var reader = LineReader(byteLimit: SessionRequest.lineByteLimit)
         let decoder = JSONDecoder()

@@ -28,9 +28,7 @@ final class Arbiter: Sendable {
     private let state: Mutex<State>
     /// Whether plain programs must say where they write and what they rename: read without the lock, by everyone.
     private let minded = Atomic(false)
-    /// In the order in which the table decided; at most a few for each set, question and presenter that its limits admit.
-    let claimEffects: AsyncStream<ClaimEffect>
-    private let claimEffect: AsyncStream<ClaimEffect>.Continuation
+    let claimEffects = ClaimEffects()
     private let places: ClaimPlaces
     private let environment: EngineEnvironment
     private let stagingDirectory: String
@@ -44,7 +42,6 @@ final class Arbiter: Sendable {
     ) {
         state = Mutex(State(table: LockTable(limits: options.lockLimits)))
         self.places = places
-        (claimEffects, claimEffect) = AsyncStream.makeStream(of: ClaimEffect.self)
         self.environment = environment
         self.stagingDirectory = stagingDirectory
         (grants, grant) = AsyncStream.makeStream(of: TurnID.self)
@@ -249,13 +246,14 @@ final class Arbiter: Sendable {
             }
             // Claims hear of things in the order in which they were decided, and so within the lock.
             if case .success(let (_, effects)) = outcome {
-                for case .claim(let effect) in effects { claimEffect.yield(effect) }
+                claimEffects.append(effects)
             }
             minded.store(state.table.hasClaimsOrPresenters, ordering: .releasing)
+            if state.table.hasClaimsOrPresenters, state.table.nextDeadline != nil { deadline.yield() }
             return outcome
         }
         let (value, effects) = try outcome.get()
-        if !effects.isEmpty { carryOut(effects) } else if isMinded { deadline.yield() }
+        if !effects.isEmpty { carryOut(effects) }
         return value
     }
 

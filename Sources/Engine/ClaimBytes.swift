@@ -50,9 +50,10 @@ struct ClaimBytes: Sendable {
             guard let inode = item.inode else { continue }
             let files = item.isDirectory ? try replica.filesBelow(inode) : [inode]
             for file in files {
-                let found = try replica.inode(file)
-                guard found.attributes.kind == .file, !found.isHere else { continue }
-                missing.append((file, found.attributes.size))
+                if try replica.isHere(file) { continue }
+                let attributes = try replica.attributes(of: file)
+                guard attributes.kind == .file else { continue }
+                missing.append((file, attributes.size))
             }
         }
         return missing

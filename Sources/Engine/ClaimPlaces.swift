@@ -8,27 +8,14 @@ struct ClaimPlaces: Sendable {
 
     /// Where an item is; of a file with several names, by its first. One without a name is an orphan.
     func item(_ inode: InodeNumber) throws(FileError) -> ClaimItem {
-        if inode == .root { return ClaimItem(ancestors: [], name: nil, inode: .root, isDirectory: true) }
-        guard let entry = try replica.entries(of: inode).first else { return ClaimItem(orphan: inode) }
-        return try item(entry)
+        ClaimItem(try replica.whereabouts(of: inode))
     }
 
-    func item(_ entry: Entry) throws(FileError) -> ClaimItem {
-        var item = try place(entry.name, in: entry.parent)
-        item.inode = entry.inode
-        item.isDirectory = entry.kind == .directory
-        if item.isDirectory, FilePackage.isPackage(entry.name) { item.packages.append(entry.inode) }
-        return item
-    }
+    func item(_ entry: Entry) throws(FileError) -> ClaimItem { try item(entry.name, in: entry.parent) }
 
     /// What has a name in a directory, or the place itself when nothing has.
     func item(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> ClaimItem {
-        do throws(FileError) {
-            return try item(try replica.entry(name, in: parent))
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return try place(name, in: parent)
-        }
+        ClaimItem(try replica.whereabouts(of: name, in: parent))
     }
 
     /// What a path below the root names, or would name: only its last component need not exist.
@@ -36,25 +23,16 @@ struct ClaimPlaces: Sendable {
     /// - Parameter followsLink: Whether a symbolic link stands for what it points to, within the container.
     /// - Throws: ``FileError`` with `notFound` when the directory of the path does not exist.
     func item(at path: String, followingLink followsLink: Bool) throws(FileError) -> ClaimItem {
+        ClaimItem(try place(at: path, followingLink: followsLink))
+    }
+
+    /// The same, with what else the index tells.
+    func place(at path: String, followingLink followsLink: Bool) throws(FileError) -> Whereabouts {
         var path = path
         for _ in 0..<Self.linkLimit {
-            let components = path.split(separator: "/")
-            guard let last = components.last else { return try item(.root) }
-            let above = components.dropLast().joined(separator: "/")
-            let parent: InodeNumber
-            do throws(FileError) {
-                parent = try replica.resolve(above)
-            } catch {
-                guard error.code == .notFound else { throw error }
-                throw FileError(.notFound, "there is no directory \(above)")
-            }
-            guard try replica.attributes(of: parent).kind == .directory else {
-                throw FileError(.notDirectory, "\(above) is not a directory")
-            }
-            let found = try item(try ItemName(String(last)), in: parent)
-            guard followsLink, let inode = found.inode, let target = try replica.inode(inode).target else {
-                return found
-            }
+            let found = try replica.whereabouts(at: path)
+            guard followsLink, let target = found.target else { return found }
+            let above = path.split(separator: "/").dropLast().joined(separator: "/")
             guard let next = Self.path(of: target, in: above) else {
                 throw FileError(.crossDevice, "\(path) points out of the container, to \(target)")
             }
@@ -88,18 +66,16 @@ struct ClaimPlaces: Sendable {
         guard let above = try? replica.path(of: parent) else { return "" }
         return above.isEmpty ? name.string : "\(above)/\(name.string)"
     }
+}
 
-    private func place(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> ClaimItem {
-        var ancestors: [InodeNumber] = []
-        var packages: [InodeNumber] = []
-        var current = parent
-        while current != .root {
-            ancestors.append(current)
-            guard let entry = try replica.entries(of: current).first else { break }
-            if FilePackage.isPackage(entry.name) { packages.append(current) }
-            current = entry.parent
+extension ClaimItem {
+    init(_ place: Whereabouts) {
+        var packages = place.directories.filter { $0.name.map(FilePackage.isPackage) ?? false }.map(\.inode)
+        if let inode = place.inode, place.kind == .directory, place.name.map(FilePackage.isPackage) ?? false {
+            packages.append(inode)
         }
-        return ClaimItem(
-            ancestors: [.root] + ancestors.reversed(), name: name, inode: nil, packages: packages.reversed())
+        self.init(
+            ancestors: place.directories.map(\.inode), name: place.name, inode: place.inode,
+            isDirectory: place.kind == .directory, packages: packages)
     }
 }

@@ -1,6 +1,7 @@
 import Coordination
 import Logging
 import Model
+import Replica
 import Synchronization
 
 /// A session of the control API.
@@ -11,6 +12,13 @@ package struct SessionID: Hashable, Sendable {
 
 /// What the programs behind the control API ask for.
 extension Claims {
+    /// - Throws: ``FileError`` with `busy` when there are as many sessions as there may be.
+    func admit() throws(FileError) {
+        if state.withLock({ $0.clients.count >= Self.clientLimit }) { throw Self.tooManyClients }
+    }
+
+    private static let tooManyClients = FileError(.busy, "there are \(clientLimit) sessions already; end some")
+
     /// - Parameters:
     ///   - process: Who connected, as the kernel tells it; its death ends the session.
     ///   - descriptor: A pidfd of it, if the kernel gave one.
@@ -28,9 +36,7 @@ extension Claims {
             state.clients[id] = Client(process: ProcessID(process), deliver: deliver)
             return id
         }
-        guard let id else {
-            throw FileError(.busy, "there are \(Self.clientLimit) sessions already; end some")
-        }
+        guard let id else { throw Self.tooManyClients }
         let watch = HolderWatch(process: process, descriptor: descriptor) { [weak self] in
             self?.close(SessionID(rawValue: id.rawValue))
             whenGone()
@@ -61,12 +67,12 @@ extension Claims {
 
     /// Asks for a claim; what becomes of it comes as events.
     func request(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
-        var set = try self.set(for: request, from: session)
+        var (set, found) = try self.set(for: request, from: session)
         let isNew = state.withLock { state -> Bool? in
             guard let claims = state.clients[session.client]?.claims else { return nil }
             guard claims[request.claim] == nil else { return false }
             state.clients[session.client]?.claims[request.claim] = set.id
-            state.owners[set.id] = .client(session.client, request.claim)
+            state.owners[set.id] = .client(session.client, request.claim, found)
             return true
         }
         guard let isNew else { throw FileError(.cancelled, "the session is over") }
@@ -74,10 +80,10 @@ extension Claims {
         let isWaiting: Bool
         do throws(ClaimError) {
             if let seconds = request.timeoutSeconds { set.deadline = arbiter.now + .seconds(seconds) }
-            let asked = set
-            isWaiting = try arbiter.change { state, now throws(ClaimError) in
-                let effects = try state.table.request(asked, now: now)
-                return (state.table.isWaiting(asked.id), effects)
+            let wanted = set
+            isWaiting = try change { state, now throws(ClaimError) in
+                let effects = try state.table.request(wanted, now: now)
+                return (state.table.isWaiting(wanted.id), effects)
             }
         } catch {
             forget(set.id, named: request.claim, of: session)
@@ -93,7 +99,7 @@ extension Claims {
     func release(_ name: UInt64, of session: SessionID) throws(FileError) {
         let set = try claim(name, of: session)
         forget(set, named: name, of: session)
-        arbiter.perform { table, now in table.release(set, now: now) }
+        change { state, now in ((), state.table.release(set, now: now)) }
         let deliver = state.withLock { $0.clients[session.client]?.deliver }
         deliver?(.released(claim: name))
     }
@@ -115,7 +121,7 @@ extension Claims {
     /// - Throws: ``FileError`` with `notFound` when there is none of that number.
     func breakClaim(_ id: UInt64) throws(FileError) {
         let set = ClaimSetID(id)
-        let isThere = arbiter.change { state, now in
+        let isThere = change { state, now in
             let isThere = state.table.claimSet(set) != nil
             return (isThere, state.table.revoke(set, now: now))
         }
@@ -142,7 +148,7 @@ extension Claims {
             id, client: session.client, process: process, item: item, purpose: request.purpose.map { PurposeID($0) },
             methods: Set(request.methods), observedAttributes: request.observedAttributes.map { Set($0) })
         do throws(ClaimError) {
-            try arbiter.change { state, _ throws(ClaimError) in ((), try state.table.registering(presenter)) }
+            try change { state, _ throws(ClaimError) in ((), try state.table.registering(presenter)) }
         } catch {
             forgetPresenter(id, named: request.presenter, of: session)
             throw FileError(error)
@@ -168,7 +174,9 @@ extension Claims {
     func answer(_ reply: PresenterReply) {
         let answer: PresenterAnswer =
             reply.error.map { .failed($0) } ?? (reply.reacquires == true ? .willReacquire : .done)
-        arbiter.perform { table, now in table.answered(QuestionID(rawValue: reply.question), answer, now: now) }
+        change { state, now in
+            ((), state.table.answered(QuestionID(rawValue: reply.question), answer, now: now))
+        }
     }
 
     // MARK: Names
@@ -200,17 +208,24 @@ extension Claims {
         CoordinatorID("\(session.rawValue)/\(name)")
     }
 
-    private func set(for request: ClaimRequest, from session: SessionID) throws(FileError) -> ClaimSet {
+    private func set(
+        for request: ClaimRequest, from session: SessionID
+    ) throws(FileError) -> (ClaimSet, Asked) {
         if let seconds = request.timeoutSeconds, !(seconds > 0 && seconds <= ClaimRequest.timeoutLimitSeconds) {
             throw FileError(
                 .invalid, "a timeout is more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
         }
         var claims: [Claim] = []
+        var asked = Asked(items: [], paths: [], areHere: true)
         for item in request.items {
             let kind = try AccessKind(item)
             let followsLink =
                 if case .read(let options) = kind { options.contains(.resolvesSymbolicLink) } else { false }
-            claims.append(Claim(kind, try places.item(at: item.path, followingLink: followsLink)))
+            let place = try places.place(at: item.path, followingLink: followsLink)
+            claims.append(Claim(kind, ClaimItem(place)))
+            asked.items.append(ClaimItem(place))
+            asked.paths.append(followsLink ? places.path(ClaimItem(place)) : item.path)
+            asked.areHere = asked.areHere && place.isHere && ClaimItem(place).packages.isEmpty
         }
         let known = state.withLock { state -> (ProcessID, [UInt64: ClaimSetID], [UInt64: PresenterID], UInt64)? in
             guard let client = state.clients[session.client] else { return nil }
@@ -232,11 +247,12 @@ extension Claims {
         let purpose =
             request.purpose.map { PurposeID($0) } ?? own.flatMap { id in arbiter.ask { $0.presenter(id)?.purpose } }
             ?? PurposeID(coordinator.rawValue)
-        return ClaimSet(
+        let set = ClaimSet(
             ClaimSetID(number), mode: request.mode == .batch ? .batch : .access, client: session.client,
             process: process, coordinator: coordinator, purpose: purpose, presenter: own,
             fromPresenter: try presenter(request.fromPresenter),
             within: (request.within ?? []).compactMap { sets[$0] }, claims: claims)
+        return (set, asked)
     }
 }
 

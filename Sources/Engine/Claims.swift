@@ -25,10 +25,17 @@ final class Claims: Sendable {
     }
 
     enum Owner: Sendable {
-        case client(ClientID, UInt64)
+        case client(ClientID, UInt64, Asked)
         case engine(CheckedContinuation<ClaimEnd?, Never>)
         /// The engine asked, and was granted it.
         case held
+    }
+
+    /// What was found when a claim was asked for, and holds while its items stay where they are: nothing that is claimed is evicted.
+    struct Asked: Sendable {
+        var items: [ClaimItem]
+        var paths: [String]
+        var areHere: Bool
     }
 
     struct State {
@@ -71,12 +78,21 @@ final class Claims: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchForStops() }
-            for await effect in arbiter.claimEffects { carryOut(effect) }
+            await arbiter.claimEffects.run { carryOut($0) }
             group.cancelAll()
         }
     }
 
     // MARK: Effects
+
+    /// An event that a client waits for: what comes of it is carried out at once.
+    func change<Value, Failure: Error>(
+        _ event: (inout Arbiter.State, Moment) throws(Failure) -> (Value, [Effect])
+    ) throws(Failure) -> Value {
+        let value = try arbiter.change(event)
+        arbiter.claimEffects.carryOut { carryOut($0) }
+        return value
+    }
 
     private func carryOut(_ effect: ClaimEffect) {
         switch effect {
@@ -122,7 +138,7 @@ final class Claims: Sendable {
             state.downloads[set] = nil
             guard let owner = state.owners[set] else { return nil }
             switch owner {
-            case .client(let client, _): return (owner, state.clients[client]?.deliver)
+            case .client(let client, _, _): return (owner, state.clients[client]?.deliver)
             case .engine:
                 state.owners[set] = .held
                 return (owner, nil)
@@ -130,9 +146,11 @@ final class Claims: Sendable {
             }
         }
         switch owner {
-        case (.client(_, let name), let deliver?)?:
+        case (.client(_, let name, let asked), let deliver?)?:
             let items = arbiter.ask { $0.claimSet(set) }?.claims.map(\.item) ?? []
-            deliver(.granted(claim: name, id: set.rawValue, paths: items.map { places.path($0) }))
+            // Nothing was moved meanwhile, mostly.
+            let now = items == asked.items ? asked.paths : items.map { places.path($0) }
+            deliver(.granted(claim: name, id: set.rawValue, paths: now))
         case (.engine(let continuation), _)?:
             continuation.resume(returning: nil)
         case (.client, nil)?, (.held, _)?, nil:
@@ -144,14 +162,14 @@ final class Claims: Sendable {
         let owner = state.withLock { state -> (Owner, (@Sendable (SessionEvent) -> Void)?)? in
             state.downloads.removeValue(forKey: set)?.cancel()
             guard let owner = state.owners.removeValue(forKey: set) else { return nil }
-            if case .client(let client, let name) = owner {
+            if case .client(let client, let name, _) = owner {
                 state.clients[client]?.claims[name] = nil
                 return (owner, state.clients[client]?.deliver)
             }
             return (owner, nil)
         }
         switch owner {
-        case (.client(_, let name), let deliver?)?: deliver(.ended(ClaimEnded(claim: name, end, naming: self.name)))
+        case (.client(_, let name, _), let deliver?)?: deliver(.ended(ClaimEnded(claim: name, end, naming: self.name)))
         case (.engine(let continuation), _)?: continuation.resume(returning: end)
         case (.client, nil)?, (.held, _)?, nil: break
         }
@@ -179,12 +197,14 @@ final class Claims: Sendable {
     /// A claim never hides a download: its client is told how far it is.
     private func download(_ items: [ClaimItem], for set: ClaimSetID) {
         let owner = state.withLock { $0.owners[set] }
-        guard case .client(let client, let name)? = owner else {
+        guard case .client(let client, let name, let asked)? = owner else {
             // The engine's own claims take bytes as they are.
             return arbiter.perform { table, now in table.downloaded(set, now: now) }
         }
         do throws(FileError) {
-            if try isHere(items) { return arbiter.perform { table, now in table.downloaded(set, now: now) } }
+            let isUnchanged = arbiter.ask { $0.claimSet(set)?.claims.map(\.item) } == asked.items
+            let areHere = if asked.areHere, isUnchanged { true } else { try isHere(items) }
+            if areHere { return arbiter.perform { table, now in table.downloaded(set, now: now) } }
         } catch {
             return failed(set, error)
         }

@@ -17,6 +17,9 @@ extension Engine {
         try claims.open(process: process, descriptor: descriptor, deliver: deliver, whenGone: whenGone)
     }
 
+    /// - Throws: ``FileError`` with `busy` when there are as many sessions as there may be.
+    package func admitSession() throws(FileError) { try claims.admit() }
+
     package func endSession(_ session: SessionID) { claims.close(session) }
 
     package func claim(_ request: ClaimRequest, from session: SessionID) throws(FileError) {

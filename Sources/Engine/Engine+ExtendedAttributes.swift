@@ -153,7 +153,9 @@ extension Engine {
         case .containerIdentifier: return identity.id.description
         case .scope: return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
         case .isShared: return "0"
-        case .claims: return try json(locks().first { $0.inode == inode })
+        case .claims:
+            guard let node = locks().first(where: { $0.inode == inode }) else { return nil }
+            return try json(node)
         case .versions:
             return try replica.attributes(of: inode).kind == .file ? try json(versions(of: inode)) : nil
         case .resolve: return nil

@@ -8,8 +8,6 @@ package struct ItemNews: Codable, Hashable, Sendable {
         case versionGained, versionLost, versionResolved
         /// `keys` says which.
         case ubiquityAttributes
-        /// The reader was too slow: lines are missing.
-        case missed
     }
 
     package var event: Event

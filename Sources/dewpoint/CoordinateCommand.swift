@@ -151,15 +151,15 @@ struct CoordinateCommand: AsyncParsableCommand {
         _ request: ClaimRequest, _ session: ControlSession, _ inheritance: Inheritance
     ) async throws -> Int32 {
         let display = ClaimDisplay()
-        let claim = try await session.claim(
-            request, onProgress: { display.show($0) },
-            onLoss: { CommandFailure(.failed, "\($0.message); the command goes on without the claim").report() })
-        display.finish()
-        let child = try ChildProcess(
-            command, environment: ["DEWPOINT_CLAIM": "\(claim.id)"], inheritance: inheritance)
-        let status = await child.status()
-        await session.release(claim)
-        return status
+        let loss: @Sendable (ClaimEnded) -> Void = {
+            CommandFailure(.failed, "\($0.message); the command goes on without the claim").report()
+        }
+        return try await session.withClaim(request, onProgress: { display.show($0) }, onLoss: loss) { claim in
+            display.finish()
+            let child = try ChildProcess(
+                command, environment: ["DEWPOINT_CLAIM": "\(claim.id)"], inheritance: inheritance)
+            return await child.status()
+        }
     }
 
     /// A claim that needs bytes would bring them, however long that takes and whatever it costs: only with the user's word.

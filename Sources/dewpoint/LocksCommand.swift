@@ -29,7 +29,11 @@ struct LocksCommand: AsyncParsableCommand {
     func run() async throws {
         let place = try path.map { try MountedPath($0) } ?? MountedPath.likeliest()
         if let brokenClaim {
-            try await place.withClient { client in try await client.breakClaim(brokenClaim) }
+            do {
+                try await place.withClient { client in try await client.breakClaim(brokenClaim) }
+            } catch ControlError.refused(let error) where error.code == .notFound {
+                throw CommandFailure(.notFound, error.detail)  // it is no item that is not there
+            }
             return
         }
         let locks = Self.locks(try await place.withClient { try await $0.locks() }, below: place.path)

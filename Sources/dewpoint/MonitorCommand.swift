@@ -1,15 +1,15 @@
 import ArgumentParser
 import ControlAPI
-import Model
 import ControlClient
 import Foundation
+import Model
 
 struct MonitorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "monitor", abstract: "Tells what happens to an item and to everything below it, as it happens.",
         discussion: """
             One line for each event, until the container is unmounted or Control-C. The first line says "following": from there on nothing \
-            is missed, unless a line says "missed".
+            is missed.
             """)
 
     @Argument(help: "An item in a mounted container, or the mountpoint.", completion: .file())

@@ -8,7 +8,8 @@ struct MountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mount", abstract: "Mounts a container and returns when the mount answers.",
         discussion: """
-            OPTIONS, separated by commas: session_quiet=500ms, session_limit=30s, network_timeout=20s, link_delay=0ms, \
+            OPTIONS, separated by commas: session_quiet=500ms, session_limit=30s, network_timeout=20s, \
+            presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, link_delay=0ms, \
             link_down=KIB_PER_S, link_up=KIB_PER_S, passthrough=auto|off, log_level=info, allow_other or noallow_other, \
             nonempty, ro, nosuid, nodev, noexec, noatime.
             """)

@@ -1,6 +1,6 @@
 import ArgumentParser
-import ControlClient
 import ControlAPI
+import ControlClient
 import Model
 import Testing
 

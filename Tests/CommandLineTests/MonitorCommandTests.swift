@@ -1,4 +1,3 @@
-import ControlAPI
 import Model
 import Testing
 

@@ -94,8 +94,8 @@ import Testing
             #"{"refused":{"code":"invalid","message":"no"}}"#
         ),
         (
-            .refused(RequestRefused(code: .overQuota, message: "no", presenter: 7, claim: 1)),
-            #"{"refused":{"claim":1,"code":"overQuota","message":"no","presenter":7}}"#
+            .refused(RequestRefused(code: .overQuota, message: "no", presenter: 7)),
+            #"{"refused":{"code":"overQuota","message":"no","presenter":7}}"#
         ),
     ]
 

@@ -72,8 +72,6 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
             try connection.open()
             let claim = try connection.nextClaim().claim
             try connection.send(.ended(ClaimEnded(claim: claim, reason: .timedOut, code: .timedOut, message: "late")))
-            let next = try connection.nextClaim().claim
-            try connection.send(.refused(RequestRefused(code: .overQuota, message: "too many", claim: next)))
             connection.drain()
         }
         let session = try await ControlSession.open(socketPath: daemon.socketPath)
@@ -84,8 +82,21 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         }
         #expect(end.reason == .timedOut)
         #expect(end.message == "late")
-        await #expect(throws: ClaimFailure.refused(FileError(.overQuota, ""))) { try await session.claim(write) }
         await session.close()
+    }
+
+    @Test func `a claim that the daemon would not read is not sent`() async throws {
+        let daemon = try FakeDaemon { connection in
+            try connection.open()
+            connection.drain()
+        }
+        let session = try await ControlSession.open(socketPath: daemon.socketPath)
+        let items = (0..<300).map { ClaimRequest.Item(String(repeating: "x", count: 4000) + "\($0)", reading: []) }
+        await #expect(throws: ClaimFailure.refused(FileError(.tooLarge, ""))) {
+            try await session.claim(ClaimRequest(claim: 0, items: items))
+        }
+        await session.close()
+        #expect(try await daemon.requests()[0].isEmpty)
     }
 
     @Test func `a cancelled caller goes on at once, and what is granted all the same is let go`() async throws {
@@ -144,6 +155,20 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         await session.release(held)
     }
 
+    @Test func `who closes the session himself is told of no loss`() async throws {
+        let losses = Journal<ClaimEnded.Reason>()
+        let daemon = try FakeDaemon { connection in
+            try connection.open()
+            let claim = try connection.nextClaim().claim
+            try connection.send(.granted(claim: claim, id: 1, paths: ["a.txt"]))
+            connection.drain()
+        }
+        let session = try await ControlSession.open(socketPath: daemon.socketPath)
+        _ = try await session.claim(write, onLoss: { losses.note($0.reason) })
+        await session.close()
+        #expect(losses.all.isEmpty)
+    }
+
     @Test func `a claim that is taken away is reported, and its release says nothing`() async throws {
         let losses = Journal<String>()
         let daemon = try FakeDaemon { connection in
@@ -164,9 +189,19 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
 
     @Test func `without a daemon, and with one that refuses, there is no session`() async throws {
         await #expect(throws: ControlError.self) { try await ControlSession.open(socketPath: "/nonexistent/s") }
-        let daemon = try FakeDaemon { try $0.refuse(ControlFault(FileError(.busy, "1024 sessions"))) }
-        await #expect(throws: ControlError.refused(FileError(.busy, ""))) {
-            try await ControlSession.open(socketPath: daemon.socketPath)
+        let scripts: [@Sendable (FakeDaemon.Session) throws -> Void] = [
+            { try $0.refuse(ControlFault(FileError(.busy, "1024 sessions"))) },
+            {
+                try $0.open(welcoming: false)
+                try $0.send(.refused(RequestRefused(code: .busy, message: "1024 sessions")))
+                try $0.finish()
+            },
+        ]
+        for script in scripts {
+            let daemon = try FakeDaemon(script)
+            await #expect(throws: ControlError.refused(FileError(.busy, ""))) {
+                try await ControlSession.open(socketPath: daemon.socketPath)
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 import ControlAPI
-import Model
 import Foundation
 import Glibc
+import Model
 import Synchronization
 
 /// A daemon's socket whose sessions go as a test says. Each runs on a thread of its own, so that it may wait.

@@ -1,3 +1,4 @@
+import Engine
 import Logging
 import Testing
 
@@ -11,11 +12,15 @@ import Testing
     @Test func `every option sets its value`() throws {
         let options = try DaemonOptions(
             "session_quiet=1s,session_limit=2m,network_timeout=1h,link_delay=30ms,link_down=512,link_up=64,passthrough=off,"
-                + "log_level=debug,noallow_other,nonempty,ro,nosuid,noexec")
+                + "log_level=debug,noallow_other,nonempty,ro,nosuid,noexec,presenter_timeout=5s,presenter_patience=skip,deadlock=fail"
+        )
         var expected = DaemonOptions()
         expected.sessionQuiet = .seconds(1)
         expected.sessionLimit = .seconds(120)
         expected.networkTimeout = .seconds(3600)
+        expected.presenterTimeout = .seconds(5)
+        expected.presenterPatience = .skip
+        expected.refusesDeadlocks = true
         expected.link.delay = .milliseconds(30)
         expected.link.downKiBPerSecond = 512
         expected.link.upKiBPerSecond = 64
@@ -44,6 +49,9 @@ import Testing
         ),
         ("link_down=0", "link_down is a number of KiB per second, 1 to 1000000000, not 0"),
         ("passthrough=on", "passthrough is auto or off, not on"),
+        ("presenter_timeout=0s", "presenter_timeout is 1s to 3600s, not 0s"),
+        ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),
+        ("deadlock=maybe", "deadlock is fail or wait, not maybe"),
         ("session_quiet", "session_quiet needs a value, as in session_quiet=…"),
     ])
     func `a value out of range is refused with the range`(text: String, sentence: String) {

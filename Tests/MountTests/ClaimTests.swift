@@ -15,7 +15,8 @@ extension RealMount {
             "a_claim_covers_descendants_only", "a_writer_finishes_before_a_claim_is_granted",
             "several_items_are_granted_together", "purposes_and_coordinators_do_not_wait_for_their_own",
             "cancelling_and_timing_out", "bad_requests_say_what_is_wrong", "a_claim_follows_a_rename_of_case_only",
-            "a_claim_says_that_it_downloads",
+            "a_claim_says_that_it_downloads", "coordinate_runs_a_command_under_a_claim", "coordinate_says_how_it_ended",
+            "a_claim_ends_with_its_connection_and_its_process",
         ])
         func `claims order all who write`(name: String) async throws {
             try await MountedContainer.with { container in
