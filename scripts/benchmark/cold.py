@@ -60,7 +60,7 @@ class FirstByte(Row):
             return self.raw()
         with system.mount(SOURCE, environment=self.environment) as mounted:
             self.bench.drop_caches()
-            count = min(4, len(self.files)) if self.is_listed else 1
+            count = self.scale.firsts if self.is_listed else 1
             if self.is_listed:
                 directory = os.path.join(mounted.point, "cold")
                 work("list_directory", self.scale.limit, path=directory, expected=len(self.files))

@@ -6,7 +6,6 @@ the same tree for all: a directory, a prefix of a bucket, or a container in one.
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -88,7 +87,7 @@ class System:
             machine.take_down(point)
             if not machine.is_mounted(point):
                 self.bench.points.discard(point)
-                shutil.rmtree(base, ignore_errors=True)
+                self.bench.remove(base)
 
 
 class Native(System):
@@ -160,9 +159,6 @@ class Dewpoint(System):
 
     def sync(self, point, seconds):
         machine.run(self.binary, "sync", point, "--wait", seconds=seconds)
-
-    def remove_leftovers(self):
-        shutil.rmtree(self.work, ignore_errors=True)
 
 
 class Foreground(System):

@@ -21,6 +21,7 @@ POLL_SECONDS = 0.05
 class Find(Row):
     key = "find"
     unit = "s"
+    has_many_files = True
     aims = (Aim("dewpoint", "≤", 0.5),)
 
     def prepare(self):
@@ -47,6 +48,7 @@ class Find(Row):
 class Rename(Row):
     key = "rename"
     unit = "s"
+    has_many_files = True
     most_rounds = 3
     aims = (Aim("dewpoint", "≤", 0.010),)
 
@@ -101,6 +103,7 @@ class Rename(Row):
 class Upload(Row):
     key = "upload"
     unit = "s"
+    has_many_files = True
     most_rounds = 2
     aims = (Aim("dewpoint", "≥", 10, "peer", kind="times"),)
 
@@ -189,6 +192,7 @@ class Upload(Row):
 class Memory(Row):
     key = "memory"
     unit = "B"
+    has_many_files = True
     most_rounds = 1
     aims = (Aim("dewpoint", "≤", 100e6),)
 
@@ -226,6 +230,7 @@ class Memory(Row):
 class KnownMount(Row):
     key = "known-mount"
     unit = "s"
+    has_many_files = True
     most_rounds = 1
     needs_server = False
     aims = (Aim("dewpoint", "≤", 1),)
