@@ -1,0 +1,171 @@
+"""Processes, mounts and facts of this machine."""
+
+import hashlib
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+
+SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(SCRIPTS)
+WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
+MOUNT_SECONDS = 60
+UNMOUNT_SECONDS = 30
+END_SECONDS = 5
+
+
+class Failure(Exception):
+    """Something that was measured did not do its work; the text says what."""
+
+
+class TooSlow(Failure):
+    """Something took longer than its limit, which is the only argument, in seconds."""
+
+    def __str__(self):
+        return f"> {self.args[0]:g} s"
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(*arguments, seconds=60, environment=None, directory=None):
+    """Runs a command to its end and returns what it printed. It is killed after `seconds`, even where it touches a mount."""
+    process = subprocess.Popen(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=directory,
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        end_group(process)
+        raise TooSlow(seconds) from None
+    except BaseException:
+        end_group(process)
+        raise
+    if process.returncode:
+        words = errors.decode(errors="replace").strip() or output.decode(errors="replace").strip()
+        raise Failure(f"{os.path.basename(arguments[0])}: {words.splitlines()[-1] if words else process.returncode}")
+    return output.decode(errors="replace")
+
+
+def end_group(process):
+    """Ends a process that leads a session, and what it has started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    try:
+        # What waits for a mount that answers nothing ends when that is gone.
+        process.communicate(timeout=END_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+
+
+def work(verb, seconds, **arguments):
+    """Has worker.py do and time one piece of work, in a process of its own, and returns what it reports."""
+    output = run(sys.executable, "-I", WORKER, verb, json.dumps(arguments), seconds=seconds)
+    result = json.loads(output)
+    if "failure" in result:
+        raise Failure(result["failure"])
+    return result
+
+
+def is_mounted(point):
+    """Whether something is mounted at a path. Never asks the file system there, which may not answer."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+        return any(line.split()[4].replace("\\040", " ") == point for line in table)
+
+
+def await_mount(point, process):
+    """Waits until a file system that runs in the foreground has mounted."""
+    end = time.monotonic() + MOUNT_SECONDS
+    while not is_mounted(point):
+        if process.poll() is not None:
+            raise Failure(f"ended with {process.returncode} before it mounted")
+        if time.monotonic() > end:
+            raise Failure(f"did not mount within {MOUNT_SECONDS} s")
+        time.sleep(0.001)
+
+
+def take_down(point):
+    """Unmounts whatever is at a path, by force if it must be."""
+    for command in (["fusermount3", "-u"], ["umount"], ["fusermount3", "-uz"], ["umount", "--lazy"]):
+        if not is_mounted(point):
+            return
+        try:
+            run(*command, point, seconds=UNMOUNT_SECONDS)
+        except (Failure, OSError):
+            pass
+
+
+def stop(process, seconds=END_SECONDS):
+    """Ends a child: it may end by itself, is asked to, and is killed at last."""
+    for attempt in (None, signal.SIGTERM, signal.SIGKILL):
+        if attempt is not None and process.poll() is None:
+            process.send_signal(attempt)
+        try:
+            process.wait(seconds if attempt is None else END_SECONDS)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def drop_caches():
+    """Makes the kernel forget what it has read. Returns whether it did: only root can."""
+    os.sync()
+    try:
+        with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+            file.write("3")
+        return True
+    except OSError:
+        return False
+
+
+def memory(pid):
+    """What a process holds, in bytes: all of it, its own alone, and the most it ever held."""
+    fields = {"VmRSS": "resident", "RssAnon": "anonymous", "VmHWM": "peak"}
+    result = {}
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
+        for line in status:
+            name, _, rest = line.partition(":")
+            if name in fields:
+                result[fields[name]] = int(rest.split()[0]) * 1024
+    return result
+
+
+def processor_seconds(pid):
+    """How long a process has had a processor, in its own code and in the kernel."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def facts(directory):
+    """What one must know of a machine to judge figures from it."""
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    total = next(int(line.split()[1]) * 1024 for line in open("/proc/meminfo") if line.startswith("MemTotal"))
+    kind = run("stat", "--file-system", "--format=%T", directory).strip()
+    return {
+        "processors": len(os.sched_getaffinity(0)),
+        "processor": model,
+        "memory": total,
+        "kernel": platform.release(),
+        "system": platform.freedesktop_os_release().get("PRETTY_NAME", "?"),
+        "fileSystem": "ext4" if kind == "ext2/ext3" else kind,
+        "directory": directory,
+        "isRoot": os.geteuid() == 0,
+        "load": os.getloadavg(),
+    }

@@ -1,0 +1,58 @@
+"""What all pieces of work that are measured have in common."""
+
+import contextlib
+
+from . import machine
+
+
+class Row:
+    """One piece of work. `sample` does it once, on one system, and returns what it took."""
+
+    key = title = state = unit = ""
+    more_is_better = False
+    aims = ()
+    # More runs than these tell nothing new of what takes minutes.
+    most_rounds = 99
+    needs_server = True
+    # ext4 looks long for a free inode while thousands have been removed within the last seconds, and who makes files pays for it:
+    # rows with many files remove what a system left behind after all have been measured.
+    has_many_files = False
+    # What is smaller than the aim speaks of.
+    scale_note = ""
+
+    def __init__(self, bench):
+        self.bench, self.scale = bench, bench.scale
+        self.stack = contextlib.ExitStack()
+        bench.keeps_leftovers = self.has_many_files
+        self.prepare()
+
+    def systems(self, systems):
+        return [one for one in systems if one.label != "dewpoint cached"]
+
+    def is_peer(self, label):
+        return any(one.label == label and one.is_peer for one in self.bench.systems)
+
+    def prepare(self):
+        pass
+
+    def sample(self, system):
+        raise NotImplementedError
+
+    def close(self):
+        self.stack.close()
+        self.bench.keeps_leftovers = False
+        self.bench.remove_leftovers()
+
+    def observe(self, mounted, action):
+        """What an action returns, and what it cost the daemon and the server."""
+        server, pid = self.bench.server, mounted.pid
+        mark = server.mark() if server else None
+        before = machine.processor_seconds(pid) if pid else 0
+        result = action()
+        details = {}
+        if pid:
+            details["cpuSeconds"] = round(machine.processor_seconds(pid) - before, 3)
+            details["memory"] = machine.memory(pid)
+            if server:
+                details["requests"] = server.requests(mark)
+        return result, details

@@ -1,0 +1,11 @@
+"""The pieces of work that are measured, in the order of the table. The figures aimed at are those the project has set itself."""
+
+from .cold import ColdMany, ColdRead, FarMany, FirstByteFresh, FirstByteListed
+from .following import SeeDirectory, SeeS3
+from .hot import HotRandom, HotRead
+from .trees import Find, KnownMount, Memory, Rename, Upload
+
+ROWS = [
+    HotRead, HotRandom, Find, Rename, FirstByteListed, FirstByteFresh, ColdRead, ColdMany, FarMany, Upload, SeeS3,
+    SeeDirectory, Memory, KnownMount,
+]  # fmt: skip
