@@ -41,6 +41,8 @@ package final class Engine: Sendable {
     let freeSpaceFloor: FreeSpaceFloor
     let store: WatchedStore
     let containerGuard: ContainerGuard
+    /// Whether nothing of the container was here when the engine began.
+    private let isNew: Bool
     private let kernelBox: KernelBox
     private let abilities = Mutex(MountAbilities())
 
@@ -84,6 +86,7 @@ package final class Engine: Sendable {
             place.state, container: container.identity,
             environment: environment.replica(owner: owner, group: group))
         self.replica = replica
+        isNew = replica.applied == 0
         for line in replica.repairReport.lines { logger.warning("repaired", metadata: ["what": "\(line)"]) }
 
         let freeSpaceFloor = FreeSpaceFloor(path: place.state)
@@ -195,7 +198,7 @@ package final class Engine: Sendable {
     /// - Returns: Whether the tree is there.
     package func waitForTree(atMost limit: Duration) async -> Bool {
         let end = environment.uptime() + limit
-        while replica.applied == 0, !follower.hasCaughtUp, follower.problem == nil {
+        while isNew, !follower.hasCaughtUp, follower.problem == nil {
             let rest = end - environment.uptime()
             guard rest > .zero, !Task.isCancelled else { return false }
             await activity.waitForProgress(atMost: min(rest, .seconds(1)))

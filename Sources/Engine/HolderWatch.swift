@@ -7,6 +7,8 @@ import Glibc
 ///
 /// `@unchecked Sendable`: a dispatch source may be cancelled from any thread, and nothing else is done to it.
 final class HolderWatch: @unchecked Sendable {
+    /// Of its own, so that no other work makes a death wait.
+    private static let queue = DispatchQueue(label: "dewpoint.holders")
     private let source: any DispatchSourceRead
 
     private typealias OpenProcess = @convention(c) (Int32, UInt32) -> Int32
@@ -23,7 +25,7 @@ final class HolderWatch: @unchecked Sendable {
             if errno == ESRCH { whenGone() }
             return nil
         }
-        let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: .global())
+        let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: Self.queue)
         self.source = source
         source.setEventHandler {
             source.cancel()

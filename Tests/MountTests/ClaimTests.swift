@@ -15,6 +15,8 @@ extension RealMount {
             "a_claim_covers_descendants_only", "a_writer_finishes_before_a_claim_is_granted",
             "several_items_are_granted_together", "purposes_and_coordinators_do_not_wait_for_their_own",
             "cancelling_and_timing_out", "bad_requests_say_what_is_wrong", "a_claim_follows_a_rename_of_case_only",
+            "a_claim_follows_its_directories",
+            "a_claim_for_replacing_stays_with_the_place",
             "a_claim_says_that_it_downloads", "coordinate_runs_a_command_under_a_claim", "coordinate_says_how_it_ended",
             "a_claim_ends_with_its_connection_and_its_process",
         ])
@@ -67,7 +69,8 @@ extension RealMount {
 
         @Test(arguments: [
             "other_devices_are_told_of", "an_editor_saves_before_another_device_overwrites",
-            "a_claim_holds_another_device_off",
+            "a_claim_holds_another_device_off", "an_upload_asks_to_save_first",
+            "what_is_written_under_a_claim_is_uploaded_after_it", "a_refusal_does_not_keep_a_change_away",
         ])
         func `other devices' changes ask first`(name: String) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in

@@ -9,6 +9,19 @@ extension RealMount {
             #"cd "$1"; find . -mindepth 1 -printf '%P %y %s %m %T@ %l\n' | sed -E 's/^(.* d) [0-9]+ /\1 - /' | LC_ALL=C sort"#
         private static let hashes = #"cd "$1"; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum"#
 
+        @Test func `a new device has the whole tree when mount returns`() async throws {
+            try await MountedContainer.with { container in
+                // A commit takes at most 1000 items: the tree comes in several.
+                try await Command.script(
+                    #"for d in 1 2 3; do mkdir "$1/$d"; for i in $(seq 900); do : > "$1/$d/$i"; done; done"#,
+                    container.a.point, limit: .seconds(120))
+                try await container.a.sync()
+                try await container.b.mount()
+                #expect(try await Command.script(#"find "$1" | wc -l"#, container.b.point) == "2704\n")
+                try await container.b.unmount()
+            }
+        }
+
         @Test func `a tree of files, links and repositories is the same on both, before and after reading`()
             async throws
         {

@@ -491,6 +491,12 @@ class Case:
             os.unlink(self.path("d/h"))
             line = json.loads(monitor.stdout.readline())
             assert (line["event"], line["path"]) == ("deleted", "d/h"), line
+            # Several writes are one change, told of at the close.
+            with open(self.path("d/f"), "ab", buffering=0) as file:
+                for _ in range(20):
+                    file.write(b"x" * 100)
+            line = json.loads(monitor.stdout.readline())
+            assert (line["event"], line["path"]) == ("changed", "d/f"), line
             # What lies elsewhere is not told of.
             self.write("p.rtfd/one", "x")
             os.mkdir(self.path("d/last"))
@@ -594,6 +600,30 @@ class Case:
         other = self.start("sh", "-c", f"echo other >> {self.point}/d/F")
         time.sleep(0.3)
         assert self.read("d/F") == "old\n"
+        assert holder.release()
+        assert other.wait(10) == 0
+
+    def a_claim_follows_its_directories(self):
+        self.tree()
+        holder = Holder(self.point, ("d/f", "plain"))
+        assert holder.run(f"mv {self.point}/d {self.point}/e")
+        other = self.start("sh", "-c", f"echo other >> {self.point}/e/f")
+        time.sleep(0.3)
+        assert self.read("e/f") == "old\n"
+        assert holder.release()
+        assert other.wait(10) == 0
+        assert self.read("e/f") == "old\nother\n"
+
+    def a_claim_for_replacing_stays_with_the_place(self):
+        self.tree()
+        holder = Holder(self.point, ("d/f", "forReplacing"))
+        assert holder.run(f"mv {self.point}/d/f {self.point}/d/away && echo fresh > {self.point}/d/f")
+        # What went away is free, what came is not.
+        self.write("d/away", "by others\n")
+        assert self.read("d/away") == "by others\n"
+        other = self.start("sh", "-c", f"echo other >> {self.point}/d/f")
+        time.sleep(0.3)
+        assert self.read("d/f") == "fresh\n"
         assert holder.release()
         assert other.wait(10) == 0
 
@@ -741,6 +771,47 @@ class Case:
         assert self.run(self.dewpoint, "resolve", self.path("d/f"), "--keep", conflict["id"]).returncode == 0
         texts.add(self.read("d/f"))
         assert texts == {"typed on A\n", "typed on B\n"}, texts
+
+    def an_upload_asks_to_save_first(self):
+        self.write("d/f", "base\n")
+        self.sync()
+        editor = Session(self.point)
+        unsaved = ["typed just now\n"]
+
+        def answer(question):
+            if question["message"] == "save" and unsaved:
+                with open(self.path("d/f"), "a", encoding="utf-8") as file:
+                    file.write(unsaved.pop())
+            return {}
+
+        editor.present(1, "d/f", answer=answer)
+        with open(self.path("d/f"), "a", encoding="utf-8") as file:
+            file.write("by another program\n")
+        self.eventually(lambda: not unsaved)
+        self.sync()
+        self.sync(self.other)
+        assert self.read("d/f", point=self.other) == "base\nby another program\ntyped just now\n"
+
+    def what_is_written_under_a_claim_is_uploaded_after_it(self):
+        self.write("d/f", "base\n")
+        self.sync()
+        self.sync(self.other)
+        holder = Holder(self.point, ("d/f", "plain"))
+        assert holder.run(f"echo half >> {self.point}/d/f")
+        time.sleep(1.5)
+        assert self.read("d/f", point=self.other) == "base\n"
+        assert holder.run(f"echo whole >> {self.point}/d/f")
+        assert holder.release()
+        self.eventually(lambda: self.read("d/f", point=self.other) == "base\nhalf\nwhole\n")
+
+    def a_refusal_does_not_keep_a_change_away(self):
+        self.write("d/f", "base\n")
+        self.sync()
+        self.sync(self.other)
+        editor = Session(self.point)
+        editor.present(1, "d/f", answer=lambda question: {"error": "not now"})
+        self.write("d/f", "from B\n", point=self.other)
+        self.eventually(lambda: self.read("d/f") == "from B\n")
 
     def a_claim_holds_another_device_off(self):
         self.write("d/f", "base\n")
