@@ -131,6 +131,7 @@ let package = Package(
             dependencies: ["Daemon", "Remote", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(
-            name: "MountTests", dependencies: ["Model", "S3Server"], exclude: ["Drivers"], swiftSettings: settings),
+            name: "MountTests", dependencies: ["ControlAPI", "ControlClient", "Model", "S3Server"],
+            exclude: ["Drivers"], swiftSettings: settings),
     ]
 )

@@ -19,7 +19,8 @@ extension NodeListing {
         package var options: [String]
         /// The name of what does not exist yet.
         package var name: ItemName?
-        package var purpose: PurposeID
+        /// `nil` for the coordinator's own.
+        package var purpose: PurposeID?
         package var client: ClientID
         package var process: ProcessID
         package var state: ClaimState
@@ -131,7 +132,8 @@ extension LockTable {
         let others = entry.phase == .granted ? [] : waitsFor
         return NodeListing.AccessClaim(
             set: entry.id, mode: entry.set.mode, isWrite: claim.kind.isWrite, options: claim.kind.optionNames,
-            name: claim.item.inode == nil ? claim.item.name : nil, purpose: entry.set.purpose,
+            name: claim.item.inode == nil ? claim.item.name : nil,
+            purpose: entry.set.purpose.rawValue == entry.set.coordinator.rawValue ? nil : entry.set.purpose,
             client: entry.set.client, process: entry.set.process, state: entry.state, age: now - entry.since,
             waitsFor: others, waitsForProcesses: Set(others.flatMap { processes(behind: $0) }).sorted())
     }
@@ -158,6 +160,8 @@ extension NodeListing.AccessClaim {
 
     package var detail: String {
         let subject = name.map { [$0.string] } ?? []
-        return (subject + options + [state.rawValue, "purpose \(purpose.rawValue)"]).joined(separator: ", ")
+        let activity = state == .messaging || state == .downloading ? [state.rawValue] : []
+        return (subject + options + activity + (purpose.map { ["purpose \($0.rawValue)"] } ?? [])).joined(
+            separator: ", ")
     }
 }

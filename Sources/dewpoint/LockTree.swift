@@ -13,7 +13,7 @@ import Model
 ///       presenters:
 ///           <NSFilePresenterProxy client: vim(99)> asked: save
 ///       access claims:
-///           write claim (forMoving, granted, purpose p) client: mv(1234) id: 88 state: granted age: 1.3 s
+///           write claim (forMoving, purpose p) client: mv(1234) id: 88 state: granted age: 1.3 s
 ///       children: <none>
 ///
 /// A directory that has no claims of its own is named by its inode where an item in it says so, else by its name.

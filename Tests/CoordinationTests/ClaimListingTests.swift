@@ -40,7 +40,7 @@ import Testing
 
         let listing = node.listing(path: "folder/document") { "program\($0.rawValue)" }
         #expect(listing.holders.map(\.kind) == ["write claim"])
-        #expect(listing.holders.map(\.detail) == ["forMerging, granted, purpose purpose 1"])
+        #expect(listing.holders.map(\.detail) == ["forMerging, purpose purpose 1"])
         #expect(listing.waiters.map(\.kind) == ["read claim", "deferred writes", "name change"])
         #expect(listing.waiters.map(\.waitsFor) == [[101], [101], [101]])
     }
