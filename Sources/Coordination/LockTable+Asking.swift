@@ -42,6 +42,9 @@ extension LockTable {
             || claims.presenters.all.contains { $0.item.map { $0.relation(to: item) != .unrelated } ?? false }
     }
 
+    /// Whether somebody holds what keeps such an access off.
+    package func isKept(_ kind: AccessKind, off item: ClaimItem) -> Bool { !claims.keeping(kind, off: item).isEmpty }
+
     package func isPresented(_ item: ClaimItem) -> Bool { !claims.presenters.presenting(item).isEmpty }
 
     /// The processes that have been asked something and have not answered.

@@ -121,7 +121,7 @@ package final class Engine: Sendable {
         self.events = events
         let syncAccess = SyncAccess(
             replica: replica, arbiter: arbiter, claims: claims, places: places, environment: environment,
-            logger: logger, activity: activity)
+            logger: logger, activity: activity, patience: options.presenterTimeout)
         self.syncAccess = syncAccess
         downloads.whenArrived { old, new in
             if events.isHeard, old != new, let place = try? places.item(new) { events.superseded(old, by: place) }

@@ -9,8 +9,6 @@ import Synchronization
 ///
 /// While nobody has claims or presents anything, nobody is asked and nothing is waited for.
 final class SyncAccess: Sendable {
-    /// How long an upload waits for presenters to save; then it takes what is on the disk.
-    static let savingPatience = Duration.seconds(60)
     /// How long an eviction waits for presenters to let go; then it is refused.
     static let evictionPatience = Duration.seconds(30)
     /// When an upload is asked for again that was refused.
@@ -35,10 +33,12 @@ final class SyncAccess: Sendable {
     private let environment: EngineEnvironment
     private let logger: Logger
     private let activity: Activity
+    /// How long presenters are waited for: a hung one must keep no file from the container, and no other device's changes from coming.
+    private let patience: Duration
 
     init(
         replica: Replica, arbiter: Arbiter, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment,
-        logger: Logger, activity: Activity
+        logger: Logger, activity: Activity, patience: Duration
     ) {
         self.replica = replica
         self.arbiter = arbiter
@@ -47,6 +47,7 @@ final class SyncAccess: Sendable {
         self.environment = environment
         self.logger = logger
         self.activity = activity
+        self.patience = patience
         // One for each file that waits to be uploaded, and each at most once.
         (requests, request) = AsyncStream.makeStream(of: InodeNumber.self)
     }
@@ -98,9 +99,11 @@ final class SyncAccess: Sendable {
         do throws(FileError) {
             let item = try places.item(inode)
             do throws(FileError) {
-                end(try await claims.acquire([Claim(.read(.forUploading), item)], within: Self.savingPatience))
+                end(try await claims.acquire([Claim(.read(.forUploading), item)], within: patience))
             } catch {
-                if error.code != .timedOut || arbiter.ask({ $0.isClaimed(item) }) { throw error }
+                if error.code != .timedOut || arbiter.ask({ $0.isKept(.read(.forUploading), off: item) }) {
+                    throw error
+                }
                 logger.warning(
                     "a presenter does not save: what is on the disk is uploaded", metadata: ["inode": "\(inode)"])
             }
@@ -131,13 +134,25 @@ final class SyncAccess: Sendable {
         }
         defer { warning.cancel() }
         do throws(FileError) {
-            return try await claims.acquire(wanted, within: nil)
+            return try await acquire(wanted)
         } catch {
             if error.code == .interrupted { throw error }
-            // A presenter cannot save, and asked again he would say the same. What was written here is kept as a conflict version.
+            // A presenter does not answer, or cannot save, and asked again he would say the same. What was written here is kept as a conflict version.
             logger.warning(
                 "a change of another device is applied although it was refused", metadata: ["why": "\(error)"])
             return nil
+        }
+    }
+
+    /// Waits for as long as somebody holds what is in the way; for presenters no longer than the patience.
+    private func acquire(_ wanted: [Claim]) async throws(FileError) -> ClaimSetID {
+        while true {
+            do throws(FileError) {
+                return try await claims.acquire(wanted, within: patience)
+            } catch {
+                let isHeld = arbiter.ask { table in wanted.contains { table.isKept($0.kind, off: $0.item) } }
+                guard error.code == .timedOut, isHeld else { throw error }
+            }
         }
     }
 

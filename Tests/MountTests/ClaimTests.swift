@@ -18,7 +18,7 @@ extension RealMount {
             "a_claim_follows_its_directories",
             "a_claim_for_replacing_stays_with_the_place",
             "a_claim_says_that_it_downloads", "coordinate_runs_a_command_under_a_claim", "coordinate_says_how_it_ended",
-            "a_claim_ends_with_its_connection_and_its_process",
+            "a_claim_ends_with_its_connection_and_its_process", "a_holder_of_another_pid_namespace_is_shown_as_such",
         ])
         func `claims order all who write`(name: String) async throws {
             try await MountedContainer.with { container in
@@ -79,6 +79,12 @@ extension RealMount {
                 try await container.b.sync()
                 try await container.a.check()
                 try await container.b.check()
+            }
+        }
+
+        @Test func `a hung presenter keeps no file from moving between devices`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"], options: "presenter_timeout=1s") { container in
+                try await run("a_hung_presenter_keeps_nothing_from_moving", in: container)
             }
         }
 

@@ -356,6 +356,24 @@ class Case:
         b.release(b.claim(("d/f", "plain")))
         os.kill(child, 9)
 
+    def a_holder_of_another_pid_namespace_is_shown_as_such(self):
+        self.tree()
+        program = (
+            "import os, sys, time\nfrom session import Session\n"
+            "session = Session(sys.argv[1]); claim = session.claim(('d/f', 'plain')); print(os.getpid(), flush=True)\n"
+            "time.sleep(1)\nopen(sys.argv[1] + '/d/f', 'a').write('own\\n')\nsession.release(claim)\n"
+        )
+        holder = subprocess.Popen(
+            ["unshare", "--fork", "--pid", "--mount-proc", sys.executable, "-c", program, self.point],
+            stdout=subprocess.PIPE, text=True, cwd=os.path.dirname(os.path.abspath(__file__)),
+        )
+        assert holder.stdout.readline() == "1\n"
+        party = next(p for node in self.locks() for p in node["holders"] if p.get("claim"))
+        assert party["namespace"].startswith("pid:[") and party["processes"] != [1], party
+        other = self.start("sh", "-c", f"echo other >> {self.path('d/f')}")
+        assert holder.wait(10) == 0 and other.wait(10) == 0
+        assert self.read("d/f") == "old\nown\nother\n"
+
     # Presenters
 
     def presenters_are_asked_in_order(self):
@@ -810,6 +828,17 @@ class Case:
         self.sync(self.other)
         editor = Session(self.point)
         editor.present(1, "d/f", answer=lambda question: {"error": "not now"})
+        self.write("d/f", "from B\n", point=self.other)
+        self.eventually(lambda: self.read("d/f") == "from B\n")
+
+    def a_hung_presenter_keeps_nothing_from_moving(self):
+        self.write("d/f", "base\n")
+        self.sync()
+        self.sync(self.other)
+        editor = Session(self.point)
+        editor.present(1, "d/f", answer=None)
+        self.write("d/f", "from A\n")
+        self.eventually(lambda: self.read("d/f", point=self.other) == "from A\n")
         self.write("d/f", "from B\n", point=self.other)
         self.eventually(lambda: self.read("d/f") == "from B\n")
 
