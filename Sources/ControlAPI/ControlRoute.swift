@@ -55,6 +55,9 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var path: String { rawValue }
 
+    /// The query of ``session`` whose process, with all that this starts, may not download by reading while it lasts.
+    package static let withholdingDownloads = "?downloads=withheld"
+
     package var method: Method {
         switch self {
         case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events: .get

@@ -33,9 +33,9 @@ package final class ControlSession: Sendable {
     ///
     /// - Throws: ``ControlError/refused(_:)`` where the daemon has too many sessions.
     package static func open(
-        socketPath: String, answerLimit: Duration = ControlSession.answerLimit
+        socketPath: String, withholdsDownloads: Bool = false, answerLimit: Duration = ControlSession.answerLimit
     ) async throws(ControlError) -> ControlSession {
-        let session = try await connect(socketPath, answerLimit)
+        let session = try await connect(socketPath, withholdsDownloads, answerLimit)
         let timer = Task {
             try await Task.sleep(for: answerLimit)
             session.end(.daemonUnreachable(Self.silence(answerLimit)))
@@ -277,7 +277,10 @@ extension ControlSession {
         channel.eventLoop.execute { [channel] in channel.writeAndFlush(line, promise: nil) }
     }
 
-    private static func connect(_ path: String, _ answerLimit: Duration) async throws(ControlError) -> ControlSession {
+    private static func connect(
+        _ path: String, _ withholdsDownloads: Bool, _ answerLimit: Duration
+    ) async throws(ControlError) -> ControlSession {
+        let target = ControlRoute.session.path + (withholdsDownloads ? ControlRoute.withholdingDownloads : "")
         do {
             let descriptor = try ControlSocket.connect(path: path)
             return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -285,7 +288,7 @@ extension ControlSession {
                     channel.eventLoop.makeCompletedFuture {
                         let session = ControlSession(channel, answerLimit: answerLimit)
                         try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                        try channel.pipeline.syncOperations.addHandler(SessionHandler(session))
+                        try channel.pipeline.syncOperations.addHandler(SessionHandler(session, target: target))
                         return session
                     }
                 }

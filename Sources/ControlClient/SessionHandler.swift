@@ -13,6 +13,8 @@ final class SessionHandler: ChannelDuplexHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private let session: ControlSession
+    /// What is asked for: the path and the query.
+    private let target: String
     private var lines = LineReader()
     /// The status and the body of an answer that is not 200.
     private var refusal: (status: UInt, body: Data)?
@@ -21,13 +23,16 @@ final class SessionHandler: ChannelDuplexHandler {
     /// How often it is looked whether the daemon has fallen silent.
     static let watchInterval = TimeAmount.seconds(5)
 
-    init(_ session: ControlSession) { self.session = session }
+    init(_ session: ControlSession, target: String) {
+        self.session = session
+        self.target = target
+    }
 
     func channelActive(context: ChannelHandlerContext) {
         let headers: HTTPHeaders = [
             "Host": "dewpoint", "Content-Type": "application/jsonl", "Transfer-Encoding": "chunked",
         ]
-        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: ControlRoute.session.path, headers: headers)
+        let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: target, headers: headers)
         context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
         watch = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.watchInterval, delay: Self.watchInterval) {
             [weak session] _ in session?.endIfSilent()

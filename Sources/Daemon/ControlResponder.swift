@@ -33,8 +33,12 @@ struct ControlResponder: HTTPResponder {
                 return try EventStream(engine: engine).respond(to: request, path: try path(in: target))
             case .get: return try await answer(route, target: target)
             case .post where route == .session:
-                return try ControlSession(engine: engine, logger: logger, executor: context.executor)
-                    .respond(to: request, from: peer, descriptor: await context.peerDescriptor())
+                return try ControlSession(
+                    engine: engine, logger: logger,
+                    withholdsDownloads: target.hasSuffix(ControlRoute.withholdingDownloads),
+                    executor: context.executor
+                )
+                .respond(to: request, from: peer, descriptor: await context.peerDescriptor())
             case .post: return try await perform(route, request: request)
             }
         } catch let error as FileError {

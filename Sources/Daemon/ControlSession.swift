@@ -9,6 +9,8 @@ import Model
 struct ControlSession: Sendable {
     let engine: Engine
     let logger: Logger
+    /// Whether its process, with all that this starts, may not download by reading.
+    let withholdsDownloads: Bool
     /// Of the connection.
     let executor: EventLoopTaskExecutor
 
@@ -35,7 +37,9 @@ struct ControlSession: Sendable {
         let stream = LineStream<SessionEvent>()
         let session: SessionID
         do throws(FileError) {
-            session = try engine.openSession(process: peer.process, descriptor: descriptor) {
+            session = try engine.openSession(
+                process: peer.process, descriptor: descriptor, withholdsDownloads: withholdsDownloads
+            ) {
                 stream.send($0)
             } whenGone: {
                 stream.finish()

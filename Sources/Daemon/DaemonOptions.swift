@@ -13,6 +13,7 @@ import Remote
 /// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
 /// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
+/// | `no_download=PROGRAM:…` | programs that may not download by reading (EAGAIN), with all that they start | none | names of `/proc/PID/comm` |
 /// | `network_timeout=DURATION` | how long to go on trying while the store does not answer | `20s` | 1 s to 1 h |
 /// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
 /// | `link_down=RATE` | link conditioner: what all downloads share, in KiB/s | no limit | 1 to 1,000,000,000 |
@@ -31,6 +32,7 @@ package struct DaemonOptions: Hashable, Sendable {
     package var presenterTimeout = Duration.seconds(60)
     package var presenterPatience = EngineOptions.PresenterPatience.wait
     package var refusesDeadlocks = false
+    package var nonDownloadingPrograms: [String] = []
     package var networkTimeout = Duration.seconds(20)
     package var link = Link()
     package var usesPassthrough = true
@@ -76,6 +78,11 @@ package struct DaemonOptions: Hashable, Sendable {
             presenterPatience = try Self.choice(
                 name, value,
                 Dictionary(uniqueKeysWithValues: EngineOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) }))
+        case "no_download":
+            nonDownloadingPrograms = value.split(separator: ":").map(String.init)
+            guard !nonDownloadingPrograms.isEmpty else {
+                throw Problem(description: "no_download is names of programs, as in updatedb:tumblerd")
+            }
         case "deadlock": refusesDeadlocks = try Self.choice(name, value, ["wait": false, "fail": true])
         case "network_timeout": networkTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
         case "link_delay": link.delay = try Self.duration(name, value, .zero...(.seconds(60)))
@@ -110,7 +117,8 @@ package struct DaemonOptions: Hashable, Sendable {
 
 extension DaemonOptions {
     private static let valueNames = [
-        "session_quiet", "session_limit", "presenter_timeout", "presenter_patience", "deadlock", "network_timeout",
+        "session_quiet", "session_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download",
+        "network_timeout",
         "link_delay", "link_down", "link_up", "passthrough",
         "log_level",
     ]
@@ -177,6 +185,7 @@ extension DaemonOptions {
         options.presenterTimeout = presenterTimeout
         options.presenterPatience = presenterPatience
         options.refusesDeadlocks = refusesDeadlocks
+        options.nonDownloadingPrograms = nonDownloadingPrograms
         options.networkTimeout = networkTimeout
         return options
     }

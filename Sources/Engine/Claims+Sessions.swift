@@ -22,21 +22,24 @@ extension Claims {
     /// - Parameters:
     ///   - process: Who connected, as the kernel tells it; its death ends the session.
     ///   - descriptor: A pidfd of it, if the kernel gave one.
+    ///   - withholdsDownloads: Whether the process, with its descendants, may not download by reading while the session lasts.
     ///   - deliver: Takes events and never waits.
     ///   - whenGone: Called when the process is dead.
     /// - Throws: ``FileError`` with `busy` when there are too many.
     func open(
-        process: Int32, descriptor: Int32?, deliver: @escaping @Sendable (SessionEvent) -> Void,
-        whenGone: @escaping @Sendable () -> Void
+        process: Int32, descriptor: Int32?, withholdsDownloads: Bool,
+        deliver: @escaping @Sendable (SessionEvent) -> Void, whenGone: @escaping @Sendable () -> Void
     ) throws(FileError) -> SessionID {
         let id = state.withLock { state -> ClientID? in
             guard state.clients.count < Self.clientLimit else { return nil }
             state.lastClient += 1
             let id = ClientID(state.lastClient)
-            state.clients[id] = Client(process: ProcessID(process), deliver: deliver)
+            state.clients[id] = Client(
+                process: ProcessID(process), deliver: deliver, withholdsDownloads: withholdsDownloads)
             return id
         }
         guard let id else { throw Self.tooManyClients }
+        if withholdsDownloads { downloadRules.withhold(from: ProcessID(process)) }
         let watch = HolderWatch(process: process, descriptor: descriptor) { [weak self] in
             self?.close(SessionID(rawValue: id.rawValue))
             whenGone()
@@ -62,6 +65,7 @@ extension Claims {
         }
         guard let client else { return }
         client.watch?.cancel()
+        if client.withholdsDownloads { downloadRules.restore(client.process) }
         arbiter.perform { table, now in table.clientEnded(session.client, now: now) }
     }
 

@@ -18,6 +18,8 @@ final class Claims: Sendable {
     struct Client: Sendable {
         let process: ProcessID
         let deliver: @Sendable (SessionEvent) -> Void
+        /// Whether its process may not download by reading.
+        let withholdsDownloads: Bool
         var watch: HolderWatch?
         /// By the names that the client gave them.
         var claims: [UInt64: ClaimSetID] = [:]
@@ -51,6 +53,7 @@ final class Claims: Sendable {
     let state = Mutex(State())
     let arbiter: Arbiter
     let places: ClaimPlaces
+    let downloadRules: DownloadRules
     let environment: EngineEnvironment
     let logger: Logger
     /// Brings what a claim wants, and tells how far it is.
@@ -61,12 +64,14 @@ final class Claims: Sendable {
     private let question: AsyncStream<Void>.Continuation
 
     init(
-        arbiter: Arbiter, places: ClaimPlaces, environment: EngineEnvironment, logger: Logger,
+        arbiter: Arbiter, places: ClaimPlaces, downloadRules: DownloadRules, environment: EngineEnvironment,
+        logger: Logger,
         isHere: @escaping @Sendable ([ClaimItem]) throws(FileError) -> Bool,
         bring: @escaping @Sendable ([ClaimItem], @escaping @Sendable (DownloadProgress) -> Void) async throws -> Void
     ) {
         self.arbiter = arbiter
         self.places = places
+        self.downloadRules = downloadRules
         self.environment = environment
         self.logger = logger
         self.isHere = isHere

@@ -8,13 +8,16 @@ extension Engine {
     /// - Parameters:
     ///   - process: Who connected, as the kernel tells it.
     ///   - descriptor: A pidfd of it, if the kernel gave one; it is closed here.
+    ///   - withholdsDownloads: Whether the process, with its descendants, may not download by reading while the session lasts.
     ///   - deliver: Takes events and never waits.
     ///   - whenGone: Called when the process is dead.
     package func openSession(
-        process: Int32, descriptor: Int32?, deliver: @escaping @Sendable (SessionEvent) -> Void,
-        whenGone: @escaping @Sendable () -> Void
+        process: Int32, descriptor: Int32?, withholdsDownloads: Bool = false,
+        deliver: @escaping @Sendable (SessionEvent) -> Void, whenGone: @escaping @Sendable () -> Void
     ) throws(FileError) -> SessionID {
-        try claims.open(process: process, descriptor: descriptor, deliver: deliver, whenGone: whenGone)
+        try claims.open(
+            process: process, descriptor: descriptor, withholdsDownloads: withholdsDownloads, deliver: deliver,
+            whenGone: whenGone)
     }
 
     /// - Throws: ``FileError`` with `busy` when there are as many sessions as there may be.

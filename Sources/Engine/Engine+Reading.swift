@@ -20,7 +20,7 @@ extension Engine {
         if handle.isWritable, arbiter.isBeingWritten(handle.inode.number) {
             return try readAfterTurn(handle, offset: offset, byteCount: byteCount, by: caller)
         }
-        return try source(handle, offset: offset, byteCount: byteCount)
+        return try source(handle, offset: offset, byteCount: byteCount, by: caller)
     }
 
     /// A process that wrote out of turn sees its own writes only once they are in the file.
@@ -31,11 +31,11 @@ extension Engine {
             handle.inode.number, by: Arbiter.writer(handle, process: handle.process(of: caller)), kind: .read)
         {
         case .ready:
-            return try source(handle, offset: offset, byteCount: byteCount)
+            return try source(handle, offset: offset, byteCount: byteCount, by: caller)
         case .pending(let wait):
             return .pending { [self] () async throws(FileError) in
                 try await wait()
-                switch try source(handle, offset: offset, byteCount: byteCount) {
+                switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
                 case .ready(let source): return source
                 case .pending(let wait): return try await wait()
                 }
@@ -43,14 +43,17 @@ extension Engine {
         }
     }
 
-    private func source(_ handle: OpenHandle, offset: Int64, byteCount: Int) throws(FileError) -> Answer<ByteSource> {
+    private func source(
+        _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
+    ) throws(FileError) -> Answer<ByteSource> {
         if let descriptor = handle.inode.readable {
             return .ready(ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount))
         }
+        try downloadRules.admit(handle.process(of: caller))
         if try downloads.isContentUnknown(handle.inode.number) {
             return .pending { [self] () async throws(FileError) in
                 try await downloads.learnContent(of: handle.inode.number)
-                switch try source(handle, offset: offset, byteCount: byteCount) {
+                switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
                 case .ready(let source): return source
                 case .pending(let wait): return try await wait()
                 }

@@ -31,6 +31,7 @@ package final class Engine: Sendable {
     let names: NameChanging
     let syncAccess: SyncAccess
     let downloads: Downloads
+    let downloadRules: DownloadRules
     let uploader: Uploader
     let follower: Follower
     let snapshots: Snapshots
@@ -111,9 +112,11 @@ package final class Engine: Sendable {
             options: options,
             logger: logger, freeSpaceFloor: freeSpaceFloor, kernel: { kernelBox.kernel })
         self.downloads = downloads
+        let downloadRules = DownloadRules(programs: options.nonDownloadingPrograms)
+        self.downloadRules = downloadRules
         let bytes = ClaimBytes(replica: replica, downloads: downloads, environment: environment)
         let claims = Claims(
-            arbiter: arbiter, places: places, environment: environment, logger: logger,
+            arbiter: arbiter, places: places, downloadRules: downloadRules, environment: environment, logger: logger,
             isHere: { items throws(FileError) in try bytes.areHere(items) },
             bring: { items, progress in try await bytes.bring(items, progress) })
         self.claims = claims

@@ -16,6 +16,9 @@ package struct EngineOptions: Sendable, Hashable {
     /// Whether the last one of those who wait for each other in a circle is refused; else the circle is only named.
     package var refusesDeadlocks = false
 
+    /// Programs that may not download by reading, nor may what they start: names as `/proc/PID/comm` has them. Default none.
+    package var nonDownloadingPrograms: [String] = []
+
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
 
     package init() {}

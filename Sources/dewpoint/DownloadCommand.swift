@@ -16,12 +16,17 @@ struct DownloadCommand: AsyncParsableCommand {
     @Flag(help: "Stop a download that is under way; what has come is kept for the next one.")
     var cancel = false
 
+    @Flag(help: "Only say how many files and bytes it would take.")
+    var dryRun = false
+
     func validate() throws {
         if paths.isEmpty { throw ValidationError("give at least one path") }
+        if dryRun && (cancel || wait) { throw ValidationError("--dry-run excludes --cancel and --wait") }
         if cancel && wait { throw ValidationError("--cancel and --wait exclude each other") }
     }
 
     func run() async throws {
+        if dryRun { return try await reportMissing() }
         if cancel {
             try await CommandFailure.forEach(paths) { place in
                 try await place.withClient { try await $0.cancelDownload(place.path) }
@@ -35,6 +40,16 @@ struct DownloadCommand: AsyncParsableCommand {
         guard wait else { return }
         try await CommandFailure.forEach(paths) { place in
             try await place.withClient { try await follow(place, $0) }
+        }
+    }
+
+    private func reportMissing() async throws {
+        try await CommandFailure.forEach(paths) { place in
+            let progress = try await place.withClient { try await $0.downloadProgress(place.path) }
+            let files = progress.filesTotal - progress.filesDone
+            print(
+                "\(place.given): \(files) \(files == 1 ? "file" : "files"), \(ByteCount(progress.bytesTotal - progress.bytesDone))"
+            )
         }
     }
 

@@ -1,0 +1,49 @@
+import ArgumentParser
+import ControlAPI
+import ControlClient
+import Foundation
+import Model
+
+struct NoDownloadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "no-download", abstract: "Runs a command whose reading downloads nothing.",
+        discussion: """
+            In all containers that are mounted now, what is not downloaded cannot be read by the command and by what it starts: \
+            reading it fails at once with EAGAIN. Everything else goes on as ever.
+
+            dewpoint no-download -- grep -r invoice .
+
+            Exit status: that of the command; 125 a daemon does not answer, 126 the command cannot be run, 127 there is none.
+            """)
+
+    @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("The command, behind --.", valueName: "command"))
+    var words: [String] = []
+
+    /// What to run, and its arguments.
+    var command: [String] { words.first == "--" ? Array(words.dropFirst()) : words }
+
+    func validate() throws {
+        if !Set(["-h", "--help"]).isDisjoint(with: words.prefix(1)) { throw CleanExit.helpRequest(self) }
+        if command.isEmpty { throw ValidationError("give the command to run behind --") }
+    }
+
+    func run() async throws {
+        // Before a connection is opened: the command is to inherit nothing of it.
+        let inheritance = Inheritance()
+        var sessions: [ControlSession] = []
+        let status: Int32
+        do {
+            for mount in try MountTable.current().containers {
+                sessions.append(
+                    try await ControlSession.open(
+                        socketPath: try MountedPath.socket(of: mount).path, withholdsDownloads: true))
+            }
+            let child = try ChildProcess(command, environment: [:], inheritance: inheritance)
+            status = await child.status()
+        } catch {
+            throw CoordinateCommand.failure(error)
+        }
+        for session in sessions { await session.close() }
+        Foundation.exit(status)
+    }
+}
