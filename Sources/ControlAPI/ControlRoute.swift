@@ -19,6 +19,7 @@
 ///     POST /v1/sync                  {wait}      → Done       wait: answers when nothing is left to upload or apply
 ///     GET  /v1/locks                             → [LockListing]
 ///     POST /v1/session      SessionRequest lines → SessionEvent lines   claims and presenters, both ways at once
+///          …?downloads=withheld: its process and all that this starts downloads nothing by reading meanwhile
 ///     POST /v1/claims/break          {id}        → Done       takes a claim away from its holder
 ///     GET  /v1/events?path=…                     → ItemNews lines       until the client goes away
 ///     POST /v1/check                 {bytes}     → CheckReport   bytes: reads and verifies what is in the container

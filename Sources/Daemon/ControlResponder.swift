@@ -38,7 +38,7 @@ struct ControlResponder: HTTPResponder {
                     withholdsDownloads: target.hasSuffix(ControlRoute.withholdingDownloads),
                     executor: context.executor
                 )
-                .respond(to: request, from: peer, descriptor: await context.peerDescriptor())
+                .respond(to: request, from: peer, in: context)
             case .post: return try await perform(route, request: request)
             }
         } catch let error as FileError {

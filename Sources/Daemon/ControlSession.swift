@@ -18,14 +18,15 @@ struct ControlSession: Sendable {
     ///
     /// - Throws: ``FileError`` with `busy` when there are too many.
     func respond(
-        to request: Request, from peer: ControlContext.Peer, descriptor: Int32?
+        to request: Request, from peer: ControlContext.Peer, in context: ControlContext
     ) throws(FileError) -> Response {
         try engine.admitSession()
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
                 try await withTaskExecutorPreference(executor) {
-                    try await serve(request.body, peer, descriptor, &writer)
+                    // Only now: whoever has the descriptor must close it.
+                    try await serve(request.body, peer, await context.peerDescriptor(), &writer)
                 }
                 try await writer.finish(nil)
             })

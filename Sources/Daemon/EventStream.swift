@@ -9,11 +9,13 @@ struct EventStream: Sendable {
 
     /// - Throws: ``FileError`` when there is nothing at the path, or too many follow.
     func respond(to request: Request, path: String) throws(FileError) -> Response {
-        let stream = LineStream<ItemNews>()
-        let follower = try engine.follow(path) { stream.send($0) }
+        try engine.admitFollower(of: path)
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
+                // Only now: an answer that cannot be begun would leave the follower behind.
+                let stream = LineStream<ItemNews>()
+                let follower = try engine.follow(path) { stream.send($0) }
                 defer { engine.unfollow(follower) }
                 do {
                     try await request.body.consumeWithCancellationOnInboundClose { _ in

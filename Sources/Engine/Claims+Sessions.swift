@@ -1,4 +1,5 @@
 import Coordination
+import Glibc
 import Logging
 import Model
 import Replica
@@ -38,7 +39,10 @@ extension Claims {
                 process: ProcessID(process), deliver: deliver, withholdsDownloads: withholdsDownloads)
             return id
         }
-        guard let id else { throw Self.tooManyClients }
+        guard let id else {
+            if let descriptor { Glibc.close(descriptor) }
+            throw Self.tooManyClients
+        }
         if withholdsDownloads { downloadRules.withhold(from: ProcessID(process)) }
         let watch = HolderWatch(process: process, descriptor: descriptor) { [weak self] in
             self?.close(SessionID(rawValue: id.rawValue))

@@ -67,9 +67,14 @@ final class CommitApplier: Sendable {
             orphans.insert(inode)
             if openFiles.inode(inode) == nil, orphans.take(inode) { try replica.forget(inode) }
         }
-        try news?.tell(displaced: effects.displaced)
         effects.downloads.forEach(requestDownload)
         if effects.queued { activity.noteLocalChange() }
+        do throws(FileError) {
+            try news?.tell(displaced: effects.displaced)
+        } catch {
+            // The commit is applied all the same.
+            logger.error("a change of another device was not told of", metadata: ["error": "\(error)"])
+        }
     }
 }
 

@@ -55,10 +55,15 @@ extension Engine {
     /// - Throws: ``FileError`` with `notFound`.
     package func breakClaim(_ id: UInt64) throws(FileError) { try claims.breakClaim(id) }
 
+    /// - Throws: ``FileError`` with `notFound` when there is nothing at the path, `busy` when as many follow as may.
+    package func admitFollower(of path: String) throws(FileError) {
+        _ = try resolve(path)
+        try events.admit()
+    }
+
     /// - Returns: What ``unfollow(_:)`` takes.
     package func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
-        _ = try resolve(path)
-        return try events.follow(path, deliver: deliver)
+        try events.follow(path, deliver: deliver)
     }
 
     package func unfollow(_ follower: UInt64) { events.unfollow(follower) }

@@ -44,6 +44,13 @@ final class ItemEvents: Sendable {
 
     // MARK: Followers
 
+    /// - Throws: ``FileError`` with `busy` when as many follow as may.
+    func admit() throws(FileError) {
+        if state.withLock({ $0.followers.count >= Self.followerLimit }) { throw Self.tooManyFollowers }
+    }
+
+    private static let tooManyFollowers = FileError(.busy, "\(followerLimit) follow events already")
+
     /// - Parameter deliver: Takes events at or below the path, and never waits.
     /// - Returns: What ``unfollow(_:)`` takes.
     /// - Throws: ``FileError`` with `busy` when there are too many.
@@ -55,7 +62,7 @@ final class ItemEvents: Sendable {
             hasFollowers.store(true, ordering: .releasing)
             return state.last
         }
-        guard let id else { throw FileError(.busy, "\(Self.followerLimit) follow events already") }
+        guard let id else { throw Self.tooManyFollowers }
         deliver(ItemNews(event: .following, path: path, time: environment.now().rfc3339))
         return id
     }
