@@ -32,7 +32,10 @@ let package = Package(
         .target(name: "Coordination", dependencies: ["Model"], swiftSettings: settings),
         .target(
             name: "Replica",
-            dependencies: ["Model", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Model", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: settings),
         .target(
             name: "Remote",

@@ -118,10 +118,10 @@ private struct Check {
         for line in try rows.all("PRAGMA quick_check(20)", [], { $0[0] as String })
         where !line.utf8.elementsEqual("ok".utf8) { differences.append("index: \(line)") }
         for rule in Self.rules {
-            let names = try rows.all(rule.sql, []) {
-                String.fromDatabaseValue($0[0] as DatabaseValue) ?? "\($0[0] as DatabaseValue)"
+            let names = try DatabaseValue.fetchAll(rows.database, sql: rule.sql)
+            for name in names.map({ String.fromDatabaseValue($0) ?? "\($0)" }) {
+                differences.append("index: \(name) \(rule.sentence)")
             }
-            for name in names { differences.append("index: \(name) \(rule.sentence)") }
         }
     }
 

@@ -74,7 +74,7 @@ extension Rows {
     func isContainerPaused() throws -> Bool { try meta(.syncPaused, as: Bool.self) ?? false }
 
     private func isMarked(
-        _ number: InodeNumber, _ mark: (Row) -> Bool, root: () throws -> Bool
+        _ number: InodeNumber, _ mark: (ResultRow) -> Bool, root: () throws -> Bool
     ) throws -> Bool {
         if number == .root { return try root() }
         let places = try all("SELECT excluded, paused, parent FROM entries WHERE inode = ?", [number.row]) {

@@ -27,14 +27,14 @@ extension Rows {
         + "e.conflicts, e.item IS NOT NULL AND EXISTS(SELECT 1 FROM outbox o WHERE o.item = e.item), "
         + "e.paused, e.excluded"
 
-    private static func entryRow(_ row: Row) throws -> EntryRow {
+    private static func entryRow(_ row: ResultRow) throws -> EntryRow {
         EntryRow(
             parent: InodeNumber(row: row[0]), name: try ItemName(row[1] as String), inode: InodeNumber(row: row[2]),
             item: (row[3] as UUID?).map { ItemID(uuid: $0) }, hasBase: row[4],
             baseNumber: CommitNumber(bitPattern: row[5] as Int64), isExcluded: row[6])
     }
 
-    private static func entry(_ row: Row) throws -> Entry {
+    private static func entry(_ row: ResultRow) throws -> Entry {
         guard let kind = UInt8(exactly: row[9] as Int64).flatMap({ ItemKind(number: $0) }) else {
             throw PackedReader.damaged
         }

@@ -6,7 +6,7 @@ import Model
 extension Rows {
     private static let historyColumns = "h.item, h.number, h.replaced, h.deleted, h.record"
 
-    private static func earlierState(_ row: Row) throws -> EarlierState {
+    private static func earlierState(_ row: ResultRow) throws -> EarlierState {
         EarlierState(
             number: CommitNumber(bitPattern: row[1] as Int64), replaced: Timestamp(rawValue: row[2]),
             isDeleted: row[3], record: try ItemRecord(packed: row[4]))

@@ -35,7 +35,7 @@ extension Rows {
     /// How many columns ``inodeColumns`` are.
     static let inodeColumnCount = 22
 
-    static func attributes(_ row: Row, at column: Int = 0) throws -> Attributes {
+    static func attributes(_ row: ResultRow, at column: Int = 0) throws -> Attributes {
         let kindNumber: Int64 = row[column + 1]
         guard let kind = UInt8(exactly: kindNumber).flatMap({ ItemKind(number: $0) }) else {
             throw PackedReader.damaged
@@ -51,7 +51,7 @@ extension Rows {
             device: UInt64(bitPattern: row[column + 11] as Int64))
     }
 
-    static func inode(_ row: Row, at column: Int = 0) throws -> InodeRow {
+    static func inode(_ row: ResultRow, at column: Int = 0) throws -> InodeRow {
         let backing: Int64? = row[column + 13]
         return InodeRow(
             attributes: try attributes(row, at: column), isHere: row[column + 12],

@@ -14,7 +14,7 @@ struct OutboxRow {
 extension Rows {
     private static let outboxColumns = "o.position, o.item, o.deleted_base, o.base_parent"
 
-    private static func outboxRow(_ row: Row) -> OutboxRow {
+    private static func outboxRow(_ row: ResultRow) -> OutboxRow {
         OutboxRow(
             position: row[0], item: ItemID(uuid: row[1]),
             deletedBase: (row[2] as Int64?).map { CommitNumber(bitPattern: $0) },

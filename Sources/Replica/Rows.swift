@@ -10,15 +10,19 @@ struct Rows {
         try database.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
-    func first<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> Value? {
-        let cursor = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
-        return try cursor.next().map(read)
+    func first<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (ResultRow) throws -> Value) throws
+        -> Value?
+    {
+        let rows = try ResultRows(database.cachedStatement(sql: sql), arguments)
+        return try rows.next().map(read)
     }
 
-    func all<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (Row) throws -> Value) throws -> [Value] {
-        let cursor = try Row.fetchCursor(database.cachedStatement(sql: sql), arguments: arguments)
+    func all<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (ResultRow) throws -> Value) throws
+        -> [Value]
+    {
+        let rows = try ResultRows(database.cachedStatement(sql: sql), arguments)
         var values: [Value] = []
-        while let row = try cursor.next() { values.append(try read(row)) }
+        while let row = try rows.next() { values.append(try read(row)) }
         return values
     }
 
@@ -30,7 +34,7 @@ struct Rows {
         try first(sql, arguments) { $0[0] } ?? 0
     }
 
-    func meta<Value: DatabaseValueConvertible>(_ key: MetaKey, as _: Value.Type = Value.self) throws -> Value? {
+    func meta<Value: StatementColumnConvertible>(_ key: MetaKey, as _: Value.Type = Value.self) throws -> Value? {
         try first("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0[0] as Value? } ?? nil
     }
 
