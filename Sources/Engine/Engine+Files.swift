@@ -40,7 +40,8 @@ extension Engine {
         let (attributes, descriptor) = try replica.createFile(
             name, in: parent, mode: mode, owner: caller.user, group: caller.group)
         let handle = openFiles.add(attributes.inode, flags: flags) {
-            OpenInode(number: attributes.inode, descriptor: descriptor, access: accessForBytesHere)
+            OpenInode(
+                number: attributes.inode, descriptor: descriptor, access: accessForBytesHere, isMarked: true)
         }
         // Sent once it is closed or quiet, so that others do not see it empty first.
         handle.inode.noteActivity(at: environment.uptime())

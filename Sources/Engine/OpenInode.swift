@@ -30,10 +30,11 @@ final class OpenInode: Sendable {
     let access: Access
     private let state: Mutex<State>
 
-    init(number: InodeNumber, descriptor: Descriptor?, access: Access) {
+    /// - Parameter isMarked: Whether the index counts the bytes as changed already, as it does those of a file that was just made.
+    init(number: InodeNumber, descriptor: Descriptor?, access: Access, isMarked: Bool = false) {
         self.number = number
         self.access = access
-        state = Mutex(State(descriptor: descriptor))
+        state = Mutex(State(descriptor: descriptor, isMarked: isMarked))
     }
 
     func opened(writable: Bool) {

@@ -7,11 +7,19 @@ enum ProcessTable {
     ///
     /// FUSE requests carry thread ids. Related: proc(5), `/proc/PID/status`, `Tgid`.
     static func process(ofThread thread: Int32) -> Int32 {
-        guard let status = contents("/proc/\(thread)/status") else { return thread }
-        for line in status.split(separator: "\n") where line.hasPrefix("Tgid:") {
-            return Int32(line.dropFirst("Tgid:".count).drop { $0 == "\t" || $0 == " " }) ?? thread
+        let process = withContents("/proc/\(thread)/status") { status -> Int32? in
+            // In bytes: every file that is opened asks, and making text of it all took longer than all the rest of the asking.
+            let name: StaticString = "\nTgid:\t"
+            let length = name.utf8CodeUnitCount
+            guard status.count > length,
+                let start = (0..<status.count - length).first(where: {
+                    status[$0] == UInt8(ascii: "\n") && memcmp(status.baseAddress! + $0, name.utf8Start, length) == 0
+                })
+            else { return nil }
+            let digits = status[(start + length)...].prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            return Int32(String(decoding: digits, as: UTF8.self))
         }
-        return thread
+        return (process ?? nil) ?? thread
     }
 
     /// The name of a process's program, at most 15 bytes; empty when it is gone.
@@ -61,14 +69,18 @@ enum ProcessTable {
         return (state, parent)
     }
 
-    /// The first 4 KiB of a file of `/proc`, which is all that is looked for here.
     private static func contents(_ path: String) -> String? {
+        withContents(path) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Gives `body` the first 4 KiB of a file of `/proc`, which is all that is looked for here.
+    private static func withContents<Value>(_ path: String, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
         return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
             let count = read(file, buffer.baseAddress, buffer.count)
-            return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+            return count > 0 ? body(UnsafeRawBufferPointer(rebasing: buffer[..<count])) : nil
         }
     }
 }
