@@ -41,8 +41,12 @@ extension Download {
         recoverFound()
         return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
             group.addTask { await self.workOnDemand(source) }
-            for _ in 0..<Self.width {
-                group.addTask { await self.work(source) }
+            for worker in 0..<Self.width {
+                group.addTask {
+                    // Cut short by the end of the download, which the work then sees.
+                    if worker > 0 { try? await source.environment.sleep(Self.fillDelay) }
+                    return await self.work(source)
+                }
             }
             group.addTask { await self.watch(source) }
             var failure: FileError?

@@ -15,6 +15,9 @@ import Synchronization
 final class Download: Sendable {
     /// How many ranged GETs one file may have out at a time.
     static let width = 3
+    /// How long the fill steps back before its first GET: what a reader waits for is to have the connection that is open already, not
+    /// to wait for a new one to be made.
+    static let fillDelay = Duration.milliseconds(2)
     /// How many pieces one GET brings: few enough for a slow link to turn to what a reader waits for.
     static let piecesPerBatch = 2
     /// How many pieces may come in before the index is told which are here, so that a restart resumes there.
@@ -73,7 +76,8 @@ final class Download: Sendable {
     let demands: AsyncStream<Void>
     let demand: AsyncStream<Void>.Continuation
 
-    init(inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet) {
+    /// - Parameter offset: Where in the file the fetch begins.
+    init(inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet, offset: Int64 = 0) {
         self.inode = inode
         self.staging = staging
         byteCount = content.byteCount
@@ -83,7 +87,8 @@ final class Download: Sendable {
         have = ChunkSet(count: pieces.count)
         // Holes are already there: the staging file is sparse.
         for piece in pieces where piece.stored == nil { have.insert(piece.index) }
-        state = Mutex(State(have: have))
+        state = Mutex(
+            State(have: have, cursor: min(Int(clamping: offset / Int64(Content.chunkByteCount)), content.pieces.count)))
         (demands, demand) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 

@@ -4,16 +4,17 @@ import Replica
 /// Files that somebody wants whole.
 extension Downloads {
     /// The download of a file whose bytes are not here, joined or begun; `nil` when they are.
-    func begin(_ number: InodeNumber) throws(FileError) -> Download? {
+    ///
+    /// - Parameter offset: Where in the file it is wanted first.
+    func begin(_ number: InodeNumber, at offset: Int64 = 0) throws(FileError) -> Download? {
         if let download = active(number) { return download }
         let inode = try replica.inode(number)
         guard !inode.isHere || inode.incoming != nil else { return nil }
         if inode.content == nil && inode.incoming == nil {
             throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
         }
-        try replica.setDownloadRequested(true, of: number)
         do throws(FileError) {
-            return try join(number)
+            return try join(number, at: offset)
         } catch {
             // It came between the question and the answer.
             if try replica.inode(number).isHere { return nil }

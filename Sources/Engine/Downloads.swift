@@ -72,11 +72,14 @@ final class Downloads: Sendable {
     var activeCount: Int { state.withLock { $0.active.count } }
 
     /// The download of an inode whose bytes are not here: the one under way, or a new one.
-    func join(_ inode: InodeNumber) throws(FileError) -> Download {
+    ///
+    /// - Parameter offset: Where in the file it is wanted first.
+    func join(_ inode: InodeNumber, at offset: Int64 = 0) throws(FileError) -> Download {
         if let download = active(inode) { return download }
         let stagingFile = try replica.beginDownload(of: inode)
         let fresh = Download(
-            inode: inode, content: stagingFile.content, staging: stagingFile.descriptor, have: stagingFile.have)
+            inode: inode, content: stagingFile.content, staging: stagingFile.descriptor, have: stagingFile.have,
+            offset: offset)
         let download = state.withLock { state in
             if let other = state.active[inode] { return other }
             state.active[inode] = fresh
@@ -223,7 +226,7 @@ final class Downloads: Sendable {
     private func install(_ download: Download) throws(FileError) -> InodeNumber? {
         let old = download.inode
         let entries = try replica.entries(of: old)
-        try download.staging.synchronize()
+        // Not synced here: until the whole disk was (`Replica.settle`), the bytes are not trusted after a power failure anyway.
         let new = try replica.finishDownload(of: old)
         let tell = state.withLock { $0.whenArrived }
         defer { tell(old, new) }
@@ -250,7 +253,7 @@ final class Downloads: Sendable {
         do throws(FileError) {
             switch outcome {
             case .finished:
-                try replica.setError(nil, of: download.inode)
+                break
             case .failed(let error) where error.code == .superseded:
                 logger.debug("a download begins anew", metadata: ["inode": "\(download.inode)"])
             case .failed(let error):

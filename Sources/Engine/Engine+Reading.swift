@@ -60,7 +60,7 @@ extension Engine {
             }
         }
         let range = offset..<(offset + Int64(byteCount))
-        let download = try downloads.begin(handle.inode.number)
+        let download = try downloads.begin(handle.inode.number, at: offset)
         guard let download else {
             // It has come in between.
             return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))

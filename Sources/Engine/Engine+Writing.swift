@@ -190,6 +190,7 @@ extension Engine {
         let descriptor: Descriptor?
         do throws(FileError) {
             descriptor = try open.beginWrite { () throws(FileError) in
+                try replica.secureBytes(of: open.number, in: open.descriptor)
                 try replica.markModified(open.number)
                 // A file that stays open goes out when it is quiet: nothing else would tell that there is one.
                 activity.noteLocalChange()
@@ -273,6 +274,7 @@ extension Engine {
         do throws(FileError) {
             let open = openFiles.inode(turn.inode)?.descriptor
             let descriptor = if let open { open } else { try replica.openBytes(of: turn.inode) }
+            try replica.secureBytes(of: turn.inode, in: descriptor)
             _ = try replica.markModified(turn.inode)
             while let change = deferred.takeNext() { try apply(change, deferred.descriptor, to: descriptor) }
             // Once more: an upload that read in between is not of this generation.

@@ -100,23 +100,26 @@ package struct ChunkReader: Sendable {
         let stream = try await packs.get(first.pack, range: first.offset..<first.offset + byteCount)
         var damaged: [Content.Piece] = []
         var rest = pieces
-        var buffer: [UInt8] = []
-        while let piece = rest.first, let arrived = try await stream.next() {
+        var chunk: [UInt8] = []
+        while !rest.isEmpty, let arrived = try await stream.next() {
             received(arrived.count)
-            // A chunk often arrives as one piece; then it is handed over as it is.
-            if buffer.isEmpty, arrived.count == piece.byteCount {
-                try await check(piece, arrived, &damaged, deliver)
+            var unused = arrived[...]
+            while let piece = rest.first, !unused.isEmpty {
+                // A chunk that arrives as one piece is handed over as it is.
+                if chunk.isEmpty, unused.count == arrived.count, arrived.count == piece.byteCount {
+                    chunk = arrived
+                    unused = []
+                } else {
+                    if chunk.isEmpty { chunk.reserveCapacity(piece.byteCount) }
+                    let part = unused.prefix(piece.byteCount - chunk.count)
+                    chunk.append(contentsOf: part)
+                    unused = unused[part.endIndex...]
+                }
+                guard chunk.count == piece.byteCount else { break }
                 rest.removeFirst()
-                continue
+                try await check(piece, chunk, &damaged, deliver)
+                chunk = []
             }
-            buffer.append(contentsOf: arrived)
-            var used = 0
-            while let piece = rest.first, buffer.count - used >= piece.byteCount {
-                try await check(piece, Array(buffer[used..<used + piece.byteCount]), &damaged, deliver)
-                used += piece.byteCount
-                rest.removeFirst()
-            }
-            buffer.removeFirst(used)
         }
         return damaged + rest
     }

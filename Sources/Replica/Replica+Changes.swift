@@ -117,6 +117,20 @@ extension Replica {
         }
     }
 
+    /// Has the bytes of a clean file on the disk before they are changed for the first time.
+    ///
+    /// After a power failure a clean file that may not have got there is downloaded again, but a changed one is all there is: what a write
+    /// did not touch must be in it. Does nothing for a file that is changed already, or known to be on the disk.
+    package func secureBytes(of number: InodeNumber, in bytes: Descriptor?) throws(FileError) {
+        guard let bytes else { return }
+        let isUnsure = try read {
+            try $0.exists(
+                "SELECT 1 FROM inodes WHERE id = ? AND here = 1 AND dirty = 0 AND settled <> 1 AND size > 0",
+                [number.row])
+        }
+        if isUnsure { try SystemCalls.syncData(bytes) }
+    }
+
     /// Notes that the bytes are about to change. Called, and so committed, before the first write of a write session: after
     /// a crash, whatever of the writing is on the disk is known to be a local change.
     /// - Returns: The new generation.
@@ -140,8 +154,13 @@ extension Replica {
 
     /// Begins to download what the container has for a file, or goes on with it.
     /// - Throws: `invalid` when there is nothing to download or the chunks are not known; `diskFull`.
+    ///
+    /// It counts as requested from here on: a restart goes on with it.
     package func beginDownload(of number: InodeNumber) throws(FileError) -> StagingFile {
-        try change { try $0.beginDownload(of: number) }
+        try change {
+            try $0.setDownloadRequested(true, of: number)
+            return try $0.beginDownload(of: number)
+        }
     }
 
     /// Notes which chunks are in the staging file, for a download that goes on after a restart.
@@ -163,10 +182,7 @@ extension Replica {
     }
 
     package func setDownloadRequested(_ requested: Bool, of number: InodeNumber) throws(FileError) {
-        try change {
-            try $0.rows.execute(
-                "UPDATE entries SET download_requested = ? WHERE inode = ?", [requested, number.row])
-        }
+        try change { try $0.setDownloadRequested(requested, of: number) }
     }
 
     /// Notes why the bytes of a file do not move; `nil` when they can again.
@@ -185,7 +201,7 @@ extension Replica {
     }
 
     /// How many entries of a directory one change shows on the disk: few enough not to hold up the others.
-    static let placeholderBatch = 256
+    static let placeholderBatch = 32
 
     /// Shows on the disk what a directory holds: placeholders, sub-directories, symbolic links. For the first visit; later
     /// changes are shown as they happen. Does nothing when it was done before.

@@ -52,6 +52,10 @@ extension ReplicaTransaction {
         return StagingFile(descriptor: try SystemCalls.open(place, O_RDWR), content: content, have: have)
     }
 
+    func setDownloadRequested(_ requested: Bool, of number: InodeNumber) throws {
+        try rows.execute("UPDATE entries SET download_requested = ? WHERE inode = ?", [requested, number.row])
+    }
+
     func saveProgress(of number: InodeNumber, have: ChunkSet) throws {
         try rows.execute("UPDATE transfers SET have = ? WHERE inode = ?", [have.data, number.row])
         guard rows.database.changesCount == 1 else {
