@@ -25,20 +25,31 @@ extension Descriptor {
     func read(byteCount: Int, at offset: Int64) throws(FileError) -> [UInt8] {
         var failure: FileError?
         let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-            while count < byteCount {
-                let result = pread(
-                    rawValue, buffer.baseAddress! + count, byteCount - count, off_t(offset) + off_t(count))
-                if result < 0 {
-                    if errno == EINTR { continue }
-                    failure = FileError(systemCall: errno, "pread")
-                    return
-                }
-                if result == 0 { return }
-                count += result
+            do throws(FileError) {
+                count = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            } catch {
+                failure = error
             }
         }
         if let failure { throw failure }
         return bytes
+    }
+
+    /// Fills `buffer`, or less at the end of the file. Related: pread(2).
+    /// - Returns: How many bytes there are.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int {
+        var count = 0
+        while count < buffer.count {
+            let result = pread(
+                rawValue, buffer.baseAddress! + count, buffer.count - count, off_t(offset) + off_t(count))
+            if result < 0 {
+                if errno == EINTR { continue }
+                throw FileError(systemCall: errno, "pread")
+            }
+            if result == 0 { break }
+            count += result
+        }
+        return count
     }
 
     /// Writes all bytes. Related: pwrite(2).

@@ -103,6 +103,12 @@ extension Engine {
 }
 
 extension ByteSource {
+    /// - Parameter buffer: As long as the source.
+    /// - Returns: How many bytes there are: fewer only at the end of the file.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        try descriptor.read(into: buffer, at: offset)
+    }
+
     /// The file number to read from; valid as long as the source is.
     package var fileNumber: Int32 { descriptor.rawValue }
 }

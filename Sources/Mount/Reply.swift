@@ -101,6 +101,7 @@ struct Reply: ~Copyable {
             discard self
             return
         }
+        if source.byteCount > ReplyBuffers.pipeByteCount { return copied(source) }
         var vector = fuse_bufvec()
         vector.count = 1
         vector.buf.size = source.byteCount
@@ -109,6 +110,22 @@ struct Reply: ~Copyable {
         vector.buf.pos = off_t(source.offset)
         withExtendedLifetime(source) {
             _ = fuse_reply_data(request, &vector, FUSE_BUF_SPLICE_MOVE)
+        }
+        discard self
+    }
+
+    /// What is too long for a pipe is copied, through memory that is used again and again.
+    private consuming func copied(_ source: ByteSource) {
+        let request = request
+        withExtendedLifetime(source) {
+            ReplyBuffers.shared.with(byteCount: source.byteCount) { buffer in
+                do throws(FileError) {
+                    let count = try source.read(into: buffer)
+                    _ = fuse_reply_buf(request, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), count)
+                } catch {
+                    _ = fuse_reply_err(request, error.errno)
+                }
+            }
         }
         discard self
     }

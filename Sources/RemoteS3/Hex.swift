@@ -6,5 +6,12 @@ enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// - Returns: `nil` for what is not hex.
+    static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.compactMap(\.hexDigitValue).map { UInt8($0) }
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     private static let digits = Array("0123456789abcdef".utf8)
 }

@@ -30,7 +30,6 @@ struct MultipartUpload: Sendable {
     private struct Part: Sendable {
         let number: Int
         let etag: String
-        let md5: [UInt8]
     }
 
     func run() async throws(StoreError) {
@@ -106,7 +105,7 @@ struct MultipartUpload: Sendable {
         guard let etag = response.headers.first(name: "etag") else {
             throw StoreError(.unavailable, key: key, "the store took a part without a tag")
         }
-        return Part(number: number, etag: etag, md5: hash.md5)
+        return Part(number: number, etag: etag)
     }
 
     private func complete(_ id: String, _ parts: [Part]) async throws(StoreError) {
@@ -132,9 +131,10 @@ struct MultipartUpload: Sendable {
         }
     }
 
-    /// Whether the object is made of exactly these parts: its ETag is the MD5 of theirs, and their number.
+    /// Whether the object is made of exactly these parts: its ETag is the MD5 of theirs, which are MD5s in hex, and their number.
     private func isComplete(_ parts: [Part]) async throws(StoreError) -> Bool {
-        let tag = Hex.text(Insecure.MD5.hash(data: parts.flatMap(\.md5))) + "-\(parts.count)"
+        let hashes = parts.flatMap { part in Hex.bytes(part.etag.trimmingCharacters(in: ["\""])) ?? [] }
+        let tag = Hex.text(Insecure.MD5.hash(data: hashes)) + "-\(parts.count)"
         do throws(S3Connection.Failure) {
             let response = try await connection.send(S3Request(method: .HEAD, key: fullKey))
             return response.headers.first(name: "etag")?.trimmingCharacters(in: ["\""]) == tag

@@ -2,47 +2,49 @@ import Crypto
 import Foundation
 import Remote
 
-/// The two hashes that go with what is sent, so that bytes that change on the way are refused.
-///
-/// The signature covers the SHA-256, which every S3 service must check. The MD5 stands in `Content-MD5`, the one checksum
-/// header that all services know (newer ones, `x-amz-checksum-…`, are refused by some) and that buckets with object lock ask
-/// for.
+/// The hash that goes with what is sent, so that bytes that change on the way are refused: the signature covers it, and every S3
+/// service must check it.
 struct PayloadHash: Hashable, Sendable {
     /// In hex.
     let sha256: String
-    /// 16 bytes.
-    let md5: [UInt8]
 
     static let empty = PayloadHash([])
+
+    init(sha256: String) { self.sha256 = sha256 }
+
+    init(_ bytes: [UInt8]) { sha256 = Hex.text(SHA256.hash(data: bytes)) }
+
+    /// Reads a part of a body once.
+    init(_ reader: BodyReader, _ range: Range<Int64>) async throws(StoreError) {
+        sha256 = Hex.text(try await Self.hash(reader, range, SHA256()))
+    }
+
+    /// What stands in `Content-MD5` of a request whose bucket asks for it, as those with object lock do: 16 bytes in base 64.
+    ///
+    /// It protects from nothing that the signature does not, and takes as long as all the rest of the sending: it is not sent unasked.
+    /// - Returns: `nil` for a request without a body.
+    static func md5(of payload: S3Request.Payload) async throws(StoreError) -> String? {
+        switch payload {
+        case .none: nil
+        case .bytes(let bytes, _): Data(Insecure.MD5.hash(data: bytes)).base64EncodedString()
+        case .part(let reader, let range, _):
+            Data(try await hash(reader, range, Insecure.MD5())).base64EncodedString()
+        }
+    }
 
     /// How much is hashed at a time: 1 MiB.
     private static let pieceByteCount: Int64 = 1 << 20
 
-    init(sha256: String, md5: [UInt8]) {
-        self.sha256 = sha256
-        self.md5 = md5
-    }
-
-    init(_ bytes: [UInt8]) {
-        sha256 = Hex.text(SHA256.hash(data: bytes))
-        md5 = Array(Insecure.MD5.hash(data: bytes))
-    }
-
-    /// Reads a part of a body once.
-    init(_ reader: BodyReader, _ range: Range<Int64>) async throws(StoreError) {
-        var sha256 = SHA256()
-        var md5 = Insecure.MD5()
+    private static func hash<Hash: HashFunction>(
+        _ reader: BodyReader, _ range: Range<Int64>, _ start: Hash
+    ) async throws(StoreError) -> Hash.Digest {
+        var hash = start
         var offset = range.lowerBound
         while offset < range.upperBound {
-            let piece = try await reader.bytes(in: offset..<min(range.upperBound, offset + Self.pieceByteCount))
-            sha256.update(data: piece)
-            md5.update(data: piece)
+            let piece = try await reader.bytes(in: offset..<min(range.upperBound, offset + pieceByteCount))
+            hash.update(data: piece)
             offset += Int64(piece.count)
         }
-        self.sha256 = Hex.text(sha256.finalize())
-        self.md5 = Array(md5.finalize())
+        return hash.finalize()
     }
-
-    /// As `Content-MD5` has it.
-    var md5Header: String { Data(md5).base64EncodedString() }
 }

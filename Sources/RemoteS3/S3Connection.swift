@@ -10,6 +10,7 @@ import Synchronization
 ///     request ── attempt ──▶ answer of success
 ///                        ──▶ the bucket is in another region     once: go there
 ///                        ──▶ these credentials are no good       once: look for others
+///                        ──▶ the bucket wants an MD5 too       once, and from then on: with one
 ///                        ──▶ transient                           RetryPolicy
 ///                        ──▶ anything else                       Failure
 final class S3Connection: Sendable {
@@ -19,11 +20,15 @@ final class S3Connection: Sendable {
     private let environment: S3Environment
     /// The region that is signed for: the location's until the store names another.
     private let region: Mutex<String>
+    /// Whether the bucket has asked for `Content-MD5`.
+    private let wantsMD5 = Atomic<Bool>(false)
 
     /// How many connections are kept at most; further requests wait for one.
     private static let connectionLimit = 32
     /// How long a connection that nobody uses is kept: 15 s, less than services keep them.
     private static let idleLimit = TimeAmount.seconds(15)
+    /// How much is read from a connection at a time at most: 256 KiB.
+    private static let receiveByteCount = 256 << 10
     /// How much of the body of a failure is read: 64 KiB.
     private static let faultByteLimit = 64 << 10
 
@@ -41,6 +46,11 @@ final class S3Connection: Sendable {
             idleTimeout: Self.idleLimit, concurrentHTTP1ConnectionsPerHostSoftLimit: Self.connectionLimit)
         // A server that refuses connections is tried again by us, whose limits are known.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // What comes is read in long pieces: each goes through many hands. Called a debug initializer, it is the one way to a channel's
+        // options.
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveByteCount))
+        }
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         chain = CredentialChain(environment: variables, http: http, now: environment.now)
     }
@@ -93,6 +103,7 @@ final class S3Connection: Sendable {
                     hasMoved = true
                     continue
                 }
+                if fault.asksForMD5, !wantsMD5.exchange(true, ordering: .relaxed) { continue }
                 if !hasRenewed, fault.isAboutCredentials, let old = attempt.context.credentials {
                     hasRenewed = true
                     await chain.reject(old)
@@ -173,8 +184,9 @@ final class S3Connection: Sendable {
 
     private func exchange(_ request: S3Request, _ signature: Signature) async throws(AttemptError) -> HTTPClientResponse
     {
-        let message = message(request, signature)
         do {
+            let md5 = wantsMD5.load(ordering: .relaxed) ? try await PayloadHash.md5(of: request.payload) : nil
+            let message = message(request, signature, md5: md5)
             let response = try await transfer(message, request.payload)
             guard !(200..<300 ~= response.status.code) else { return response }
             let body = request.method == .HEAD ? [] : try await collect(response, upTo: Self.faultByteLimit)
@@ -189,13 +201,10 @@ final class S3Connection: Sendable {
         }
     }
 
-    private func message(_ request: S3Request, _ signature: Signature) -> HTTPClientRequest {
+    private func message(_ request: S3Request, _ signature: Signature, md5: String?) -> HTTPClientRequest {
         let address = S3Address(location, region: signature.region, key: request.key)
         var headers = request.headers + [("host", address.authority)]
-        switch request.payload {
-        case .none: break
-        case .bytes(_, let hash), .part(_, _, let hash): headers.append(("content-md5", hash.md5Header))
-        }
+        if let md5 { headers.append(("content-md5", md5)) }
         let signed = Signature.Request(
             method: request.method.rawValue, path: address.path, query: request.query, headers: headers,
             payloadHash: request.payload.hash.sha256)

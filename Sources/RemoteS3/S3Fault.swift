@@ -45,6 +45,13 @@ struct S3Fault: Error, Sendable {
             .contains(code)
     }
 
+    /// Whether the bucket takes nothing without a checksum header, as one with object lock does.
+    ///
+    /// Source: "PutObject", Amazon S3 API Reference: `Content-MD5` is required for a bucket with a retention period.
+    var asksForMD5: Bool {
+        status == 400 && (code == "MissingContentMD5" || (code == "InvalidRequest" && message.contains("Content-MD5")))
+    }
+
     /// The region to go to, where that is what is wrong.
     func otherRegion(than current: String) -> String? {
         guard [301, 307, 400, 403].contains(status), let region, region != current, S3Location.isRegion(region) else {

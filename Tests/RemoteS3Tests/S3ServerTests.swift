@@ -94,20 +94,13 @@ extension Trait where Self == ConditionTrait {
 
     // MARK: What is checked on the way
 
-    @Test(arguments: ["sha256", "md5"]) func `bytes that are not those that were hashed are refused`(which: String)
-        async throws
-    {
+    @Test func `bytes that are not those that were hashed are refused`() async throws {
         let server = try await S3Server.shared
         let connection = S3Connection(
             try S3Location("s3://\(S3Server.bucket)", environment: server.variables), variables: server.variables,
             environment: .system)
-        let right = PayloadHash([1, 2, 3])
-        let wrong = PayloadHash([1, 2, 4])
-        var request = S3Request(method: .PUT, key: "server/damaged-\(which)")
-        request.payload = .bytes(
-            [1, 2, 3],
-            PayloadHash(
-                sha256: which == "sha256" ? wrong.sha256 : right.sha256, md5: which == "md5" ? wrong.md5 : right.md5))
+        var request = S3Request(method: .PUT, key: "server/damaged")
+        request.payload = .bytes([1, 2, 3], PayloadHash([1, 2, 4]))
         do throws(S3Connection.Failure) {
             _ = try await connection.send(request)
             Issue.record("the server took bytes with another hash")
@@ -116,7 +109,7 @@ extension Trait where Self == ConditionTrait {
                 Issue.record("\(error)")
                 return
             }
-            #expect(["XAmzContentSHA256Mismatch", "BadDigest"].contains(fault.code))
+            #expect(fault.code == "XAmzContentSHA256Mismatch")
         }
         request.method = .HEAD
         request.payload = .none
