@@ -179,7 +179,7 @@ package final class FileSystemSession: Sendable {
             engine.unavailable(
                 .passthrough,
                 because: AdministratorCapability.isEffective
-                    ? "the kernel does not have it; Linux 6.9 and later do" : "it needs root (CAP_SYS_ADMIN)")
+                    ? "the kernel does not have it; Linux 6.9 and later do" : "it needs CAP_SYS_ADMIN, as root has")
         }
         if agreed.contains(.directMapping) { engine.enableDirectMapping() }
         if agreed.contains(.passthrough) { engine.enablePassthrough() }
