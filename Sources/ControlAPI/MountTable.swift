@@ -13,6 +13,8 @@ package struct MountTable: Sendable {
         package var source: String
         /// Who mounted a FUSE filesystem (`user_id=`).
         package var owner: UInt32?
+        /// Whether others than the owner may enter a FUSE filesystem (`allow_other`).
+        package var admitsOthers: Bool
     }
 
     /// In the order of mounting.
@@ -81,11 +83,13 @@ package struct MountTable: Sendable {
         guard fields.count > 9, let dash = fields.dropFirst(6).firstIndex(of: "-"), fields.count > dash + 3 else {
             return nil
         }
-        let owner = fields[dash + 3].split(separator: ",").first { $0.hasPrefix("user_id=") }
+        let options = fields[dash + 3].split(separator: ",")
+        let owner = options.first { $0.hasPrefix("user_id=") }
         return Entry(
             device: String(fields[2]), root: unescape(fields[3]), mountpoint: unescape(fields[4]),
             type: unescape(fields[dash + 1]), source: unescape(fields[dash + 2]),
-            owner: owner.flatMap { UInt32($0.dropFirst("user_id=".count)) })
+            owner: owner.flatMap { UInt32($0.dropFirst("user_id=".count)) },
+            admitsOthers: options.contains("allow_other"))
     }
 
     /// Turns `\040` and the like back into the bytes that would end a field.

@@ -1,6 +1,7 @@
 package import Engine
 import Glibc
 package import Logging
+package import Model
 import Mount
 import Remote
 
@@ -18,7 +19,7 @@ import Remote
 /// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
 /// | `link_down=RATE` | link conditioner: what all downloads share, in KiB/s | no limit | 1 to 1,000,000,000 |
 /// | `link_up=RATE` | link conditioner: what all uploads share, in KiB/s | no limit | 1 to 1,000,000,000 |
-/// | `passthrough=auto\|off` | downloaded files read without FUSE, where kernel and privileges allow | `auto` | |
+/// | `off=PATH:…` | fast paths that are turned off; those of several such options add up | none | names of ``FastPath``, or `all` |
 /// | `log_level=LEVEL` | what is logged: `trace` to `critical`; `debug` and below name files | `info` | |
 /// | `allow_other`, `noallow_other` | whether other users may enter | `allow_other` for root | |
 /// | `nonempty` | mount over a directory that is not empty | off | |
@@ -35,7 +36,7 @@ package struct DaemonOptions: Hashable, Sendable {
     package var nonDownloadingPrograms: [String] = []
     package var networkTimeout = Duration.seconds(20)
     package var link = Link()
-    package var usesPassthrough = true
+    package var off: Set<FastPath> = []
     package var logLevel = Logger.Level.info
     /// `nil` for the default, which depends on who mounts.
     package var allowsOtherUsers: Bool?
@@ -88,8 +89,7 @@ package struct DaemonOptions: Hashable, Sendable {
         case "link_delay": link.delay = try Self.duration(name, value, .zero...(.seconds(60)))
         case "link_down": link.downKiBPerSecond = try Self.rate(name, value)
         case "link_up": link.upKiBPerSecond = try Self.rate(name, value)
-        case "passthrough":
-            usesPassthrough = try Self.choice(name, value, ["auto": true, "off": false])
+        case "off": off.formUnion(try Self.fastPaths(value))
         case "log_level":
             guard let level = Logger.Level(rawValue: value) else {
                 let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -119,7 +119,7 @@ extension DaemonOptions {
     private static let valueNames = [
         "session_quiet", "session_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download",
         "network_timeout",
-        "link_delay", "link_down", "link_up", "passthrough",
+        "link_delay", "link_down", "link_up", "off",
         "log_level",
     ]
     private static let flagNames = ["allow_other", "noallow_other", "nonempty", "ro", "rw"]
@@ -143,6 +143,21 @@ extension DaemonOptions {
             throw Problem(description: "\(name) is \(list), not \(value)")
         }
         return choice
+    }
+
+    private static func fastPaths(_ value: String) throws(Problem) -> [FastPath] {
+        if value == "all" { return FastPath.allCases }
+        var paths: [FastPath] = []
+        for name in value.split(separator: ":", omittingEmptySubsequences: false) {
+            guard let path = FastPath(rawValue: String(name)) else {
+                let names = FastPath.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Problem(
+                    description:
+                        "off is all, or names of fast paths (\(names)), as in splice:readdirplus, not \(value)")
+            }
+            paths.append(path)
+        }
+        return paths
     }
 
     private static func duration(
@@ -187,6 +202,7 @@ extension DaemonOptions {
         options.refusesDeadlocks = refusesDeadlocks
         options.nonDownloadingPrograms = nonDownloadingPrograms
         options.networkTimeout = networkTimeout
+        options.off = off
         return options
     }
 
@@ -195,7 +211,7 @@ extension DaemonOptions {
         options.allowsOtherUsers = allowsOtherUsers ?? options.allowsOtherUsers
         options.allowsNonEmpty = allowsNonEmpty
         options.isReadOnly = isReadOnly
-        options.usesPassthrough = usesPassthrough
+        options.off = off
         options.systemOptions = systemOptions
         return options
     }

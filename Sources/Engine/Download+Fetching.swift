@@ -16,6 +16,8 @@ extension Download {
         let store: WatchedStore
         let logger: Logger
         let freeSpaceFloor: FreeSpaceFloor
+        /// Fast paths that are turned off.
+        let off: Set<FastPath>
         /// Tells the index which pieces are here.
         let save: @Sendable (ChunkSet) throws(FileError) -> Void
         /// Tells the index why the bytes do not come, before whoever waits for them is told.
@@ -39,9 +41,10 @@ extension Download {
     /// - Returns: `nil` when all pieces are here.
     func fetchAll(from source: Source) async -> Outcome? {
         recoverFound()
+        let width = source.off.contains(.parallelDownloads) ? 1 : Self.width
         return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
             group.addTask { await self.workOnDemand(source) }
-            for worker in 0..<Self.width {
+            for worker in 0..<width {
                 group.addTask {
                     // Cut short by the end of the download, which the work then sees.
                     if worker > 0 { try? await source.environment.sleep(Self.fillDelay) }
@@ -54,8 +57,8 @@ extension Download {
             for await result in group {
                 finished += 1
                 // When there is nothing left to fill, nothing is left to be asked for, and then nothing to be watched.
-                if finished == Self.width { demand.finish() }
-                if finished == Self.width + 1 { group.cancelAll() }
+                if finished == width { demand.finish() }
+                if finished == width + 1 { group.cancelAll() }
                 if let result, failure == nil {
                     failure = result
                     group.cancelAll()
@@ -91,9 +94,11 @@ extension Download {
         return nil
     }
 
-    /// One of ``width`` workers: takes batches until none is left.
+    /// One of up to ``width`` workers: takes batches until none is left.
     private func work(_ source: Source, onlyDemanded: Bool = false) async -> FileError? {
-        while !Task.isCancelled, let batch = nextBatch(onlyDemanded: onlyDemanded) {
+        while !Task.isCancelled,
+            let batch = nextBatch(onlyDemanded: onlyDemanded, readingAhead: !source.off.contains(.readAhead))
+        {
             defer { state.withLock { state in state.inFlight.subtract(batch) } }
             do throws(FileError) {
                 try await fetch(batch, from: source)
@@ -215,8 +220,8 @@ extension Download {
         for waiter in waiters { waiter.continuation.resume(returning: error) }
     }
 
-    /// The next pieces to fetch with one GET: what someone waits for first, then on from there.
-    private func nextBatch(onlyDemanded: Bool) -> Range<Int>? {
+    /// The next pieces to fetch with one GET: what someone waits for first, then on from there, or from the file's start.
+    private func nextBatch(onlyDemanded: Bool, readingAhead: Bool) -> Range<Int>? {
         state.withLock { state in
             guard !state.isCancelled, !state.isEnding else { return nil }
             func isMissing(_ index: Int) -> Bool {
@@ -224,9 +229,10 @@ extension Download {
             }
             let wanted = state.waiters.values.compactMap { $0.pieces?.first(where: isMissing) }.min()
             if onlyDemanded && wanted == nil { return nil }
+            let cursor = readingAhead ? state.cursor : 0
             let start =
-                wanted ?? (state.cursor..<pieces.count).first(where: isMissing)
-                ?? (0..<min(state.cursor, pieces.count)).first(where: isMissing)
+                wanted ?? (cursor..<pieces.count).first(where: isMissing)
+                ?? (0..<min(cursor, pieces.count)).first(where: isMissing)
             guard let start else { return nil }
             var end = start + 1
             while end < pieces.count, isMissing(end),

@@ -50,7 +50,9 @@ final class Downloads: Sendable {
         self.openFiles = openFiles
         self.orphans = orphans
         packs = PackStore(store: store)
-        reader = ChunkReader(windows: PackWindows(packs: packs))
+        reader =
+            options.off.contains(.packWindows)
+            ? ChunkReader(packs: packs) : ChunkReader(windows: PackWindows(packs: packs))
         manifests = ManifestStore(store: store)
         self.environment = environment
         self.options = options
@@ -121,7 +123,7 @@ final class Downloads: Sendable {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             for await inode in requests {
-                if running == Self.backgroundWidth {
+                if running == backgroundWidth {
                     await group.next()
                     running -= 1
                 }
@@ -130,6 +132,8 @@ final class Downloads: Sendable {
             }
         }
     }
+
+    private var backgroundWidth: Int { options.off.contains(.parallelDownloads) ? 1 : Self.backgroundWidth }
 
     private func bringRequested(_ inode: InodeNumber) async {
         do throws(FileError) {
@@ -181,7 +185,7 @@ final class Downloads: Sendable {
         let inode = download.inode
         let source = Download.Source(
             reader: reader, environment: environment, networkTimeout: options.networkTimeout,
-            store: store, logger: logger, freeSpaceFloor: freeSpaceFloor,
+            store: store, logger: logger, freeSpaceFloor: freeSpaceFloor, off: options.off,
             save: { [replica] have throws(FileError) in try replica.saveProgress(of: inode, have: have) },
             failed: { [self] error in note(error, of: inode) })
         var outcome = await download.fetchAll(from: source) ?? .finished

@@ -69,9 +69,17 @@ extension Engine {
             applied: replica.applied, itemCount: statistics.itemCount,
             downloadedFileCount: statistics.fileCountHere, downloadedByteCount: statistics.byteCountHere,
             pendingUploadCount: try replica.pendingCount(), activeDownloadCount: downloads.activeCount,
-            readMode: mountAbilities.passthrough ? "passthrough" : "cached",
+            readMode: mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: fastPaths,
             isPaused: try replica.isContainerPaused(), heldDeletionCount: uploader.heldDeletionCount,
             problem: problem, processID: ProcessInfo.processInfo.processIdentifier)
+    }
+
+    private var fastPaths: [FastPathStatus] {
+        let unavailable = mountAbilities.unavailable
+        return FastPath.allCases.map { path in
+            if options.off.contains(path) { return FastPathStatus(path, .off, reason: "turned off by a mount option") }
+            return unavailable[path].map { FastPathStatus(path, .unavailable, reason: $0) } ?? FastPathStatus(path, .on)
+        }
     }
 
     // MARK: Downloading

@@ -66,6 +66,8 @@ package final class Engine: Sendable {
     struct MountAbilities: Sendable {
         var passthrough = false
         var directMapping = false
+        /// Why fast paths that are wanted cannot be had.
+        var unavailable: [FastPath: String] = [:]
     }
 
     /// Opens the replica below `place.state`, repairing it where the last run ended badly.
@@ -168,8 +170,13 @@ package final class Engine: Sendable {
     /// From now on whole files are opened for pass-through.
     package func enablePassthrough() { abilities.withLock { $0.passthrough = true } }
 
-    /// The kernel refused pass-through: it is not tried again.
-    package func passthroughFailed() { abilities.withLock { $0.passthrough = false } }
+    /// A fast path cannot be had on this mount, for a reason that people read; it is not tried again.
+    package func unavailable(_ path: FastPath, because reason: String) {
+        abilities.withLock { abilities in
+            abilities.unavailable[path] = reason
+            if path == .passthrough { abilities.passthrough = false }
+        }
+    }
 
     /// Files that are opened past the page cache can be mapped all the same (`FUSE_DIRECT_IO_ALLOW_MMAP`).
     package func enableDirectMapping() { abilities.withLock { $0.directMapping = true } }

@@ -1,4 +1,5 @@
 import Coordination
+package import Model
 
 /// What a mount may set.
 package struct EngineOptions: Sendable, Hashable {
@@ -18,6 +19,9 @@ package struct EngineOptions: Sendable, Hashable {
 
     /// Programs that may not download by reading, nor may what they start: names as `/proc/PID/comm` has them. Default none.
     package var nonDownloadingPrograms: [String] = []
+
+    /// Fast paths that are turned off. Default none.
+    package var off: Set<FastPath> = []
 
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
 

@@ -17,6 +17,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var activeDownloadCount: Int
     /// How readers get at downloaded bytes: `passthrough` or `cached`.
     package var readMode: String
+    /// All of them, on or not.
+    package var fastPaths: [FastPathStatus]
     /// Whether the user paused sync.
     package var isPaused: Bool
     /// Deletions that are held until they are confirmed, since they are more than half of the container.
@@ -28,8 +30,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
         device: DeviceID, deviceName: String, applied: CommitNumber, itemCount: Int, downloadedFileCount: Int,
-        downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String, isPaused: Bool,
-        heldDeletionCount: Int, problem: String?, processID: Int32
+        downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String,
+        fastPaths: [FastPathStatus], isPaused: Bool, heldDeletionCount: Int, problem: String?, processID: Int32
     ) {
         self.container = container
         self.name = name
@@ -45,6 +47,7 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
         self.pendingUploadCount = pendingUploadCount
         self.activeDownloadCount = activeDownloadCount
         self.readMode = readMode
+        self.fastPaths = fastPaths
         self.isPaused = isPaused
         self.heldDeletionCount = heldDeletionCount
         self.problem = problem

@@ -5,10 +5,14 @@ import Model
 /// How long the kernel may keep what it was told, in seconds.
 ///
 /// Long, since it is told of every change that it does not make itself (``KernelNotifier``).
-enum CacheLifetime {
+struct CacheLifetime {
     /// For names, also for those that do not exist.
-    static let entry: Double = 3600
-    static func attributes(_ attributes: Attributes) -> Double { attributes.isVolatile ? 0 : 3600 }
+    let entry: Double
+
+    /// - Parameter isCached: Whether the kernel keeps anything (``FastPath/metadataCache``).
+    init(isCached: Bool) { entry = isCached ? 3600 : 0 }
+
+    func attributes(_ attributes: Attributes) -> Double { attributes.isVolatile ? 0 : entry }
 }
 
 extension ItemKind {
@@ -74,12 +78,12 @@ extension fuse_entry_param {
     /// Inode numbers are never reused, so one generation is enough.
     private static let onlyGeneration: UInt64 = 1
 
-    init(_ attributes: Attributes) {
+    init(_ attributes: Attributes, _ lifetime: CacheLifetime) {
         self.init()
         ino = attributes.inode.rawValue
         generation = Self.onlyGeneration
         attr = stat(attributes)
-        attr_timeout = CacheLifetime.attributes(attributes)
-        entry_timeout = CacheLifetime.entry
+        attr_timeout = lifetime.attributes(attributes)
+        entry_timeout = lifetime.entry
     }
 }

@@ -1,4 +1,5 @@
 import CFuse
+import Model
 
 /// What is asked of the kernel when the mount begins.
 enum Capabilities {
@@ -19,16 +20,30 @@ enum Capabilities {
     /// - Not `SPLICE_READ`: requests are read into memory, where writes are used from.
     /// - Not `EXPORT_SUPPORT`: old inode numbers cannot be opened by number.
     /// - Not `HANDLE_KILLPRIV`: its second version replaces it (``WireCompletion``).
-    private static let wanted =
-        FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO | FUSE_CAP_ATOMIC_O_TRUNC
-        | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_POSIX_LOCKS
-        | FUSE_CAP_READDIRPLUS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPLICIT_INVAL_DATA
+    private static let wanted: UInt32 =
+        bits(FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_FLOCK_LOCKS, FUSE_CAP_POSIX_LOCKS, FUSE_CAP_EXPLICIT_INVAL_DATA)
 
-    static func negotiate(_ connection: inout fuse_conn_info) {
-        connection.want = UInt32(wanted) & connection.capable
+    /// What each fast path wants besides.
+    private static let fastPaths: [FastPath: UInt32] = [
+        .metadataCache: bits(FUSE_CAP_CACHE_SYMLINKS),
+        .readdirplus: bits(FUSE_CAP_READDIRPLUS),
+        .parallelRequests: bits(FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ASYNC_READ, FUSE_CAP_ASYNC_DIO),
+        .splice: bits(FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE),
+    ]
+
+    private static func bits(_ capabilities: Int32...) -> UInt32 {
+        capabilities.reduce(0) { $0 | UInt32(bitPattern: $1) }
+    }
+
+    /// - Returns: The fast paths that are wanted and that the kernel does not have.
+    static func negotiate(_ connection: inout fuse_conn_info, without off: Set<FastPath>) -> [FastPath] {
+        let used = fastPaths.filter { !off.contains($0.key) }
+        connection.want = used.values.reduce(wanted, |) & connection.capable
+        if off.contains(.readAhead) { connection.max_readahead = 0 }
         connection.max_write = min(connection.max_write, writeLimit)
         connection.max_background = backgroundLimit
         connection.congestion_threshold = congestionThreshold
         connection.time_gran = timeGranularity
+        return used.filter { $0.value & connection.capable == 0 }.map(\.key)
     }
 }

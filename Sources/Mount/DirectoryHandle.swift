@@ -78,10 +78,12 @@ struct DirectoryPage {
     private let request: fuse_req_t
     private let buffer: UnsafeMutableRawBufferPointer
     private let withAttributes: Bool
+    private let lifetime: CacheLifetime
     private(set) var byteCount = 0
 
     init(_ request: Request, _ buffer: UnsafeMutableRawBufferPointer, withAttributes: Bool) {
         self.request = request.pointer
+        lifetime = request.session.cacheLifetime
         self.buffer = buffer
         self.withAttributes = withAttributes
     }
@@ -105,7 +107,7 @@ struct DirectoryPage {
     }
 
     mutating func add(_ name: String, _ attributes: Attributes, next: Int) -> Bool {
-        var entry = fuse_entry_param(attributes)
+        var entry = fuse_entry_param(attributes, lifetime)
         return add(name, &entry, next: next)
     }
 

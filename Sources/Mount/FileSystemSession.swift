@@ -20,6 +20,7 @@ package final class FileSystemSession: Sendable {
     let engine: Engine
     let parkedRequests = ParkedRequests()
     private let options: MountOptions
+    let cacheLifetime: CacheLifetime
     let logger: Logger
     private let wire: WireCompletion
     let notifier: KernelNotifier
@@ -55,7 +56,11 @@ package final class FileSystemSession: Sendable {
         self.engine = engine
         self.options = options
         self.logger = logger
-        wire = WireCompletion(usesPassthrough: options.usesPassthrough && AdministratorCapability.isEffective)
+        cacheLifetime = CacheLifetime(isCached: !options.off.contains(.metadataCache))
+        var extensions: WireCompletion.Extensions = .directMapping
+        if !options.off.contains(.killpriv) { extensions.insert(.handleKillPrivileges) }
+        if !options.off.contains(.passthrough), AdministratorCapability.isEffective { extensions.insert(.passthrough) }
+        wire = WireCompletion(wanted: extensions)
         notifier = KernelNotifier(logger: logger) { directory throws(FileError) in
             try engine.names(of: directory).map(\.name)
         }
@@ -163,8 +168,19 @@ package final class FileSystemSession: Sendable {
 
     /// What libfuse calls first.
     func began(_ information: inout fuse_conn_info) {
-        Capabilities.negotiate(&information)
+        for path in Capabilities.negotiate(&information, without: options.off) {
+            engine.unavailable(path, because: "the kernel does not have it")
+        }
         let agreed = wire.agreed
+        if !agreed.contains(.handleKillPrivileges) {
+            engine.unavailable(.killpriv, because: "the kernel does not have it")
+        }
+        if !agreed.contains(.passthrough) {
+            engine.unavailable(
+                .passthrough,
+                because: AdministratorCapability.isEffective
+                    ? "the kernel does not have it; Linux 6.9 and later do" : "it needs CAP_SYS_ADMIN, as root has")
+        }
         if agreed.contains(.directMapping) { engine.enableDirectMapping() }
         if agreed.contains(.passthrough) { engine.enablePassthrough() }
         logger.info(
@@ -185,6 +201,8 @@ extension FileSystemSession {
         Unmanaged.fromOpaque(userdata!).takeUnretainedValue()
     }
 
+    func uses(_ path: FastPath) -> Bool { !options.off.contains(path) }
+
     static func wire(of userdata: UnsafeMutableRawPointer?) -> WireCompletion { of(userdata).wire }
 
     /// Gives the number of an inode's backing file, or `nil` when the kernel refuses, which it then does for all.
@@ -192,8 +210,9 @@ extension FileSystemSession {
         guard let connection else { return nil }
         let file = fuse_session_fd(connection.session.pointer)
         guard let number = backingFiles.acquire(inode, descriptor: descriptor, connection: file) else {
-            logger.notice("the kernel refuses pass-through", metadata: ["errno": "\(errno)"])
-            engine.passthroughFailed()
+            let reason = String(cString: strerror(errno))
+            logger.notice("the kernel refuses pass-through", metadata: ["reason": "\(reason)"])
+            engine.unavailable(.passthrough, because: "the kernel refuses it for the disk of the state: \(reason)")
             return nil
         }
         return number

@@ -1,4 +1,5 @@
 import Glibc
+package import Model
 
 /// How a container is mounted.
 package struct MountOptions: Sendable {
@@ -8,19 +9,19 @@ package struct MountOptions: Sendable {
     package var allowsNonEmpty: Bool
     /// Whether the kernel refuses every change (`ro`). Default: no.
     package var isReadOnly: Bool
-    /// Whether reads may go straight to the backing files, where the kernel and the privileges allow it. Default: yes.
-    package var usesPassthrough: Bool
+    /// Fast paths that are turned off. Default: none.
+    package var off: Set<FastPath>
     /// Options handed to mount(8) as they are, such as `nosuid` or `noexec`. Default: none.
     package var systemOptions: [String]
 
     package init(
         allowsOtherUsers: Bool = geteuid() == 0, allowsNonEmpty: Bool = false, isReadOnly: Bool = false,
-        usesPassthrough: Bool = true, systemOptions: [String] = []
+        off: Set<FastPath> = [], systemOptions: [String] = []
     ) {
         self.allowsOtherUsers = allowsOtherUsers
         self.allowsNonEmpty = allowsNonEmpty
         self.isReadOnly = isReadOnly
-        self.usesPassthrough = usesPassthrough
+        self.off = off
         self.systemOptions = systemOptions
     }
 

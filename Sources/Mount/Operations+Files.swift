@@ -94,7 +94,7 @@ struct OpenMode {
         switch opened.access {
         case .cached:
             isDirect = false
-            keepsCache = true
+            keepsCache = session.uses(.kernelCache)
         case .direct:
             isDirect = true
             keepsCache = false
@@ -106,7 +106,8 @@ struct OpenMode {
             keepsCache = false
         }
         file = FileHandle(opened.handle, isPassthrough: backing != nil)
-        var flags: UInt32 = isDirect ? WireCompletion.OpenCompletion.parallelDirectWrites : 0
+        var flags: UInt32 = 0
+        if isDirect, session.uses(.parallelRequests) { flags |= WireCompletion.OpenCompletion.parallelDirectWrites }
         if backing != nil { flags |= WireCompletion.OpenCompletion.passthrough }
         completion = flags == 0 ? nil : WireCompletion.OpenCompletion(flags: flags, backing: backing ?? 0)
     }

@@ -12,6 +12,8 @@ struct Reply: ~Copyable {
 
     init(_ request: Request) { self.request = request.pointer }
 
+    private var lifetime: CacheLifetime { Request(request).session.cacheLifetime }
+
     deinit { fuse_reply_err(request, EIO) }
 
     consuming func error(_ number: Int32) {
@@ -36,7 +38,7 @@ struct Reply: ~Copyable {
     }
 
     consuming func entry(_ attributes: Attributes) {
-        var entry = fuse_entry_param(attributes)
+        var entry = fuse_entry_param(attributes, lifetime)
         fuse_reply_entry(request, &entry)
         discard self
     }
@@ -44,14 +46,14 @@ struct Reply: ~Copyable {
     /// Says that there is no such entry, in a form that the kernel remembers.
     consuming func noEntry() {
         var entry = fuse_entry_param()
-        entry.entry_timeout = CacheLifetime.entry
+        entry.entry_timeout = lifetime.entry
         fuse_reply_entry(request, &entry)
         discard self
     }
 
     consuming func attributes(_ attributes: Attributes) {
         var status = stat(attributes)
-        fuse_reply_attr(request, &status, CacheLifetime.attributes(attributes))
+        fuse_reply_attr(request, &status, lifetime.attributes(attributes))
         discard self
     }
 
@@ -75,7 +77,7 @@ struct Reply: ~Copyable {
         _ attributes: Attributes, _ information: inout fuse_file_info, _ completion: WireCompletion.OpenCompletion?
     ) -> Bool {
         let request = request
-        var entry = fuse_entry_param(attributes)
+        var entry = fuse_entry_param(attributes, lifetime)
         let result = WireCompletion.completing(completion) { fuse_reply_create(request, &entry, &information) }
         discard self
         return result == 0

@@ -69,11 +69,8 @@ final class WireCompletion: Sendable {
     /// Set once INIT is answered: from then on requests and replies pass unread.
     private let isSettled = Atomic<Bool>(false)
 
-    init(usesPassthrough: Bool) {
-        wanted =
-            usesPassthrough
-            ? [.handleKillPrivileges, .directMapping, .passthrough] : [.handleKillPrivileges, .directMapping]
-    }
+    /// - Parameter wanted: What is asked for where the kernel offers it.
+    init(wanted: Extensions) { self.wanted = wanted }
 
     /// What is agreed on; empty until the kernel's INIT has been read.
     var agreed: Extensions {

@@ -8,7 +8,7 @@ struct NoDownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "no-download", abstract: "Runs a command whose reading downloads nothing.",
         discussion: """
-            In all containers that are mounted now, what is not downloaded cannot be read by the command and by what it starts: \
+            In all containers that are mounted now and that you can enter, what is not downloaded cannot be read by the command and by what it starts: \
             reading it fails at once with EAGAIN. Everything else goes on as ever.
 
             dewpoint no-download -- grep -r invoice .
@@ -33,7 +33,9 @@ struct NoDownloadCommand: AsyncParsableCommand {
         var sessions: [ControlSession] = []
         let status: Int32
         do {
-            for mount in try MountTable.current().containers {
+            // What only another user can enter, the command cannot read: its daemon need not be asked, and would not answer.
+            let user = geteuid()
+            for mount in try MountTable.current().containers where mount.owner ?? user == user || mount.admitsOthers {
                 sessions.append(
                     try await ControlSession.open(
                         socketPath: try MountedPath.socket(of: mount).path, withholdsDownloads: true))

@@ -42,6 +42,11 @@ import Testing
         #expect(table.containers.map(\.mountpoint) == ["/mnt/notes", "/mnt/two words\\x"])
     }
 
+    @Test func `who may enter is known`() {
+        #expect(table.containers.map(\.owner) == [1000, 0])
+        #expect(table.containers.map(\.admitsOthers) == [true, false])
+    }
+
     @Test func `names that are composed differently are different mountpoints`() {
         let table = MountTable(text: "40 22 0:39 / /mnt/e\u{301} rw - fuse.dewpoint dewpoint rw")
         #expect(table.container(of: "/mnt/\u{e9}/a") == nil)

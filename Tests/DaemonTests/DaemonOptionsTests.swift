@@ -1,5 +1,6 @@
 import Engine
 import Logging
+import Model
 import Testing
 
 @testable import Daemon
@@ -11,7 +12,7 @@ import Testing
 
     @Test func `every option sets its value`() throws {
         let options = try DaemonOptions(
-            "session_quiet=1s,session_limit=2m,network_timeout=1h,link_delay=30ms,link_down=512,link_up=64,passthrough=off,"
+            "session_quiet=1s,session_limit=2m,network_timeout=1h,link_delay=30ms,link_down=512,link_up=64,off=splice:readdirplus,off=passthrough,"
                 + "log_level=debug,noallow_other,nonempty,ro,nosuid,noexec,presenter_timeout=5s,presenter_patience=skip,deadlock=fail"
         )
         var expected = DaemonOptions()
@@ -24,13 +25,17 @@ import Testing
         expected.link.delay = .milliseconds(30)
         expected.link.downKiBPerSecond = 512
         expected.link.upKiBPerSecond = 64
-        expected.usesPassthrough = false
+        expected.off = [.splice, .readdirplus, .passthrough]
         expected.logLevel = .debug
         expected.allowsOtherUsers = false
         expected.allowsNonEmpty = true
         expected.isReadOnly = true
         expected.systemOptions = ["nosuid", "noexec"]
         #expect(options == expected)
+    }
+
+    @Test func `all fast paths can be turned off at once`() throws {
+        #expect(try DaemonOptions("off=all").off == Set(FastPath.allCases))
     }
 
     @Test func `the later of two holds`() throws {
@@ -48,7 +53,17 @@ import Testing
             "session_limit is a whole number with ms, s, m or h, as in 500ms, not 9223372036854775807h"
         ),
         ("link_down=0", "link_down is a number of KiB per second, 1 to 1000000000, not 0"),
-        ("passthrough=on", "passthrough is auto or off, not on"),
+        (
+            "off=splice:fast",
+            "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows), as in splice:readdirplus, "
+                + "not splice:fast"
+        ),
+        (
+            "off=",
+            "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows), as in splice:readdirplus, not "
+        ),
         ("presenter_timeout=0s", "presenter_timeout is 1s to 3600s, not 0s"),
         ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),
         ("deadlock=maybe", "deadlock is fail or wait, not maybe"),

@@ -70,7 +70,8 @@ extension RealMount {
             }
         }
 
-        @Test(.needsRoot) func `a full disk refuses what does not fit and loses nothing`() async throws {
+        @Test(.needsRoot(to: "mount a small disk"))
+        func `a full disk refuses what does not fit and loses nothing`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
                 try await Command.script(#"mkdir -p "$1"; mount -t tmpfs -o size=48m,mode=700 tmpfs "$1""#, a.state)
@@ -106,7 +107,8 @@ extension RealMount {
             }
         }
 
-        @Test(.needsRoot) func `a state that turns read-only loses nothing that was fsynced`() async throws {
+        @Test(.needsRoot(to: "mount a disk that fails"))
+        func `a state that turns read-only loses nothing that was fsynced`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
                 let image = container.directory + "/image"

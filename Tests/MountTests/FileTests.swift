@@ -32,7 +32,7 @@ extension RealMount {
             "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range",
         ])
         func `the mount does what ext4 does, without passthrough`(name: String) async throws {
-            try await MountedContainer.with(options: "passthrough=off") { container in
+            try await MountedContainer.with(options: "off=passthrough") { container in
                 try await Driver.run("files.py", name, container.a.point)
                 try await container.a.sync()
                 try await container.a.check()

@@ -36,8 +36,10 @@ enum Leftovers {
     /// Unmounts what is mounted below a directory, ends the daemons that work in it and removes it.
     static func remove(_ directory: String) async {
         for point in mountpoints(below: directory) {
-            // Forcing aborts the FUSE connection: every program that hangs in it gets an error.
-            _ = try? await Command.run(["umount", "--force", "--lazy", point])
+            // Forcing aborts the FUSE connection: every program that hangs in it gets an error. Others than root have no such way;
+            // there the end of the daemon does it.
+            _ = try? await Command.run(
+                Requirement.root ? ["umount", "--force", "--lazy", point] : ["fusermount3", "-u", "-z", point])
         }
         for pid in daemons(mentioning: directory) { kill(pid, SIGKILL) }
         // What is still there is swept by the next run.

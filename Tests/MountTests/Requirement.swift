@@ -16,13 +16,16 @@ enum Requirement {
         return directories.contains { FileManager.default.isExecutableFile(atPath: $0 + "/" + program) }
     }
 
-    /// The program under test: next to the test bundle, or what `DEWPOINT_BINARY` says.
-    static func binary() throws -> String {
+    /// The built program: next to the test bundle, or what `DEWPOINT_BINARY` says.
+    static func builtBinary() throws -> String {
         let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let path = ProcessInfo.processInfo.environment["DEWPOINT_BINARY"] ?? built.path + "/dewpoint"
         guard FileManager.default.isExecutableFile(atPath: path) else { throw NoBinary(path: path) }
         return path
     }
+
+    /// The program under test: the built one, or, with `DEWPOINT_TEST_OFF`, a script that mounts by it with these fast paths turned off.
+    static func binary() throws -> String { try TestMode.program.get() }
 
     struct NoBinary: Error, CustomStringConvertible {
         let path: String
@@ -43,5 +46,5 @@ extension Trait where Self == ConditionTrait {
         .enabled(if: Requirement.isInstalled(program), "\(program) is not installed")
     }
 
-    static var needsRoot: Self { .enabled(if: Requirement.root, "only root can do this") }
+    static func needsRoot(to act: String) -> Self { .enabled(if: Requirement.root, "only root can \(act)") }
 }

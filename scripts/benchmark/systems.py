@@ -264,7 +264,7 @@ def all_systems(bench):
         Native(bench),
         Dewpoint(bench),
         # What those get who may not have the kernel read downloaded files by itself (no CAP_SYS_ADMIN, or a kernel before 6.9).
-        Dewpoint(bench, "dewpoint cached", ["passthrough=off"]),
+        Dewpoint(bench, "dewpoint cached", ["off=passthrough"]),
         Rclone(bench, "rclone", []),
         Rclone(bench, "rclone tuned", RCLONE_TUNED),
         S3fs(bench, "s3fs", [], has_cache=False),
