@@ -26,6 +26,9 @@ package final class Replica: Sendable {
     static let logPageLimit = 8192
     /// How much of the index the one writing connection keeps in memory, in KiB.
     static let writerCacheKibibytes = 16 << 10
+    /// How much each reading connection keeps in memory, in KiB: a look at one item touches a few pages, and what several look at the system
+    /// has in its cache.
+    static let readerCacheKibibytes = 1 << 10
     /// How long the index may be locked by another program, in seconds, before a call fails with `busy`.
     static let busySeconds = 5.0
 

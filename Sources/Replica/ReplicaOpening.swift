@@ -81,9 +81,8 @@ extension Replica {
             // A commit is in the log, and thus safe from kill -9, at once; makeDurable() is for the rest.
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(logPageLimit)")
-            if !database.configuration.readonly {
-                try database.execute(sql: "PRAGMA cache_size = -\(writerCacheKibibytes)")
-            }
+            let cache = database.configuration.readonly ? readerCacheKibibytes : writerCacheKibibytes
+            try database.execute(sql: "PRAGMA cache_size = -\(cache)")
         }
         let pool = try DatabasePool(path: state.index, configuration: configuration)
         // A newer version may have put meaning where this one sees none: nothing is touched.
