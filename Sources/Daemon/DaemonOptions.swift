@@ -13,7 +13,7 @@ import Remote
 /// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
 /// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
-/// | `no_download=PROGRAM:…` | programs that may not download by reading (EAGAIN), with all that they start | none | names of `/proc/PID/comm` |
+/// | `no_download=PROGRAM:…` | programs that may not download by reading (EAGAIN), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/EngineOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
 /// | `network_timeout=DURATION` | how long to go on trying while the store does not answer | `20s` | 1 s to 1 h |
 /// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
 /// | `link_down=RATE` | link conditioner: what all downloads share, in KiB/s | no limit | 1 to 1,000,000,000 |
@@ -32,7 +32,7 @@ package struct DaemonOptions: Hashable, Sendable {
     package var presenterTimeout = Duration.seconds(60)
     package var presenterPatience = EngineOptions.PresenterPatience.wait
     package var refusesDeadlocks = false
-    package var nonDownloadingPrograms: [String] = []
+    package var nonDownloadingPrograms = EngineOptions.indexersAndThumbnailers
     package var networkTimeout = Duration.seconds(20)
     package var link = Link()
     package var usesPassthrough = true
@@ -79,10 +79,7 @@ package struct DaemonOptions: Hashable, Sendable {
                 name, value,
                 Dictionary(uniqueKeysWithValues: EngineOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) }))
         case "no_download":
-            nonDownloadingPrograms = value.split(separator: ":").map(String.init)
-            guard !nonDownloadingPrograms.isEmpty else {
-                throw Problem(description: "no_download is names of programs, as in updatedb:tumblerd")
-            }
+            nonDownloadingPrograms = try Self.programs(name, value)
         case "deadlock": refusesDeadlocks = try Self.choice(name, value, ["wait": false, "fail": true])
         case "network_timeout": networkTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
         case "link_delay": link.delay = try Self.duration(name, value, .zero...(.seconds(60)))
@@ -166,6 +163,19 @@ extension DaemonOptions {
     private static func text(_ duration: Duration) -> String {
         let count = Int64(duration / .milliseconds(1))
         return count % 1000 == 0 ? "\(count / 1000)s" : "\(count)ms"
+    }
+
+    /// Instead of the programs of the default, or with a `+` in front besides them.
+    private static func programs(_ name: String, _ value: String) throws(Problem) -> [String] {
+        if value.isEmpty { return [] }
+        let isAdding = value.hasPrefix("+")
+        let programs = value.dropFirst(isAdding ? 1 : 0).split(separator: ":", omittingEmptySubsequences: false)
+            .map(String.init)
+        guard programs.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("+") && !$0.hasPrefix("/") }) else {
+            throw Problem(
+                description: "\(name) is names of programs, as in updatedb:tumblerd or +restic:borg, not \(value)")
+        }
+        return (isAdding ? EngineOptions.indexersAndThumbnailers : []) + programs
     }
 
     private static func rate(_ name: String, _ value: String) throws(Problem) -> Int64 {

@@ -49,7 +49,7 @@ extension Engine {
         if let descriptor = handle.inode.readable {
             return .ready(ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount))
         }
-        try downloadRules.admit(handle.process(of: caller))
+        try downloadRules.admit(handle.process(of: caller), to: handle)
         if try downloads.isContentUnknown(handle.inode.number) {
             return .pending { [self] () async throws(FileError) in
                 try await downloads.learnContent(of: handle.inode.number)

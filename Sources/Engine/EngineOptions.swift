@@ -16,7 +16,10 @@ package struct EngineOptions: Sendable, Hashable {
     /// Whether the last one of those who wait for each other in a circle is refused; else the circle is only named.
     package var refusesDeadlocks = false
 
-    /// Programs that may not download by reading, nor may what they start: names as `/proc/PID/comm` has them. Default none.
+    /// Programs that may not download by reading, nor may what they start. Default none.
+    ///
+    /// `PROGRAM`, as `/proc/PID/comm` has it (a longer name is cut to its 15 bytes), or `PROGRAM/ARGUMENT` for one that was started
+    /// with an argument that is `ARGUMENT` or ends in `/ARGUMENT`.
     package var nonDownloadingPrograms: [String] = []
 
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }

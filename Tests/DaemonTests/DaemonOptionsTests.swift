@@ -33,6 +33,16 @@ import Testing
         #expect(options == expected)
     }
 
+    @Test func `programs that may not download take the place of the default, are added to it, or are none`() throws {
+        let usual = EngineOptions.indexersAndThumbnailers
+        #expect(usual.contains("updatedb") && usual.contains("tumblerd"))
+        #expect(try DaemonOptions("").nonDownloadingPrograms == usual)
+        #expect(try DaemonOptions("no_download=restic:borg").nonDownloadingPrograms == ["restic", "borg"])
+        #expect(try DaemonOptions("no_download=+restic:borg").nonDownloadingPrograms == usual + ["restic", "borg"])
+        #expect(try DaemonOptions("no_download=").nonDownloadingPrograms == [])
+        #expect(try DaemonOptions("no_download=").engineOptions.nonDownloadingPrograms == [])
+    }
+
     @Test func `the later of two holds`() throws {
         #expect(try DaemonOptions("ro,rw,link_up=1,link_up=2").link.upKiBPerSecond == 2)
         #expect(try DaemonOptions("ro,rw").isReadOnly == false)
@@ -53,6 +63,10 @@ import Testing
         ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),
         ("deadlock=maybe", "deadlock is fail or wait, not maybe"),
         ("session_quiet", "session_quiet needs a value, as in session_quiet=…"),
+        ("no_download", "no_download needs a value, as in no_download=…"),
+        ("no_download=+", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not +"),
+        ("no_download=a::b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a::b"),
+        ("no_download=a:+b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a:+b"),
     ])
     func `a value out of range is refused with the range`(text: String, sentence: String) {
         #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(text) }
