@@ -71,7 +71,7 @@ extension Engine {
             pendingUploadCount: try replica.pendingCount(), activeDownloadCount: downloads.activeCount,
             readMode: mountAbilities.passthrough ? "passthrough" : "cached",
             isPaused: try replica.isContainerPaused(), heldDeletionCount: uploader.heldDeletionCount,
-            problem: problem, processID: ProcessInfo.processInfo.processIdentifier)
+            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cacheKeeper.status())
     }
 
     // MARK: Downloading

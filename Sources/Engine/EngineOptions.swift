@@ -22,6 +22,9 @@ package struct EngineOptions: Sendable, Hashable {
     /// with an argument that is `ARGUMENT` or ends in `/ARGUMENT`.
     package var nonDownloadingPrograms: [String] = []
 
+    /// What downloaded bytes may take. Default no limit.
+    package var cacheLimits = CacheLimits()
+
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
 
     package init() {}

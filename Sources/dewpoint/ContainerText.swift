@@ -15,6 +15,7 @@ enum ContainerText {
             ("downloaded", "\(count(status.downloadedFileCount, "file")), \(ByteCount(status.downloadedByteCount))"),
             ("sync", sync(status)), ("reads", status.readMode),
         ]
+        if let cache = status.cache { lines += self.cache(cache) }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let width = lines.map(\.0.count).max() ?? 0
         let body = lines.map { name, value in "  \(name.padding(to: width))  \(value)" }
@@ -28,6 +29,29 @@ enum ContainerText {
             status.pendingUploadCount == 0 ? "all uploaded" : "\(count(status.pendingUploadCount, "change")) to upload")
         if status.activeDownloadCount > 0 { parts.append("\(count(status.activeDownloadCount, "download")) running") }
         return parts.joined(separator: ", ")
+    }
+
+    /// Nothing where nothing is limited.
+    private static func cache(_ cache: CacheStatus) -> [(String, String)] {
+        var parts: [String] = []
+        if let limit = cache.byteLimit { parts.append("\(ByteCount(cache.byteCount)) of at most \(ByteCount(limit))") }
+        if let floor = cache.freeByteFloor {
+            parts.append("\(ByteCount(cache.freeByteCount)) free of at least \(ByteCount(floor))")
+        }
+        guard !parts.isEmpty else { return [] }
+        var lines = [("cache", parts.joined(separator: ", "))]
+        if let round = cache.lastRound { lines.append(("evicted", self.round(round))) }
+        return lines
+    }
+
+    private static func round(_ round: CacheStatus.Round) -> String {
+        var text =
+            "\(count(round.evictedFileCount, "file")), \(ByteCount(round.evictedByteCount)) at \(round.time.prefix(19))Z"
+        if round.missingByteCount > 0 { text += "; \(ByteCount(round.missingByteCount)) too few" }
+        let stayed = round.hindered.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        if !stayed.isEmpty { text += "; stayed: \(stayed.joined(separator: ", "))" }
+        if let problem = round.problem { text += "; \(problem)" }
+        return text
     }
 
     private static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

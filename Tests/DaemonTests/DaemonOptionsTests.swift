@@ -43,6 +43,16 @@ import Testing
         #expect(try DaemonOptions("no_download=").engineOptions.nonDownloadingPrograms == [])
     }
 
+    @Test func `limits for downloaded bytes `() throws {
+        let options = try DaemonOptions("cache_limit=20G,free_space=512M").engineOptions
+        #expect(options.cacheLimits == CacheLimits(byteLimit: 20 << 30, freeSpace: .bytes(512 << 20)))
+        #expect(
+            try DaemonOptions("free_space=5%,cache_limit=1024K").cacheLimits
+                == CacheLimits(byteLimit: 1 << 20, freeSpace: .percent(5)))
+        let usual = try DaemonOptions("").engineOptions
+        #expect(usual.cacheLimits == CacheLimits())
+    }
+
     @Test func `the later of two holds`() throws {
         #expect(try DaemonOptions("ro,rw,link_up=1,link_up=2").link.upKiBPerSecond == 2)
         #expect(try DaemonOptions("ro,rw").isReadOnly == false)
@@ -63,6 +73,12 @@ import Testing
         ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),
         ("deadlock=maybe", "deadlock is fail or wait, not maybe"),
         ("session_quiet", "session_quiet needs a value, as in session_quiet=…"),
+        ("cache_limit=20", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 20"),
+        ("cache_limit=1023K", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 1023K"),
+        ("cache_limit=-1G", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not -1G"),
+        ("free_space=0%", "free_space is 1% to 90%, not 0%"),
+        ("free_space=91%", "free_space is 1% to 90%, not 91%"),
+        ("free_space=5", "free_space is a whole number with K, M, G or T, 1M or more, as in 20G, not 5"),
         ("no_download", "no_download needs a value, as in no_download=…"),
         ("no_download=+", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not +"),
         ("no_download=a::b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a::b"),
