@@ -14,6 +14,8 @@ import Remote
 /// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
 /// | `no_download=PROGRAM:…` | programs that may not download by reading (EAGAIN), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/EngineOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
+/// | `storm_files=N` | how many files a process group may download within a minute by reading before it is held | no limit | 1 to 1,000,000,000 |
+/// | `storm_bytes=SIZE` | how many bytes likewise | no limit | 1M and more |
 /// | `cache_limit=SIZE` | what files that are here may take on this disk before the least recently used are evicted | none | 1M and more |
 /// | `free_space=SIZE\|PERCENT` | what evicting tries to keep free on the disk of the state | none | 1M and more, 1% to 90% |
 /// | `network_timeout=DURATION` | how long to go on trying while the store does not answer | `20s` | 1 s to 1 h |
@@ -35,6 +37,8 @@ package struct DaemonOptions: Hashable, Sendable {
     package var presenterPatience = EngineOptions.PresenterPatience.wait
     package var refusesDeadlocks = false
     package var nonDownloadingPrograms = EngineOptions.indexersAndThumbnailers
+    package var stormFileLimit: Int?
+    package var stormByteLimit: Int64?
     package var cacheLimits = CacheLimits()
     package var networkTimeout = Duration.seconds(20)
     package var link = Link()
@@ -83,6 +87,12 @@ package struct DaemonOptions: Hashable, Sendable {
                 Dictionary(uniqueKeysWithValues: EngineOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) }))
         case "no_download":
             nonDownloadingPrograms = try Self.programs(name, value)
+        case "storm_files":
+            guard let count = Int(value), 1...1_000_000_000 ~= count else {
+                throw Problem(description: "storm_files is a number of files, 1 to 1000000000, not \(value)")
+            }
+            stormFileLimit = count
+        case "storm_bytes": stormByteLimit = try Self.size(name, value)
         case "cache_limit": cacheLimits.byteLimit = try Self.size(name, value)
         case "free_space":
             if value.hasSuffix("%") {
@@ -128,7 +138,7 @@ package struct DaemonOptions: Hashable, Sendable {
 extension DaemonOptions {
     private static let valueNames = [
         "session_quiet", "session_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download",
-        "cache_limit", "free_space", "network_timeout",
+        "storm_files", "storm_bytes", "cache_limit", "free_space", "network_timeout",
         "link_delay", "link_down", "link_up", "passthrough",
         "log_level",
     ]
@@ -223,6 +233,8 @@ extension DaemonOptions {
         options.refusesDeadlocks = refusesDeadlocks
         options.nonDownloadingPrograms = nonDownloadingPrograms
         options.networkTimeout = networkTimeout
+        options.stormFileLimit = stormFileLimit
+        options.stormByteLimit = stormByteLimit
         options.cacheLimits = cacheLimits
         return options
     }

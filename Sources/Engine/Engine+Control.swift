@@ -71,7 +71,8 @@ extension Engine {
             pendingUploadCount: try replica.pendingCount(), activeDownloadCount: downloads.activeCount,
             readMode: mountAbilities.passthrough ? "passthrough" : "cached",
             isPaused: try replica.isContainerPaused(), heldDeletionCount: uploader.heldDeletionCount,
-            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cacheKeeper.status())
+            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cacheKeeper.status(),
+            storms: storms.reports)
     }
 
     // MARK: Downloading
@@ -147,6 +148,11 @@ extension Engine {
             }
         }
         return progress
+    }
+
+    /// Lets a process go on that is held since it reads too much, or refuses it.
+    package func answerStorm(of process: Int32, isAllowed: Bool) throws(FileError) {
+        try storms.answer(process, isAllowed: isAllowed)
     }
 
     // MARK: Evicting and pinning

@@ -32,6 +32,7 @@ package final class Engine: Sendable {
     let syncAccess: SyncAccess
     let downloads: Downloads
     let downloadRules: DownloadRules
+    let storms: Storms
     let cacheKeeper: CacheKeeper
     let uploader: Uploader
     let follower: Follower
@@ -119,6 +120,7 @@ package final class Engine: Sendable {
         downloads.whenStirred { cacheKeeper.stir() }
         let downloadRules = DownloadRules(programs: options.nonDownloadingPrograms)
         self.downloadRules = downloadRules
+        storms = Storms(options: options, environment: environment, logger: logger)
         let bytes = ClaimBytes(replica: replica, downloads: downloads, environment: environment)
         let claims = Claims(
             arbiter: arbiter, places: places, downloadRules: downloadRules, environment: environment, logger: logger,

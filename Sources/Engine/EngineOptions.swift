@@ -22,6 +22,10 @@ package struct EngineOptions: Sendable, Hashable {
     /// with an argument that is `ARGUMENT` or ends in `/ARGUMENT`.
     package var nonDownloadingPrograms: [String] = []
 
+    /// How many files, and how many bytes, a process group may ask for within a minute by reading before it is held. Default no limit.
+    package var stormFileLimit: Int?
+    package var stormByteLimit: Int64?
+
     /// What downloaded bytes may take. Default no limit.
     package var cacheLimits = CacheLimits()
 

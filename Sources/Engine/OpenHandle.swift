@@ -54,6 +54,13 @@ final class OpenHandle: Sendable {
 
     func note(_ admission: Admission) { admitted.withLock { $0 = admission } }
 
+    private let demanded = Mutex(false)
+
+    /// Whether bytes that are not here were read through it, and may be.
+    var hasDemanded: Bool { demanded.withLock { $0 } }
+
+    func noteDemand() { demanded.withLock { $0 = true } }
+
     private let flushed = Mutex(false)
 
     /// Whether a close(2) of it was seen: its release, which ends its locks, may be on its way.

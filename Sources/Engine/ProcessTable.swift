@@ -52,6 +52,14 @@ enum ProcessTable {
     /// The most generations that are looked at.
     private static let lineageLimit = 1024
 
+    /// The process group of a process; `nil` when it is gone or of another pid namespace.
+    static func group(of process: Int32) -> Int32? { process > 0 ? status(of: process)?.group : nil }
+
+    /// Whether a process group has no process any more.
+    ///
+    /// Related: kill(2) with signal 0.
+    static func hasEnded(_ group: Int32) -> Bool { group > 1 && kill(-group, 0) != 0 && errno == ESRCH }
+
     /// Whether a signal or a debugger has stopped it.
     static func isStopped(_ process: Int32) -> Bool {
         status(of: process).map { $0.state == "T" || $0.state == "t" } ?? false
@@ -74,6 +82,7 @@ enum ProcessTable {
         var command: String
         var state: Character
         var parent: Int32
+        var group: Int32
     }
 
     /// The name is in parentheses and may contain any; the rest stands behind it.
@@ -82,8 +91,11 @@ enum ProcessTable {
             let end = text.lastIndex(of: ")"), begin < end
         else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 1, let state = fields[0].first, let parent = Int32(fields[1]) else { return nil }
-        return Status(command: String(text[text.index(after: begin)..<end]), state: state, parent: parent)
+        guard fields.count > 2, let state = fields[0].first, let parent = Int32(fields[1]),
+            let group = Int32(fields[2])
+        else { return nil }
+        return Status(
+            command: String(text[text.index(after: begin)..<end]), state: state, parent: parent, group: group)
     }
 
     /// The first 4 KiB of a file of `/proc`, which is all that is looked for here.

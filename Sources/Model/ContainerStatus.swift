@@ -26,12 +26,14 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var processID: Int32
     /// What downloaded bytes take, and may take; `nil` of a daemon that does not say.
     package var cache: CacheStatus?
+    /// Programs that pull much by plain reading, and are still there; `nil` of a daemon that does not say.
+    package var storms: [StormReport]?
 
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
         device: DeviceID, deviceName: String, applied: CommitNumber, itemCount: Int, downloadedFileCount: Int,
         downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String, isPaused: Bool,
-        heldDeletionCount: Int, problem: String?, processID: Int32, cache: CacheStatus?
+        heldDeletionCount: Int, problem: String?, processID: Int32, cache: CacheStatus?, storms: [StormReport]?
     ) {
         self.container = container
         self.name = name
@@ -52,5 +54,6 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
         self.problem = problem
         self.processID = processID
         self.cache = cache
+        self.storms = storms
     }
 }

@@ -16,6 +16,7 @@ enum ContainerText {
             ("sync", sync(status)), ("reads", status.readMode),
         ]
         if let cache = status.cache { lines += self.cache(cache) }
+        lines += (status.storms ?? []).map { ("much read", storm($0)) }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let width = lines.map(\.0.count).max() ?? 0
         let body = lines.map { name, value in "  \(name.padding(to: width))  \(value)" }
@@ -29,6 +30,19 @@ enum ContainerText {
             status.pendingUploadCount == 0 ? "all uploaded" : "\(count(status.pendingUploadCount, "change")) to upload")
         if status.activeDownloadCount > 0 { parts.append("\(count(status.activeDownloadCount, "download")) running") }
         return parts.joined(separator: ", ")
+    }
+
+    private static func storm(_ storm: StormReport) -> String {
+        let state =
+            switch storm.state {
+            case .counted, .noticed: "not limited"
+            case .held:
+                "held, \(count(storm.waitingReadCount, "read")) waiting; go on with: dewpoint allow-download \(storm.group)"
+            case .refused: "refused; let it with: dewpoint allow-download \(storm.group)"
+            case .allowed: "allowed"
+            }
+        return "\(storm.program) (process group \(storm.group)), \(count(storm.fileCount, "file")), "
+            + "\(ByteCount(storm.byteCount)) within a minute: \(state)"
     }
 
     /// Nothing where nothing is limited.

@@ -43,14 +43,15 @@ import Testing
         #expect(try DaemonOptions("no_download=").engineOptions.nonDownloadingPrograms == [])
     }
 
-    @Test func `limits for downloaded bytes `() throws {
-        let options = try DaemonOptions("cache_limit=20G,free_space=512M").engineOptions
+    @Test func `limits for downloaded bytes and for who reads much`() throws {
+        let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T").engineOptions
         #expect(options.cacheLimits == CacheLimits(byteLimit: 20 << 30, freeSpace: .bytes(512 << 20)))
+        #expect(options.stormFileLimit == 500 && options.stormByteLimit == 2 << 40)
         #expect(
             try DaemonOptions("free_space=5%,cache_limit=1024K").cacheLimits
                 == CacheLimits(byteLimit: 1 << 20, freeSpace: .percent(5)))
         let usual = try DaemonOptions("").engineOptions
-        #expect(usual.cacheLimits == CacheLimits())
+        #expect(usual.cacheLimits == CacheLimits() && usual.stormFileLimit == nil && usual.stormByteLimit == nil)
     }
 
     @Test func `the later of two holds`() throws {
@@ -76,9 +77,14 @@ import Testing
         ("cache_limit=20", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 20"),
         ("cache_limit=1023K", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 1023K"),
         ("cache_limit=-1G", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not -1G"),
+        (
+            "storm_bytes=9223372036854775807T",
+            "storm_bytes is a whole number with K, M, G or T, 1M or more, as in 20G, not 9223372036854775807T"
+        ),
         ("free_space=0%", "free_space is 1% to 90%, not 0%"),
         ("free_space=91%", "free_space is 1% to 90%, not 91%"),
         ("free_space=5", "free_space is a whole number with K, M, G or T, 1M or more, as in 20G, not 5"),
+        ("storm_files=0", "storm_files is a number of files, 1 to 1000000000, not 0"),
         ("no_download", "no_download needs a value, as in no_download=…"),
         ("no_download=+", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not +"),
         ("no_download=a::b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a::b"),
