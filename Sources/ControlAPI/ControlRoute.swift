@@ -17,6 +17,7 @@
 ///     POST /v1/items/pause           {path,paused} → Done     the empty path: the whole container
 ///     POST /v1/deletions/answer      {discard}   → Done       lets held deletions go, or brings the items back
 ///     POST /v1/sync                  {wait}      → Done       wait: answers when nothing is left to upload or apply
+///     POST /v1/storms/answer {process,allowed}   → Done       lets a process go on that is held since it reads too much
 ///     GET  /v1/locks                             → [LockListing]
 ///     POST /v1/session      SessionRequest lines → SessionEvent lines   claims and presenters, both ways at once
 ///          …?downloads=withheld: its process and all that this starts downloads nothing by reading meanwhile
@@ -44,6 +45,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case pause = "/v1/items/pause"
     case answerDeletions = "/v1/deletions/answer"
     case sync = "/v1/sync"
+    case answerStorm = "/v1/storms/answer"
     case locks = "/v1/locks"
     case session = "/v1/session"
     case breakClaim = "/v1/claims/break"
@@ -64,7 +66,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
         case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events: .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .restoreDeleted, .sync, .check,
-            .gc, .unmount, .session, .breakClaim:
+            .gc, .unmount, .session, .breakClaim, .answerStorm:
             .post
         }
     }

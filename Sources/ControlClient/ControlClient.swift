@@ -93,6 +93,11 @@ extension ControlClient {
         let _: Done = try await post(.download, DownloadRequest(path: path, wait: wait))
     }
 
+    /// Lets a process go on that is held since it reads too much, or has its reads fail.
+    package func answerStorm(of process: Int32, isAllowed: Bool) async throws(ControlError) {
+        let _: Done = try await post(.answerStorm, StormAnswerRequest(process: process, allowed: isAllowed))
+    }
+
     package func cancelDownload(_ path: String) async throws(ControlError) {
         let _: Done = try await post(.cancelDownload, PathRequest(path: path))
     }

@@ -64,7 +64,7 @@ struct ControlResponder: HTTPResponder {
         case .events: throw FileError(.unsupported, "\(route.path) is a stream")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .restoreDeleted, .sync, .check,
-            .gc, .unmount, .session, .breakClaim:
+            .gc, .unmount, .session, .breakClaim, .answerStorm:
             throw FileError(.unsupported, "\(route.path) wants POST")
         }
     }
@@ -120,6 +120,9 @@ struct ControlResponder: HTTPResponder {
             return try json(try await engine.collectGarbage(grace: grace, isDryRun: order.dryRun))
         case .unmount: try await unmount(try Self.decode(UnmountRequest.self, body).lazily)
         case .breakClaim: try engine.breakClaim(try Self.decode(BreakRequest.self, body).id)
+        case .answerStorm:
+            let order = try Self.decode(StormAnswerRequest.self, body)
+            try engine.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events:
             throw FileError(.unsupported, "\(route.path) wants GET")

@@ -14,7 +14,11 @@ import Remote
 /// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
 /// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
-/// | `no_download=PROGRAM:…` | programs that may not download by reading (EAGAIN), with all that they start | none | names of `/proc/PID/comm` |
+/// | `no_download=PROGRAM:…` | programs that may not download by reading (EAGAIN), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/EngineOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
+/// | `storm_files=N` | how many files a process group may download within a minute by reading before it is held | no limit | 1 to 1,000,000,000 |
+/// | `storm_bytes=SIZE` | how many bytes likewise | no limit | 1M and more |
+/// | `cache_limit=SIZE` | what files that are here may take on this disk before the least recently used are evicted | none | 1M and more |
+/// | `free_space=SIZE\|PERCENT` | what evicting tries to keep free on the disk of the state | none | 1M and more, 1% to 90% |
 /// | `network_timeout=DURATION` | how long to go on trying while the store does not answer | `20s` | 1 s to 1 h |
 /// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
 /// | `link_down=RATE` | link conditioner: what all downloads share, in KiB/s | no limit | 1 to 1,000,000,000 |
@@ -26,14 +30,17 @@ import Remote
 /// | `ro`, `rw` | whether the mount refuses changes | `rw` | |
 /// | `nosuid`, `nodev`, `noexec`, `noatime`, … | as mount(8) has them | | |
 ///
-/// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`.
+/// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`; a `SIZE` one with `K`, `M`, `G` or `T`, which are powers of 1024.
 package struct DaemonOptions: Hashable, Sendable {
     package var sessionQuiet = Duration.milliseconds(500)
     package var sessionLimit = Duration.seconds(30)
     package var presenterTimeout = Duration.seconds(60)
     package var presenterPatience = EngineOptions.PresenterPatience.wait
     package var refusesDeadlocks = false
-    package var nonDownloadingPrograms: [String] = []
+    package var nonDownloadingPrograms = EngineOptions.indexersAndThumbnailers
+    package var stormFileLimit: Int?
+    package var stormByteLimit: Int64?
+    package var cacheLimits = CacheLimits()
     package var networkTimeout = Duration.seconds(20)
     package var link = Link()
     package var off: Set<FastPath> = []
@@ -80,9 +87,22 @@ package struct DaemonOptions: Hashable, Sendable {
                 name, value,
                 Dictionary(uniqueKeysWithValues: EngineOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) }))
         case "no_download":
-            nonDownloadingPrograms = value.split(separator: ":").map(String.init)
-            guard !nonDownloadingPrograms.isEmpty else {
-                throw Problem(description: "no_download is names of programs, as in updatedb:tumblerd")
+            nonDownloadingPrograms = try Self.programs(name, value)
+        case "storm_files":
+            guard let count = Int(value), 1...1_000_000_000 ~= count else {
+                throw Problem(description: "storm_files is a number of files, 1 to 1000000000, not \(value)")
+            }
+            stormFileLimit = count
+        case "storm_bytes": stormByteLimit = try Self.size(name, value)
+        case "cache_limit": cacheLimits.byteLimit = try Self.size(name, value)
+        case "free_space":
+            if value.hasSuffix("%") {
+                guard let percent = Int(value.dropLast()), 1...90 ~= percent else {
+                    throw Problem(description: "free_space is 1% to 90%, not \(value)")
+                }
+                cacheLimits.freeSpace = .percent(percent)
+            } else {
+                cacheLimits.freeSpace = .bytes(try Self.size(name, value))
             }
         case "deadlock": refusesDeadlocks = try Self.choice(name, value, ["wait": false, "fail": true])
         case "network_timeout": networkTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
@@ -118,7 +138,7 @@ package struct DaemonOptions: Hashable, Sendable {
 extension DaemonOptions {
     private static let valueNames = [
         "session_quiet", "session_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download",
-        "network_timeout",
+        "storm_files", "storm_bytes", "cache_limit", "free_space", "network_timeout",
         "link_delay", "link_down", "link_up", "off",
         "log_level",
     ]
@@ -177,10 +197,36 @@ extension DaemonOptions {
         return duration
     }
 
+    private static func size(_ name: String, _ value: String) throws(Problem) -> Int64 {
+        let digits = value.prefix { $0.isASCII && $0.isNumber }
+        let units: [Substring: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+        guard let count = Int64(digits), let unit = units[value.dropFirst(digits.count)],
+            (1 << 20)...(1 << 60) ~= count.multipliedReportingOverflow(by: unit).partialValue,
+            count <= Int64.max / unit
+        else {
+            throw Problem(
+                description: "\(name) is a whole number with K, M, G or T, 1M or more, as in 20G, not \(value)")
+        }
+        return count * unit
+    }
+
     /// As the option would be written.
     private static func text(_ duration: Duration) -> String {
         let count = Int64(duration / .milliseconds(1))
         return count % 1000 == 0 ? "\(count / 1000)s" : "\(count)ms"
+    }
+
+    /// Instead of the programs of the default, or with a `+` in front besides them.
+    private static func programs(_ name: String, _ value: String) throws(Problem) -> [String] {
+        if value.isEmpty { return [] }
+        let isAdding = value.hasPrefix("+")
+        let programs = value.dropFirst(isAdding ? 1 : 0).split(separator: ":", omittingEmptySubsequences: false)
+            .map(String.init)
+        guard programs.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("+") && !$0.hasPrefix("/") }) else {
+            throw Problem(
+                description: "\(name) is names of programs, as in updatedb:tumblerd or +restic:borg, not \(value)")
+        }
+        return (isAdding ? EngineOptions.indexersAndThumbnailers : []) + programs
     }
 
     private static func rate(_ name: String, _ value: String) throws(Problem) -> Int64 {
@@ -203,6 +249,9 @@ extension DaemonOptions {
         options.nonDownloadingPrograms = nonDownloadingPrograms
         options.networkTimeout = networkTimeout
         options.off = off
+        options.stormFileLimit = stormFileLimit
+        options.stormByteLimit = stormByteLimit
+        options.cacheLimits = cacheLimits
         return options
     }
 

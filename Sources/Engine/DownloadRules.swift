@@ -8,13 +8,14 @@ import Synchronization
 /// read by everyone, and asking for a download outright is nobody's accident.
 final class DownloadRules: Sendable {
     private let withheld = Mutex<[ProcessID: Int]>([:])
-    /// As `/proc/PID/comm` has them: the first 15 bytes.
-    private let programs: Set<String>
+    private let programs: ProgramNames
     private let isActive: Atomic<Bool>
+    /// Counts the changes of the rules: whom an older state admitted must be asked about again.
+    private let generation = Atomic<UInt64>(0)
 
     /// - Parameter programs: The names of programs that may not, with all that they start.
     init(programs: [String]) {
-        self.programs = Set(programs.map { String(decoding: $0.utf8.prefix(15), as: UTF8.self) })
+        self.programs = ProgramNames(programs)
         isActive = Atomic(!programs.isEmpty)
     }
 
@@ -23,6 +24,7 @@ final class DownloadRules: Sendable {
         withheld.withLock { withheld in
             withheld[process, default: 0] += 1
             isActive.store(true, ordering: .releasing)
+            generation.add(1, ordering: .releasing)
         }
     }
 
@@ -30,16 +32,24 @@ final class DownloadRules: Sendable {
         withheld.withLock { withheld in
             withheld[process] = withheld[process].flatMap { $0 > 1 ? $0 - 1 : nil }
             isActive.store(!withheld.isEmpty || !programs.isEmpty, ordering: .releasing)
+            generation.add(1, ordering: .releasing)
         }
     }
 
+    /// Looks at who reads once for an open file and not at each read of it: the ancestors of a process are some ten files of `/proc`.
+    ///
     /// - Throws: ``FileError`` with `wouldBlock` for who may not.
-    func admit(_ process: Int32) throws(FileError) {
+    func admit(_ process: Int32, to handle: OpenHandle) throws(FileError) {
         guard isActive.load(ordering: .acquiring) else { return }
-        let lineage = ProcessTable.lineage(of: ProcessID(process))
+        let admission = OpenHandle.Admission(process: process, generation: generation.load(ordering: .acquiring))
+        if handle.admission == admission { return }
+        let ancestry = ProcessTable.ancestry(of: ProcessID(process))
         let isWithheld =
-            withheld.withLock { withheld in lineage.contains { withheld[$0] != nil } }
-            || (!programs.isEmpty && lineage.contains { programs.contains(ProcessTable.command(of: $0.rawValue)) })
+            withheld.withLock { withheld in ancestry.contains { withheld[$0.process] != nil } }
+            || ancestry.contains { relative in
+                programs.contain(relative.command) { ProcessTable.arguments(of: relative.process.rawValue) }
+            }
         if isWithheld { throw FileError(.wouldBlock, "\(ProcessTable.command(of: process)) may not download") }
+        handle.note(admission)
     }
 }

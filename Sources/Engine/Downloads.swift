@@ -19,6 +19,7 @@ final class Downloads: Sendable {
         /// Those for which the store did not answer.
         var unanswered: Set<InodeNumber> = []
         var whenArrived: @Sendable (InodeNumber, InodeNumber) -> Void = { _, _ in }
+        var whenStirred: @Sendable () -> Void = {}
     }
 
     private let state = Mutex(State())
@@ -69,9 +70,19 @@ final class Downloads: Sendable {
         state.withLock { $0.whenArrived = tell }
     }
 
+    /// Has somebody told of each download that begins or ends.
+    func whenStirred(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.whenStirred = tell } }
+
     func active(_ inode: InodeNumber) -> Download? { state.withLock { $0.active[inode] } }
 
     var activeCount: Int { state.withLock { $0.active.count } }
+
+    /// What has come of files that are not whole yet.
+    var byteCountUnderWay: Int64 {
+        // What was unlinked meanwhile does not count.
+        state.withLock { Array($0.active.values) }.filter { (try? replica.isHere($0.inode)) == false }
+            .reduce(0) { $0 + $1.bytesDone }
+    }
 
     /// The download of an inode whose bytes are not here: the one under way, or a new one.
     ///
@@ -87,7 +98,10 @@ final class Downloads: Sendable {
             state.active[inode] = fresh
             return fresh
         }
-        if download === fresh { start.yield(fresh) }
+        if download === fresh {
+            start.yield(fresh)
+            stir()
+        }
         return download
     }
 
@@ -200,6 +214,7 @@ final class Downloads: Sendable {
         remember(outcome, of: download)
         _ = state.withLock { $0.active.removeValue(forKey: inode) }
         download.settle(outcome)
+        stir()
         switch outcome {
         case .finished: if let replaced { await letGo(replaced) }
         // Asked for again while it was ending.
@@ -211,6 +226,8 @@ final class Downloads: Sendable {
         case .failed: return
         }
     }
+
+    private func stir() { state.withLock { $0.whenStirred }() }
 
     /// How long the inode of older bytes stays when nobody has it open: who has just looked it up by name asks it something next.
     private static let lingering = Duration.seconds(1)

@@ -71,7 +71,8 @@ extension Engine {
             pendingUploadCount: try replica.pendingCount(), activeDownloadCount: downloads.activeCount,
             readMode: mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: fastPaths,
             isPaused: try replica.isContainerPaused(), heldDeletionCount: uploader.heldDeletionCount,
-            problem: problem, processID: ProcessInfo.processInfo.processIdentifier)
+            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cacheKeeper.status(),
+            storms: storms.reports)
     }
 
     private var fastPaths: [FastPathStatus] {
@@ -155,6 +156,11 @@ extension Engine {
             }
         }
         return progress
+    }
+
+    /// Lets a process go on that is held since it reads too much, or refuses it.
+    package func answerStorm(of process: Int32, isAllowed: Bool) throws(FileError) {
+        try storms.answer(process, isAllowed: isAllowed)
     }
 
     // MARK: Evicting and pinning

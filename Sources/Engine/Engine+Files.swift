@@ -64,6 +64,7 @@ extension Engine {
                 access: descriptor == nil ? .direct : accessForBytesHere)
         }
         let opened = OpenedFile(handle: handle.id, access: openAccess(handle))
+        cacheKeeper.noteUse(of: request.inode)
         if handle.inode.isVolatile { kernel.inodeChanged(request.inode, bytes: false) }
         guard request.flags & O_TRUNC != 0, handle.isWritable else { return .ready(opened) }
         do throws(FileError) {
@@ -148,6 +149,9 @@ extension Engine {
         for owner in handle.takeLockOwners() { releaseRecordLocks(of: owner, on: handle) }
         arbiter.handleClosed(handle)
         let isLast = openFiles.remove(handle)
+        // Reads that the kernel passed through were not seen: the last was before now.
+        cacheKeeper.noteUse(of: handle.inode.number)
+        if isLast { cacheKeeper.noteLastClose(wasWritable: handle.isWritable) }
         if handle.isWritable { activity.noteLocalChange() }
         guard isLast else { return }
         // An inode without names lives until here.

@@ -49,7 +49,17 @@ extension Engine {
         if let descriptor = handle.inode.readable {
             return .ready(ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount))
         }
-        try downloadRules.admit(handle.process(of: caller))
+        try downloadRules.admit(handle.process(of: caller), to: handle)
+        if let wait = try stormWait(handle, by: caller) {
+            return .pending { [self] () async throws(FileError) in
+                try await wait()
+                handle.noteDemand()
+                switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
+                case .ready(let source): return source
+                case .pending(let wait): return try await wait()
+                }
+            }
+        }
         if try downloads.isContentUnknown(handle.inode.number) {
             return .pending { [self] () async throws(FileError) in
                 try await downloads.learnContent(of: handle.inode.number)
@@ -72,6 +82,21 @@ extension Engine {
             try await download.wait(for: range)
             return ByteSource(descriptor: download.staging, offset: offset, byteCount: byteCount)
         }
+    }
+
+    /// What a read waits for whose process pulls too much; `nil` when it may go on. Once for each open file, and only for what nobody
+    /// asked for before.
+    private func stormWait(
+        _ handle: OpenHandle, by caller: Caller
+    ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
+        guard !handle.hasDemanded else { return nil }
+        let number = handle.inode.number
+        if downloads.active(number) == nil, try !replica.entries(of: number).contains(where: \.downloadRequested) {
+            let byteCount = try replica.attributes(of: number).size
+            if let wait = try storms.admit(handle.process(of: caller), byteCount: byteCount) { return wait }
+        }
+        handle.noteDemand()
+        return nil
     }
 
     private func arrivedSource(_ handle: OpenHandle, offset: Int64, byteCount: Int) throws(FileError) -> ByteSource {

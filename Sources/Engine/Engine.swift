@@ -13,7 +13,7 @@ import Synchronization
 ///     read of a placeholder   Engine+Reading    → Downloads → Download
 ///     write                   Engine+Writing    → Arbiter → Uploader
 ///     remote change           Follower          → CommitApplier → CommitApplication → Reconcile
-///     eviction                Eviction
+///     eviction                Eviction, and CacheKeeper by itself
 ///     locks                   Engine+Locks      → Arbiter
 ///     coordinated access      Engine+Claims     → Claims → Arbiter
 package final class Engine: Sendable {
@@ -32,6 +32,8 @@ package final class Engine: Sendable {
     let syncAccess: SyncAccess
     let downloads: Downloads
     let downloadRules: DownloadRules
+    let storms: Storms
+    let cacheKeeper: CacheKeeper
     let uploader: Uploader
     let follower: Follower
     let snapshots: Snapshots
@@ -114,8 +116,13 @@ package final class Engine: Sendable {
             options: options,
             logger: logger, freeSpaceFloor: freeSpaceFloor, kernel: { kernelBox.kernel })
         self.downloads = downloads
+        let cacheKeeper = CacheKeeper(
+            limits: options.cacheLimits, replica: replica, environment: environment, logger: logger, path: place.state)
+        self.cacheKeeper = cacheKeeper
+        downloads.whenStirred { cacheKeeper.stir() }
         let downloadRules = DownloadRules(programs: options.nonDownloadingPrograms)
         self.downloadRules = downloadRules
+        storms = Storms(options: options, environment: environment, logger: logger)
         let bytes = ClaimBytes(replica: replica, downloads: downloads, environment: environment)
         let claims = Claims(
             arbiter: arbiter, places: places, downloadRules: downloadRules, environment: environment, logger: logger,
@@ -194,6 +201,7 @@ package final class Engine: Sendable {
             group.addTask { await self.claims.run() }
             group.addTask { await self.syncAccess.run() }
             group.addTask { await self.placeholders.run() }
+            group.addTask { await self.cacheKeeper.run(evictingFrom: self) }
             group.addTask { await self.settleNowAndThen() }
             group.addTask { await self.forgetOldVersions() }
             group.addTask { await self.downloads.retryNowAndThen() }
@@ -254,6 +262,7 @@ package final class Engine: Sendable {
     /// Ends orderly: what is written is recorded, and the state is marked clean.
     package func shutDown() throws(FileError) {
         for inode in openFiles.openInodes { try recordBytes(of: inode) }
+        try cacheKeeper.recordUses()
         try replica.makeDurable()
         try replica.close()
     }

@@ -17,11 +17,21 @@ package struct EngineOptions: Sendable, Hashable {
     /// Whether the last one of those who wait for each other in a circle is refused; else the circle is only named.
     package var refusesDeadlocks = false
 
-    /// Programs that may not download by reading, nor may what they start: names as `/proc/PID/comm` has them. Default none.
+    /// Programs that may not download by reading, nor may what they start. Default none.
+    ///
+    /// `PROGRAM`, as `/proc/PID/comm` has it (a longer name is cut to its 15 bytes), or `PROGRAM/ARGUMENT` for one that was started
+    /// with an argument that is `ARGUMENT` or ends in `/ARGUMENT`.
     package var nonDownloadingPrograms: [String] = []
 
     /// Fast paths that are turned off. Default none.
     package var off: Set<FastPath> = []
+
+    /// How many files, and how many bytes, a process group may ask for within a minute by reading before it is held. Default no limit.
+    package var stormFileLimit: Int?
+    package var stormByteLimit: Int64?
+
+    /// What downloaded bytes may take. Default no limit.
+    package var cacheLimits = CacheLimits()
 
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
 

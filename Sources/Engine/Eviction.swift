@@ -49,22 +49,15 @@ struct Eviction {
     private mutating func evictFile(_ number: InodeNumber, _ inode: Inode) async throws(FileError) {
         let entries = try engine.replica.entries(of: number)
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) has no name any more") }
-        if entries.allSatisfy({ $0.item == nil }) { return }
         let name = entries[0].name
-        if engine.openFiles.inode(number)?.hasWriters == true {
-            throw FileError(.busy, "\(name) is open for writing")
+        switch try obstacle(number, inode, entries) {
+        case nil: break
+        // As if it had been done: what stays on this machine is nobody's to fetch again.
+        case .local?: return
+        case let obstacle?: throw obstacle.error(name)
         }
-        if inode.isModified || entries.contains(where: { $0.isQueued }) {
-            throw FileError(.busy, "\(name) has changes that are not uploaded yet")
-        }
-        for entry in entries where try engine.replica.isPinned(entry) {
-            throw FileError(.busy, "\(name) is pinned: unpin it first")
-        }
-        if inode.isHere {
+        if inode.isHere, let content = inode.incoming ?? inode.content {
             // Before anything is given up: a refusal leaves all as it is, and newer bytes still on their way.
-            guard let content = inode.incoming ?? inode.content else {
-                throw FileError(.busy, "\(name) is not uploaded yet")
-            }
             try await verify(content, of: name)
         }
         let access = try await engine.syncAccess.toEvict(number)
@@ -93,11 +86,36 @@ struct Eviction {
         engine.events.ubiquityAttributes(UbiquityKeys.downloading, of: number)
     }
 
+    private func obstacle(
+        _ number: InodeNumber, _ inode: Inode, _ entries: [Entry]
+    ) throws(FileError) -> EvictionObstacle? {
+        EvictionObstacle(
+            EvictionObstacle.Facts(
+                hasWriters: engine.openFiles.inode(number)?.hasWriters == true, isModified: inode.isModified,
+                isQueued: entries.contains(where: \.isQueued), isPinned: try engine.replica.isPinned(number),
+                travels: !entries.allSatisfy { $0.item == nil }, isHere: inode.isHere,
+                isContentKnown: inode.incoming != nil || inode.content != nil))
+    }
+
+    /// What keeps a file here that nobody asked to evict: also that somebody has it open, or that newer bytes of it are wanted.
+    ///
+    /// - Throws: ``FileError`` with `notFound` for one without a name.
+    func obstacleUnasked(_ number: InodeNumber) throws(FileError) -> EvictionObstacle? {
+        let inode = try engine.replica.inode(number)
+        let entries = try engine.replica.entries(of: number)
+        guard !entries.isEmpty else { throw FileError(.notFound, "\(number) has no name any more") }
+        if let obstacle = try obstacle(number, inode, entries) { return obstacle }
+        if engine.openFiles.inode(number) != nil { return .open }
+        return inode.incoming != nil || entries.contains(where: \.downloadRequested) ? .downloading : nil
+    }
+
     private func letGo(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {
         if engine.openFiles.inode(number) != nil, try engine.replica.inode(number).incoming != nil {
             // Whoever has it open keeps the older bytes, and whoever opens it next must get the newer ones: of one inode.
             throw FileError(.busy, "\(name) is open, and newer bytes of it are still to come")
         }
+        // Pinned while the store was asked: whoever did so was told that it is here.
+        if try engine.replica.isPinned(number) { throw EvictionObstacle.pinned.error(name) }
         try engine.replica.evict(number, generation: generation)
     }
 
@@ -114,7 +132,7 @@ struct Eviction {
                     byteCount = try await engine.downloads.packs.byteCount(of: pack)
                 } catch {
                     if error.code == .notFound {
-                        throw FileError(.corrupt, "the container lost the bytes of \(name): they stay here")
+                        throw EvictionObstacle.lost.error(name)
                     }
                     if error.code == .cancelled { throw FileError(.interrupted, "the eviction was interrupted") }
                     throw error.fileError
@@ -122,7 +140,7 @@ struct Eviction {
                 packs[pack] = byteCount
             }
             guard byteCount >= end else {
-                throw FileError(.corrupt, "the container lost the bytes of \(name): they stay here")
+                throw EvictionObstacle.lost.error(name)
             }
         }
     }

@@ -42,6 +42,25 @@ final class OpenHandle: Sendable {
         if let error { throw error }
     }
 
+    /// Which process was found to be allowed to download by reading, under which state of the rules.
+    struct Admission: Equatable {
+        var process: Int32
+        var generation: UInt64
+    }
+
+    private let admitted = Mutex<Admission?>(nil)
+
+    var admission: Admission? { admitted.withLock { $0 } }
+
+    func note(_ admission: Admission) { admitted.withLock { $0 = admission } }
+
+    private let demanded = Mutex(false)
+
+    /// Whether bytes that are not here were read through it, and may be.
+    var hasDemanded: Bool { demanded.withLock { $0 } }
+
+    func noteDemand() { demanded.withLock { $0 = true } }
+
     private let flushed = Mutex(false)
 
     /// Whether a close(2) of it was seen: its release, which ends its locks, may be on its way.

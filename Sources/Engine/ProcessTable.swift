@@ -27,21 +27,46 @@ enum ProcessTable {
         String((contents("/proc/\(process)/comm") ?? "").prefix { $0 != "\n" })
     }
 
+    /// What a process was started with, as far as it fits into 4 KiB; empty when it is gone.
+    static func arguments(of process: Int32) -> [String] {
+        (contents("/proc/\(process)/cmdline") ?? "").split(separator: "\0").map(String.init)
+    }
+
     /// A process and its ancestors, itself included; those that cannot be seen from this pid namespace are left out.
+    static func lineage(of process: ProcessID) -> Set<ProcessID> { Set(ancestry(of: process).map(\.process)) }
+
+    struct Relative {
+        var process: ProcessID
+        /// Empty when it is gone.
+        var command: String
+    }
+
+    /// A process, its parent, and so on.
     ///
     /// Related: proc_pid_stat(5), `ppid`.
-    static func lineage(of process: ProcessID) -> Set<ProcessID> {
-        var lineage: Set<ProcessID> = []
+    static func ancestry(of process: ProcessID) -> [Relative] {
+        var seen: Set<ProcessID> = []
+        var ancestry: [Relative] = []
         var current = process
-        while current.rawValue > 0, lineage.count < lineageLimit, lineage.insert(current).inserted {
-            guard let parent = status(of: current.rawValue)?.parent else { break }
-            current = ProcessID(parent)
+        while current.rawValue > 0, seen.count < lineageLimit, seen.insert(current).inserted {
+            let status = status(of: current.rawValue)
+            ancestry.append(Relative(process: current, command: status?.command ?? ""))
+            guard let status else { break }
+            current = ProcessID(status.parent)
         }
-        return lineage
+        return ancestry
     }
 
     /// The most generations that are looked at.
     private static let lineageLimit = 1024
+
+    /// The process group of a process; `nil` when it is gone or of another pid namespace.
+    static func group(of process: Int32) -> Int32? { process > 0 ? status(of: process)?.group : nil }
+
+    /// Whether a process group has no process any more.
+    ///
+    /// Related: kill(2) with signal 0.
+    static func hasEnded(_ group: Int32) -> Bool { group > 1 && kill(-group, 0) != 0 && errno == ESRCH }
 
     /// Whether a signal or a debugger has stopped it.
     static func isStopped(_ process: Int32) -> Bool {
@@ -61,12 +86,24 @@ enum ProcessTable {
         }
     }
 
-    /// The state and the parent, which stand behind the name; the name is in parentheses and may contain any.
-    private static func status(of process: Int32) -> (state: Character, parent: Int32)? {
-        guard let text = contents("/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return nil }
+    private struct Status {
+        var command: String
+        var state: Character
+        var parent: Int32
+        var group: Int32
+    }
+
+    /// The name is in parentheses and may contain any; the rest stands behind it.
+    private static func status(of process: Int32) -> Status? {
+        guard let text = contents("/proc/\(process)/stat"), let begin = text.firstIndex(of: "("),
+            let end = text.lastIndex(of: ")"), begin < end
+        else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 1, let state = fields[0].first, let parent = Int32(fields[1]) else { return nil }
-        return (state, parent)
+        guard fields.count > 2, let state = fields[0].first, let parent = Int32(fields[1]),
+            let group = Int32(fields[2])
+        else { return nil }
+        return Status(
+            command: String(text[text.index(after: begin)..<end]), state: state, parent: parent, group: group)
     }
 
     private static func contents(_ path: String) -> String? {

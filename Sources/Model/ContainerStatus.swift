@@ -26,12 +26,17 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     /// What keeps sync from going on, in a sentence; `nil` when nothing does.
     package var problem: String?
     package var processID: Int32
+    /// What downloaded bytes take, and may take; `nil` of a daemon that does not say.
+    package var cache: CacheStatus?
+    /// Programs that pull much by plain reading, and are still there; `nil` of a daemon that does not say.
+    package var storms: [StormReport]?
 
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
         device: DeviceID, deviceName: String, applied: CommitNumber, itemCount: Int, downloadedFileCount: Int,
         downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String,
-        fastPaths: [FastPathStatus], isPaused: Bool, heldDeletionCount: Int, problem: String?, processID: Int32
+        fastPaths: [FastPathStatus], isPaused: Bool, heldDeletionCount: Int, problem: String?, processID: Int32,
+        cache: CacheStatus?, storms: [StormReport]?
     ) {
         self.container = container
         self.name = name
@@ -52,5 +57,7 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
         self.heldDeletionCount = heldDeletionCount
         self.problem = problem
         self.processID = processID
+        self.cache = cache
+        self.storms = storms
     }
 }

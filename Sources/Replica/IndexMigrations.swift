@@ -8,6 +8,7 @@ enum IndexMigrations {
         migrator.registerMigration("v2") { try $0.execute(sql: version2) }
         migrator.registerMigration("v3") { try $0.execute(sql: version3) }
         migrator.registerMigration("v4") { try $0.execute(sql: version4) }
+        migrator.registerMigration("v5") { try $0.execute(sql: version5) }
         return migrator
     }
 

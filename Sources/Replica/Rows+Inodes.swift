@@ -114,8 +114,8 @@ extension Rows {
         try execute(
             """
             INSERT INTO inodes(kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, here, backing,
-                born, backing_modified, backing_changed, dirty, generation, visited, settled, target, content)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                born, backing_modified, backing_changed, dirty, generation, visited, settled, target, content, used)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 Int64(attributes.kind.number), Int64(attributes.mode), Int64(attributes.owner), Int64(attributes.group),
@@ -123,7 +123,7 @@ extension Rows {
                 attributes.modified.rawValue, attributes.changed.rawValue, Int64(bitPattern: attributes.device),
                 row.isHere, row.identity.map { Int64(bitPattern: $0.inode) }, row.identity?.born,
                 row.backingModified.rawValue, row.backingChanged.rawValue, row.isModified, row.generation, row.visited,
-                row.isSettled ? 1 : 0, row.target, content,
+                row.isSettled ? 1 : 0, row.target, content, attributes.changed.rawValue,
             ])
         return InodeNumber(row: database.lastInsertedRowID)
     }

@@ -16,6 +16,8 @@ enum ContainerText {
             ("sync", sync(status)), ("reads", status.readMode),
             ("fast paths", fastPaths(status.fastPaths)),
         ]
+        if let cache = status.cache { lines += self.cache(cache) }
+        lines += (status.storms ?? []).map { ("much read", storm($0)) }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let width = lines.map(\.0.count).max() ?? 0
         let body = lines.map { name, value in "  \(name.padding(to: width))  \(value)" }
@@ -38,6 +40,42 @@ enum ContainerText {
             return path.state == .off ? "\(name) off" : "\(name) not available (\(path.reason ?? "no reason given"))"
         }
         return rest.isEmpty ? "all on" : "all on but " + rest.joined(separator: ", ")
+    }
+
+    private static func storm(_ storm: StormReport) -> String {
+        let state =
+            switch storm.state {
+            case .counted, .noticed: "not limited"
+            case .held:
+                "held, \(count(storm.waitingReadCount, "read")) waiting; go on with: dewpoint allow-download \(storm.group)"
+            case .refused: "refused; let it with: dewpoint allow-download \(storm.group)"
+            case .allowed: "allowed"
+            }
+        return "\(storm.program) (process group \(storm.group)), \(count(storm.fileCount, "file")), "
+            + "\(ByteCount(storm.byteCount)) within a minute: \(state)"
+    }
+
+    /// Nothing where nothing is limited.
+    private static func cache(_ cache: CacheStatus) -> [(String, String)] {
+        var parts: [String] = []
+        if let limit = cache.byteLimit { parts.append("\(ByteCount(cache.byteCount)) of at most \(ByteCount(limit))") }
+        if let floor = cache.freeByteFloor {
+            parts.append("\(ByteCount(cache.freeByteCount)) free of at least \(ByteCount(floor))")
+        }
+        guard !parts.isEmpty else { return [] }
+        var lines = [("cache", parts.joined(separator: ", "))]
+        if let round = cache.lastRound { lines.append(("evicted", self.round(round))) }
+        return lines
+    }
+
+    private static func round(_ round: CacheStatus.Round) -> String {
+        var text =
+            "\(count(round.evictedFileCount, "file")), \(ByteCount(round.evictedByteCount)) at \(round.time.prefix(19))Z"
+        if round.missingByteCount > 0 { text += "; \(ByteCount(round.missingByteCount)) too few" }
+        let stayed = round.hindered.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        if !stayed.isEmpty { text += "; stayed: \(stayed.joined(separator: ", "))" }
+        if let problem = round.problem { text += "; \(problem)" }
+        return text
     }
 
     private static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

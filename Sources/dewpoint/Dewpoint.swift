@@ -18,7 +18,8 @@ struct Dewpoint: AsyncParsableCommand {
             ContainerCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, DownloadCommand.self,
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,
-            CoordinateCommand.self, NoDownloadCommand.self, LocksCommand.self, MonitorCommand.self, CheckCommand.self,
+            CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
+            MonitorCommand.self, CheckCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

@@ -38,6 +38,27 @@ import Testing
         #expect(try DaemonOptions("off=all").off == Set(FastPath.allCases))
     }
 
+    @Test func `programs that may not download take the place of the default, are added to it, or are none`() throws {
+        let usual = EngineOptions.indexersAndThumbnailers
+        #expect(usual.contains("updatedb") && usual.contains("tumblerd"))
+        #expect(try DaemonOptions("").nonDownloadingPrograms == usual)
+        #expect(try DaemonOptions("no_download=restic:borg").nonDownloadingPrograms == ["restic", "borg"])
+        #expect(try DaemonOptions("no_download=+restic:borg").nonDownloadingPrograms == usual + ["restic", "borg"])
+        #expect(try DaemonOptions("no_download=").nonDownloadingPrograms == [])
+        #expect(try DaemonOptions("no_download=").engineOptions.nonDownloadingPrograms == [])
+    }
+
+    @Test func `limits for downloaded bytes and for who reads much`() throws {
+        let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T").engineOptions
+        #expect(options.cacheLimits == CacheLimits(byteLimit: 20 << 30, freeSpace: .bytes(512 << 20)))
+        #expect(options.stormFileLimit == 500 && options.stormByteLimit == 2 << 40)
+        #expect(
+            try DaemonOptions("free_space=5%,cache_limit=1024K").cacheLimits
+                == CacheLimits(byteLimit: 1 << 20, freeSpace: .percent(5)))
+        let usual = try DaemonOptions("").engineOptions
+        #expect(usual.cacheLimits == CacheLimits() && usual.stormFileLimit == nil && usual.stormByteLimit == nil)
+    }
+
     @Test func `the later of two holds`() throws {
         #expect(try DaemonOptions("ro,rw,link_up=1,link_up=2").link.upKiBPerSecond == 2)
         #expect(try DaemonOptions("ro,rw").isReadOnly == false)
@@ -68,6 +89,21 @@ import Testing
         ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),
         ("deadlock=maybe", "deadlock is fail or wait, not maybe"),
         ("session_quiet", "session_quiet needs a value, as in session_quiet=…"),
+        ("cache_limit=20", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 20"),
+        ("cache_limit=1023K", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 1023K"),
+        ("cache_limit=-1G", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not -1G"),
+        (
+            "storm_bytes=9223372036854775807T",
+            "storm_bytes is a whole number with K, M, G or T, 1M or more, as in 20G, not 9223372036854775807T"
+        ),
+        ("free_space=0%", "free_space is 1% to 90%, not 0%"),
+        ("free_space=91%", "free_space is 1% to 90%, not 91%"),
+        ("free_space=5", "free_space is a whole number with K, M, G or T, 1M or more, as in 20G, not 5"),
+        ("storm_files=0", "storm_files is a number of files, 1 to 1000000000, not 0"),
+        ("no_download", "no_download needs a value, as in no_download=…"),
+        ("no_download=+", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not +"),
+        ("no_download=a::b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a::b"),
+        ("no_download=a:+b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a:+b"),
     ])
     func `a value out of range is refused with the range`(text: String, sentence: String) {
         #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(text) }

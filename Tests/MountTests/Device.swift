@@ -65,6 +65,13 @@ struct Device: Sendable {
         String(try await Command.check(["sha256sum", path(relative)], limit: limit).prefix(64))
     }
 
+    /// A bash script under a name of its own, by which rules know programs.
+    func program(_ name: String, _ text: String) async throws -> String {
+        let file = container.directory + "/" + name
+        try await Command.script(#"printf '#!/bin/bash\n%s\n' "$2" > "$1"; chmod +x "$1""#, file, text)
+        return file
+    }
+
     // Extended attributes
 
     func status(_ relative: String) async throws -> ItemStatus {

@@ -50,5 +50,81 @@ extension RealMount {
                     try await container.dewpoint(["download", "--dry-run", a.point]) == "\(a.point): 0 files, 0 B\n")
             }
         }
+
+        @Test func `indexers and thumbnailers cost nothing unless the mount lets them`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(
+                    #"mkdir -p "$1/d/e"; for n in d/one.jpg d/two.pdf d/e/three; do head -c 300000 /dev/urandom > "$1/$n"; done"#,
+                    a.point)
+                try await a.sync()
+                try await a.evict("d")
+                let told = try await container.dewpoint(["download", "--dry-run", a.point])
+                #expect(told.hasPrefix("\(a.point): 3 files, "))
+
+                // An indexer that is a script, with other programs that it starts.
+                let indexer = try await a.program(
+                    "updatedb", #"find "$1" -type f -exec sh -c 'head -c 4096 "$0" > /dev/null || echo refused' {} \;"#)
+                #expect(try await Command.check([indexer, a.path("d")]) == "refused\nrefused\nrefused\n")
+                // A thumbnailer whose name is longer than what the kernel keeps of it.
+                let thumbnailer = container.directory + "/gdk-pixbuf-thumbnailer"
+                try await Command.check(["cp", "/bin/cat", thumbnailer])
+                let refused = try await Command.run([thumbnailer, a.path("d/one.jpg")])
+                #expect(refused.status == 1)
+                #expect(refused.errors.contains("Resource temporarily unavailable"))
+                // A worker that is told by what it was started with.
+                let worker = container.directory + "/kioworker"
+                try await Command.check(["cp", "/bin/bash", worker])
+                let preview = #"read -r -n 1 < "$1""#
+                let script = container.directory + "/thumbnail.so"
+                try await Command.script(
+                    #"printf '%s\n' "$2" > "$1"; cp "$1" "$3""#, script, preview, container.directory + "/file.so")
+                let thumbnail = try await Command.run([worker, script, a.path("d/two.pdf")])
+                #expect(thumbnail.errors.contains("Resource temporarily unavailable"))
+                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)
+
+                let copied = try await Command.run([worker, container.directory + "/file.so", a.path("d/two.pdf")])
+                #expect(!copied.errors.contains("Resource temporarily unavailable"))
+                try await eventually(within: .seconds(20), "the worker for files brings the file") {
+                    try await a.downloadingStatus("d/two.pdf") == .current
+                }
+
+                try await a.unmount()
+                try await a.mount(options: "no_download=")
+                #expect(try await Command.check([indexer, a.path("d")]) == "")
+            }
+        }
+
+        @Test func `what only looks costs nothing, and what is told to compare bytes can be refused`() async throws {
+            try await MountedContainer.with(options: "no_download=+rsync") { container in
+                let a = container.a
+                try await Command.script(
+                    #"mkdir -p "$1/d"; for n in one.jpg two.txt; do head -c 300000 /dev/urandom > "$1/d/$n"; done; cp -a "$1/d" "$2""#,
+                    a.point, container.directory + "/copy")
+                try await a.sync()
+                try await a.evict("d")
+                let told = try await container.dewpoint(["download", "--dry-run", a.point])
+                #expect(told.hasPrefix("\(a.point): 2 files, "))
+                try await Command.script(
+                    #"rsync -an "$1/" "$2/"; rsync -an "$1/" "$2-new/"; find "$1" -size +1 -printf ''; ls -lRZ "$1"; du -s --apparent-size "$1"; stat "$1"/*"#,
+                    a.path("d"), container.directory + "/copy")
+                // What a file manager asks of each file of a folder.
+                try await Command.script(
+                    #"! command -v gio > /dev/null || gio list --attributes "$2" "$1""#, a.path("d"),
+                    "standard::type,standard::size,standard::icon,standard::content-type,time::modified,access::can-read,thumbnail::path"
+                )
+                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)
+                // Checksums are bytes, whatever rsync makes of those that it may not have.
+                let checksums = ["rsync", "-an", "--checksum", a.path("d") + "/", container.directory + "/copy/"]
+                _ = try await Command.run(checksums)
+                #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)
+
+                try await a.unmount()
+                try await a.mount()
+                try await Command.check(checksums)
+                #expect(
+                    try await container.dewpoint(["download", "--dry-run", a.point]) == "\(a.point): 0 files, 0 B\n")
+            }
+        }
     }
 }

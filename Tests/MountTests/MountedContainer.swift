@@ -199,6 +199,11 @@ struct MountedContainer: Sendable {
         try await Command.run([binary, "status", "--json"], environment: environment).output
     }
 
+    /// The same for people.
+    func statusText() async throws -> String {
+        try await Command.run([binary, "status"], environment: environment).output
+    }
+
     /// Keeps the control sockets of one test apart from all others.
     var environment: [String: String] {
         variables.merging(["XDG_RUNTIME_DIR": directory + "/run", "XDG_STATE_HOME": directory + "/state-home"]) { $1 }

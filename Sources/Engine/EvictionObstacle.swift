@@ -1,0 +1,62 @@
+import Model
+
+/// Why the bytes of a file may not go: a pure decision.
+enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
+    case openForWriting
+    /// Changes that are not in the container yet.
+    case changed
+    case pinned
+    case notUploaded
+    /// It stays on this machine.
+    case local
+    /// Somebody has it open to read: of its own accord Dewpoint leaves it then.
+    case open
+    /// Newer bytes of it are on their way.
+    case downloading
+    /// Claimed, or presented by somebody who does not let it go.
+    case claimed
+    /// The container does not have its bytes any more.
+    case lost
+
+    /// What is known of a file.
+    struct Facts {
+        var hasWriters = false
+        var isModified = false
+        var isQueued = false
+        var isPinned = false
+        var travels = true
+        var isHere = true
+        var isContentKnown = true
+    }
+
+    /// What keeps a file from being evicted by whoever asks for it.
+    init?(_ facts: Facts) {
+        if !facts.travels {
+            self = .local
+        } else if facts.hasWriters {
+            self = .openForWriting
+        } else if facts.isModified || facts.isQueued {
+            self = .changed
+        } else if facts.isPinned {
+            self = .pinned
+        } else if facts.isHere && !facts.isContentKnown {
+            self = .notUploaded
+        } else {
+            return nil
+        }
+    }
+
+    func error(_ name: ItemName) -> FileError {
+        switch self {
+        case .openForWriting: FileError(.busy, "\(name) is open for writing")
+        case .changed: FileError(.busy, "\(name) has changes that are not uploaded yet")
+        case .pinned: FileError(.busy, "\(name) is pinned: unpin it first")
+        case .notUploaded: FileError(.busy, "\(name) is not uploaded yet")
+        case .local: FileError(.busy, "\(name) stays on this machine")
+        case .open: FileError(.busy, "\(name) is open")
+        case .downloading: FileError(.busy, "newer bytes of \(name) are still to come")
+        case .claimed: FileError(.busy, "\(name) is claimed or presented")
+        case .lost: FileError(.corrupt, "the container lost the bytes of \(name): they stay here")
+        }
+    }
+}
