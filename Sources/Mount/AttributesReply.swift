@@ -12,7 +12,11 @@ struct CacheLifetime {
     /// - Parameter isCached: Whether the kernel keeps anything (``FastPath/metadataCache``).
     init(isCached: Bool) { entry = isCached ? 3600 : 0 }
 
-    func attributes(_ attributes: Attributes) -> Double { attributes.isVolatile ? 0 : entry }
+    /// A write takes set-id bits away, and the kernel would only hear of it a little after the writer.
+    func attributes(_ attributes: Attributes) -> Double {
+        let hasSetID = attributes.kind == .file && attributes.mode & 0o6000 != 0
+        return attributes.isVolatile || hasSetID ? 0 : entry
+    }
 }
 
 extension ItemKind {

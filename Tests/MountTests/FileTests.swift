@@ -8,7 +8,7 @@ extension RealMount {
             "nameless_temporary_file", "many_open_files", "open_flags", "hard_links", "symbolic_links",
             "rename_within_the_rules", "rename_without_replacing", "rename_exchanges", "removing_names",
             "inode_numbers_stay", "deep_directories", "listing_while_removing", "names_that_differ_only_in_bytes",
-            "times_with_nanoseconds", "modes", "owners", "user_attributes", "statistics_of_the_disk",
+            "times_with_nanoseconds", "modes", "set_id_bits", "owners", "user_attributes", "statistics_of_the_disk",
             "blocks_are_never_none", "empty_and_tiny_files", "truncating", "writing_beyond_the_end",
             "sparse_file_of_5_gib", "allocating_and_punching", "copying_a_range", "sending_a_file", "mapped_memory",
             "mapping_changes_the_time", "vectors", "syncing", "growing_is_seen_by_a_reader", "record_locks",

@@ -344,6 +344,33 @@ def modes():
     assert stat.S_IMODE(os.stat("d").st_mode) == 0o1777
 
 
+def set_id_bits():
+    os.mkdir("d")
+    os.chmod("d", 0o777)
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            put("d/f")
+            # Asks for nothing but the mode, which the kernel may have kept. Related: statx(2), STATX_MODE.
+            answer = ctypes.create_string_buffer(256)
+            for _ in range(200):
+                os.chmod("d/f", 0o4755)
+                file = os.open("d/f", os.O_WRONLY)
+                os.write(file, b"more")
+                assert LIBC.statx(-100, b"d/f", 0, 2, answer) == 0
+                mode = stat.S_IMODE(struct.unpack_from("H", answer, 28)[0])
+                assert mode == 0o755, oct(mode)
+                os.close(file)
+            os._exit(0)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def owners():
     put("f")
     if os.geteuid() != 0:
