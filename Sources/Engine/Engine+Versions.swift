@@ -68,8 +68,19 @@ extension Engine {
     /// - Throws: ``FileError`` with `noAttribute` when there is no conflict, `superseded` when there is no such version, `busy` when the
     ///   current bytes must give way and are not uploaded yet.
     package func resolve(_ path: String, keep choice: VersionChoice) async throws(FileError) {
-        try await resolve(try resolve(path), keep: choice)
-        // Whoever reads it next gets what was chosen.
+        let number = try resolve(path)
+        try await resolve(number, keep: choice)
+        await showChosen(number)
+    }
+
+    /// Has whoever reads next get what was chosen: where the file was here, its older bytes are read until the chosen ones have come.
+    private func showChosen(_ number: InodeNumber) async {
+        do throws(FileError) {
+            if try replica.inode(number).incoming != nil { try await downloads.bringHere(number) }
+        } catch {
+            // The choice stands; its bytes come when they can.
+            logger.warning("what was chosen is not here yet", metadata: ["inode": "\(number)", "error": "\(error)"])
+        }
         await kernel.settle()
     }
 
@@ -109,14 +120,14 @@ extension Engine {
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
             let content = try await chunkList(conflict.content)
             try replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
-            return await kernel.settle()
+            return await showChosen(number)
         }
         let states = try replica.history(of: item)
         guard let state = states.first(where: { "commit-\($0.number)" == id }), let reference = state.record.content
         else { throw FileError(.superseded, "there is no version \(id); see: dewpoint versions") }
         let content = try await chunkList(reference)
         try replace(entry, with: (content, state.record.modified), conflicts: entry.conflicts)
-        await kernel.settle()
+        await showChosen(number)
     }
 
     private func chunkList(_ reference: ItemRecord.Reference) async throws(FileError) -> Content {
