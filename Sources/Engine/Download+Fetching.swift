@@ -46,8 +46,7 @@ extension Download {
             group.addTask { await self.workOnDemand(source) }
             for worker in 0..<width {
                 group.addTask {
-                    // Cut short by the end of the download, which the work then sees.
-                    if worker > 0 { try? await source.environment.sleep(Self.fillDelay) }
+                    if worker > 0 { await self.stepBack(source) }
                     return await self.work(source)
                 }
             }
@@ -92,6 +91,15 @@ extension Download {
             if let failure = await work(source, onlyDemanded: true) { return failure }
         }
         return nil
+    }
+
+    /// Lets the first piece come before all others.
+    private func stepBack(_ source: Source) async {
+        var waited = Duration.zero
+        // Cut short by the end of the download, which the work then sees.
+        while waited < Self.fillDelay, !state.withLock({ $0.hasArrived }),
+            (try? await source.environment.sleep(Self.fillLook)) != nil
+        { waited += Self.fillLook }
     }
 
     /// One of up to ``width`` workers: takes batches until none is left.
@@ -203,6 +211,7 @@ extension Download {
     private func arrived(_ piece: Content.Piece) {
         let waiters = state.withLock { state -> [Waiter] in
             state.have.insert(piece.index)
+            state.hasArrived = true
             let ready = state.waiters.filter { $0.value.pieces?.allSatisfy { state.have.contains($0) } ?? false }
             for id in ready.keys { state.waiters[id] = nil }
             return Array(ready.values)

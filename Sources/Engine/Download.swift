@@ -15,9 +15,11 @@ import Synchronization
 final class Download: Sendable {
     /// How many ranged GETs one file may have out at a time.
     static let width = 3
-    /// How long the fill steps back before its first GET: what a reader waits for is to have the connection that is open already, not
-    /// to wait for a new one to be made.
-    static let fillDelay = Duration.milliseconds(2)
+    /// How long the fill steps back before its first GET, or until the first piece is here: what a reader waits for is to have the
+    /// connection that is open already, and the whole link while its bytes come.
+    static let fillDelay = Duration.milliseconds(15)
+    /// How often the fill looks whether the first piece is here.
+    static let fillLook = Duration.milliseconds(1)
     /// How many pieces one GET brings: few enough for a slow link to turn to what a reader waits for.
     static let piecesPerBatch = 2
     /// How many pieces may come in before the index is told which are here, so that a restart resumes there.
@@ -58,6 +60,8 @@ final class Download: Sendable {
         /// Set when a worker failed: the others take nothing more.
         var isEnding = false
         var isRecovering = true
+        /// Whether any piece has come in this run, or was found.
+        var hasArrived = false
         /// What came over the line in this run, verified or not: progress moves within a chunk too.
         var receivedByteCount: Int64 = 0
         /// Why the last call to the store brought nothing.
