@@ -145,6 +145,7 @@ package struct DaemonService: Sendable {
     }
 
     private static func prepareProcess() {
+        MemoryArenas.bound()
         umask(0o077)
         // A daemon keeps no directory busy.
         chdir("/")
