@@ -90,6 +90,7 @@ final class S3Connection: Sendable {
         var attemptCount = 0
         var hasMoved = false
         var hasRenewed = false
+        var hasHashed = false
         while true {
             attemptCount += 1
             let attempt = await attempt(request)
@@ -103,7 +104,11 @@ final class S3Connection: Sendable {
                     hasMoved = true
                     continue
                 }
-                if fault.asksForMD5, !wantsMD5.exchange(true, ordering: .relaxed) { continue }
+                if !hasHashed, fault.asksForMD5 {
+                    hasHashed = true
+                    wantsMD5.store(true, ordering: .relaxed)
+                    continue
+                }
                 if !hasRenewed, fault.isAboutCredentials, let old = attempt.context.credentials {
                     hasRenewed = true
                     await chain.reject(old)

@@ -14,7 +14,7 @@ struct Rows {
         -> Value?
     {
         let rows = try ResultRows(database.cachedStatement(sql: sql), arguments)
-        return try rows.next().map(read)
+        return try withExtendedLifetime(rows) { try rows.next().map(read) }
     }
 
     func all<Value>(_ sql: String, _ arguments: StatementArguments, _ read: (ResultRow) throws -> Value) throws

@@ -62,6 +62,21 @@ import Testing
         #expect(server.requests.last?.headers["authorization"]?.contains("SignedHeaders=content-md5;host;") == true)
     }
 
+    @Test func `all that are under way when the bucket asks for an MD5 get through`() async throws {
+        let server = try ScriptedServer { request in
+            guard request.headers["content-md5"] == nil else { return .answer(200) }
+            // Long enough for the others to be sent too.
+            Thread.sleep(forTimeInterval: 0.2)
+            return .answer(400, [:], Self.error("InvalidRequest", "<Message>Content-MD5 is required</Message>"))
+        }
+        try await TestStore(endpoint: server.url).run { store in
+            await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<4 { group.addTask { try await store.put("packs/\(index)", .bytes([1])) } }
+                await #expect(throws: Never.self) { try await group.waitForAll() }
+            }
+        }
+    }
+
     @Test func `a bucket at Amazon has its own host, in the region it turned out to be in`() throws {
         let location = try S3Location("s3://notes/box", region: "eu-west-1", environment: ["HOME": "/nonexistent"])
         let here = S3Address(location, region: "eu-west-1", key: "box/log/1")
