@@ -772,7 +772,8 @@ class Case:
         outcome = self.run(self.dewpoint, "coordinate", "--reading", self.path("d/f"), "--", "cp", self.path("d/f"),
                            self.path("copy"))
         assert outcome.returncode == 0, outcome.stderr
-        assert self.read("copy") == "typed just now\n"
+        copied = self.read("copy")
+        assert copied == "typed just now\n", copied
 
     def an_editor_saves_before_another_device_overwrites(self):
         self.write("d/f", "saved long ago\n")

@@ -173,8 +173,17 @@ class Session:
     ).split()
 
     def present(self, presenter, path, methods=None, answer=lambda question: {}, **options):
-        """Registers a presenter; without `answer` the test answers with `reply`, or never."""
-        self.answers[presenter] = answer
+        """Registers a presenter; without `answer` the test answers with `reply`, or never.
+
+        One question at a time, as on an operation queue: who asked while another's save was under way would else be told that nothing is unsaved.
+        """
+        queue = threading.Lock()
+
+        def in_turn(question):
+            with queue:
+                return answer(question)
+
+        self.answers[presenter] = in_turn if answer else None
         body = {"presenter": presenter, "methods": methods or self.ALL, **options}
         if path is not None:
             body["path"] = path
