@@ -75,13 +75,26 @@ extension Engine {
 
     /// Has whoever reads next get what was chosen: where the file was here, its older bytes are read until the chosen ones have come.
     private func showChosen(_ number: InodeNumber) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.bringChosen(number) }
+            // Cut short when the bytes are here first.
+            group.addTask { try? await self.environment.sleep(Self.chosenPatience) }
+            await group.next()
+            group.cancelAll()
+        }
+        await kernel.settle()
+    }
+
+    /// How long an answer waits for the chosen bytes. A file that takes longer comes after it.
+    private static let chosenPatience = Duration.seconds(10)
+
+    private func bringChosen(_ number: InodeNumber) async {
         do throws(FileError) {
             if try replica.inode(number).incoming != nil { try await downloads.bringHere(number) }
         } catch {
             // The choice stands; its bytes come when they can.
-            logger.warning("what was chosen is not here yet", metadata: ["inode": "\(number)", "error": "\(error)"])
+            logger.info("what was chosen is not here yet", metadata: ["inode": "\(number)", "error": "\(error)"])
         }
-        await kernel.settle()
     }
 
     func resolve(_ number: InodeNumber, keep choice: VersionChoice) async throws(FileError) {

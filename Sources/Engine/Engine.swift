@@ -262,7 +262,12 @@ package final class Engine: Sendable {
     /// Ends orderly: what is written is recorded, and the state is marked clean.
     package func shutDown() throws(FileError) {
         for inode in openFiles.openInodes { try recordBytes(of: inode) }
-        try cacheKeeper.recordUses()
+        do throws(FileError) {
+            try cacheKeeper.recordUses()
+        } catch {
+            // Which files were used last is no reason to end in disorder.
+            logger.warning("when files were used last was not noted", metadata: ["error": "\(error)"])
+        }
         try replica.makeDurable()
         try replica.close()
     }
