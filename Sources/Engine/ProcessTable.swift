@@ -16,8 +16,7 @@ enum ProcessTable {
                     status[$0] == UInt8(ascii: "\n") && memcmp(status.baseAddress! + $0, name.utf8Start, length) == 0
                 })
             else { return nil }
-            let digits = status[(start + length)...].prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-            return Int32(String(decoding: digits, as: UTF8.self))
+            return number(status[(start + length)...].prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
         }
         return (process ?? nil) ?? thread
     }
@@ -70,7 +69,7 @@ enum ProcessTable {
 
     /// Whether a signal or a debugger has stopped it.
     static func isStopped(_ process: Int32) -> Bool {
-        status(of: process).map { $0.state == "T" || $0.state == "t" } ?? false
+        status(of: process).map { $0.state == UInt8(ascii: "T") || $0.state == UInt8(ascii: "t") } ?? false
     }
 
     /// The pid namespace of a process when it is not ours, such as `pid:[4026532201]`.
@@ -88,22 +87,30 @@ enum ProcessTable {
 
     private struct Status {
         var command: String
-        var state: Character
+        var state: UInt8
         var parent: Int32
         var group: Int32
     }
 
-    /// The name is in parentheses and may contain any; the rest stands behind it.
+    /// The name is in parentheses and may contain any; the rest stands behind it. In bytes, since a first read asks this of all
+    /// ancestors.
     private static func status(of process: Int32) -> Status? {
-        guard let text = contents("/proc/\(process)/stat"), let begin = text.firstIndex(of: "("),
-            let end = text.lastIndex(of: ")"), begin < end
-        else { return nil }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 2, let state = fields[0].first, let parent = Int32(fields[1]),
-            let group = Int32(fields[2])
-        else { return nil }
-        return Status(
-            command: String(text[text.index(after: begin)..<end]), state: state, parent: parent, group: group)
+        withContents("/proc/\(process)/stat") { text -> Status? in
+            guard let begin = text.firstIndex(of: UInt8(ascii: "(")), let end = text.lastIndex(of: UInt8(ascii: ")")),
+                begin < end
+            else { return nil }
+            let blank = UInt8(ascii: " ")
+            let fields = text[(end + 1)...].split(separator: blank, maxSplits: 3)
+            guard fields.count > 2, let state = fields[0].first, let parent = number(fields[1]),
+                let group = number(fields[2])
+            else { return nil }
+            let command = String(decoding: text[(begin + 1)..<end], as: UTF8.self)
+            return Status(command: command, state: state, parent: parent, group: group)
+        } ?? nil
+    }
+
+    private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> Int32? {
+        Int32(String(decoding: digits, as: UTF8.self))
     }
 
     private static func contents(_ path: String) -> String? {
