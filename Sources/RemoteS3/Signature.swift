@@ -13,8 +13,16 @@ import Foundation
 struct Signature {
     let credentials: Credentials
     let region: String
-    var service = "s3"
-    let time: Date
+    let service: String
+    /// As in `20130524T000000Z`: four times in a request, and slow to make.
+    private let timeText: String
+
+    init(credentials: Credentials, region: String, service: String = "s3", time: Date) {
+        self.credentials = credentials
+        self.region = region
+        self.service = service
+        timeText = Self.text(of: time)
+    }
 
     /// What is signed of a request.
     struct Request {
@@ -76,8 +84,7 @@ struct Signature {
     private var scope: String { "\(day)/\(region)/\(service)/aws4_request" }
     private var day: String { String(timeText.prefix(8)) }
 
-    /// As in `20130524T000000Z`.
-    private var timeText: String {
+    private static func text(of time: Date) -> String {
         var seconds = time_t(time.timeIntervalSince1970.rounded(.down))
         var parts = tm()
         gmtime_r(&seconds, &parts)
