@@ -1,6 +1,9 @@
+import Crypto
 package import Model
 
 /// Fetches chunks: many with one ranged GET, each verified on its own and handed over as soon as it is whole.
+///
+/// The hash is reckoned as the bytes arrive: when the last of them is here it is all but done.
 package struct ChunkReader: Sendable {
     private let packs: PackStore
     private let windows: PackWindows?
@@ -83,7 +86,8 @@ package struct ChunkReader: Sendable {
         var damaged: [Content.Piece] = []
         var used = 0
         for piece in pieces {
-            try await check(piece, Array(bytes[used..<used + piece.byteCount]), &damaged, deliver)
+            let chunk = Array(bytes[used..<used + piece.byteCount])
+            try await hand(piece, chunk, ChunkHash(hashing: chunk), &damaged, deliver)
             used += piece.byteCount
         }
         return damaged
@@ -101,6 +105,7 @@ package struct ChunkReader: Sendable {
         var damaged: [Content.Piece] = []
         var rest = pieces
         var chunk: [UInt8] = []
+        var hasher = SHA256()
         while !rest.isEmpty, let arrived = try await stream.next() {
             received(arrived.count)
             var unused = arrived[...]
@@ -109,26 +114,30 @@ package struct ChunkReader: Sendable {
                 if chunk.isEmpty, unused.count == arrived.count, arrived.count == piece.byteCount {
                     chunk = arrived
                     unused = []
+                    chunk.withUnsafeBytes { hasher.update(bufferPointer: $0) }
                 } else {
                     if chunk.isEmpty { chunk.reserveCapacity(piece.byteCount) }
                     let part = unused.prefix(piece.byteCount - chunk.count)
+                    part.withUnsafeBytes { hasher.update(bufferPointer: $0) }
                     chunk.append(contentsOf: part)
                     unused = unused[part.endIndex...]
                 }
                 guard chunk.count == piece.byteCount else { break }
                 rest.removeFirst()
-                try await check(piece, chunk, &damaged, deliver)
+                try await hand(piece, chunk, ChunkHash(digest: hasher.finalize()), &damaged, deliver)
                 chunk = []
+                hasher = SHA256()
             }
         }
         return damaged + rest
     }
 
-    private func check(
-        _ piece: Content.Piece, _ bytes: [UInt8], _ damaged: inout [Content.Piece],
+    /// Hands a chunk over if it is the right one.
+    private func hand(
+        _ piece: Content.Piece, _ bytes: [UInt8], _ hash: ChunkHash, _ damaged: inout [Content.Piece],
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws {
-        guard ChunkHash(hashing: bytes) == piece.stored?.hash else {
+        guard hash == piece.stored?.hash else {
             damaged.append(piece)
             return
         }
