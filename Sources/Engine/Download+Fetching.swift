@@ -41,7 +41,9 @@ extension Download {
     /// - Returns: `nil` when all pieces are here.
     func fetchAll(from source: Source) async -> Outcome? {
         recoverFound()
-        let width = source.off.contains(.parallelDownloads) ? 1 : Self.width
+        // A small file needs no second worker.
+        let missing = state.withLock { pieces.count - $0.have.presentCount }
+        let width = source.off.contains(.parallelDownloads) ? 1 : max(1, min(Self.width, missing))
         return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
             group.addTask { await self.workOnDemand(source) }
             for worker in 0..<width {
@@ -76,13 +78,7 @@ extension Download {
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
-        let failure: FileError? =
-            switch outcome {
-            case .finished: nil
-            case .failed(let error): error
-            case .cancelled: FileError(.cancelled, "the download was cancelled")
-            }
-        for waiter in waiters { waiter.continuation.resume(returning: failure) }
+        for waiter in waiters { waiter.continuation.resume(returning: outcome.arrival) }
     }
 
     /// The worker that fetches nothing but what someone waits for, so that readers never queue behind the fill.
@@ -108,8 +104,11 @@ extension Download {
             let batch = nextBatch(onlyDemanded: onlyDemanded, readingAhead: !source.off.contains(.readAhead))
         {
             defer { state.withLock { state in state.inFlight.subtract(batch) } }
+            let start = source.environment.uptime()
             do throws(FileError) {
                 try await fetch(batch, from: source)
+                let elapsed = source.environment.uptime() - start
+                state.withLock { $0.pace.note(pieceCount: batch.count, in: elapsed) }
             } catch {
                 if error.code == .corrupt || error.code == .wouldBlock {
                     // What is damaged or missing concerns these pieces only: the others are still worth having.
@@ -133,7 +132,7 @@ extension Download {
                 try await source.reader.fetch(pieces: pieces[first..<batch.upperBound]) { count in
                     state.withLock { $0.receivedByteCount += Int64(count) }
                 } deliver: { piece, bytes in
-                    try self.deliver(piece, bytes, source)
+                    try await self.deliver(piece, bytes, source)
                 }
                 return
             } catch let error as FileError {
@@ -188,14 +187,16 @@ extension Download {
             defer { state.waiters = state.waiters.filter { $0.value.isForEnd } }
             return state.waiters.values.filter { !$0.isForEnd }
         }
-        for waiter in waiters { waiter.continuation.resume(returning: error) }
+        for waiter in waiters { waiter.continuation.resume(returning: .failed(error)) }
         return error
     }
 
     /// Puts a verified piece into the staging file and lets its readers go on.
-    private func deliver(_ piece: Content.Piece, _ bytes: [UInt8], _ source: Source) throws {
+    private func deliver(_ piece: Content.Piece, _ bytes: [UInt8], _ source: Source) async throws {
         if Task.isCancelled || isCancelled { throw CancellationError() }
         try source.freeSpaceFloor.admit(bytes.count)
+        // Who waited goes first: the disk takes as long as the hash did.
+        if handOver(piece, bytes) { await Task.yield() }
         try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
         arrived(piece)
         let snapshot = state.withLock { state -> ChunkSet? in
@@ -207,6 +208,25 @@ extension Download {
         if let snapshot { try source.save(snapshot) }
     }
 
+    /// Gives a piece to those who wait for nothing else: they need not wait for the disk.
+    /// - Returns: Whether there was anybody.
+    private func handOver(_ piece: Content.Piece, _ bytes: [UInt8]) -> Bool {
+        let waiters = state.withLock { state in
+            let ready = state.waiters.filter {
+                $0.value.range != nil && $0.value.pieces == piece.index..<piece.index + 1
+            }
+            for id in ready.keys { state.waiters[id] = nil }
+            return Array(ready.values)
+        }
+        for waiter in waiters {
+            // Of a piece's readers each has said which bytes it wants.
+            guard let range = waiter.range else { continue }
+            let start = Int(range.lowerBound - piece.fileOffset)
+            waiter.continuation.resume(returning: .bytes(bytes[start..<start + range.count]))
+        }
+        return !waiters.isEmpty
+    }
+
     /// A piece is here: its readers go on.
     private func arrived(_ piece: Content.Piece) {
         let waiters = state.withLock { state -> [Waiter] in
@@ -216,7 +236,7 @@ extension Download {
             for id in ready.keys { state.waiters[id] = nil }
             return Array(ready.values)
         }
-        for waiter in waiters { waiter.continuation.resume(returning: nil) }
+        for waiter in waiters { waiter.continuation.resume(returning: .here) }
     }
 
     private func markDamaged(_ batch: Range<Int>, _ error: FileError) {
@@ -226,7 +246,7 @@ extension Download {
             for id in hit.keys { state.waiters[id] = nil }
             return Array(hit.values)
         }
-        for waiter in waiters { waiter.continuation.resume(returning: error) }
+        for waiter in waiters { waiter.continuation.resume(returning: .failed(error)) }
     }
 
     /// The next pieces to fetch with one GET: what someone waits for first, then on from there, or from the file's start.
@@ -243,11 +263,10 @@ extension Download {
                 wanted ?? (cursor..<pieces.count).first(where: isMissing)
                 ?? (0..<min(cursor, pieces.count)).first(where: isMissing)
             guard let start else { return nil }
+            let limit =
+                onlyDemanded ? min(state.pace.pieceCount, FetchPace.demandedPieceLimit) : state.pace.pieceCount
             var end = start + 1
-            while end < pieces.count, isMissing(end),
-                pieces[end].follows(pieces[end - 1]),
-                end - start < Self.piecesPerBatch
-            {
+            while end < pieces.count, isMissing(end), pieces[end].follows(pieces[end - 1]), end - start < limit {
                 end += 1
             }
             state.cursor = end

@@ -19,9 +19,7 @@ final class Download: Sendable {
     /// connection that is open already, and the whole link while its bytes come.
     static let fillDelay = Duration.milliseconds(15)
     /// How often the fill looks whether the first piece is here.
-    static let fillLook = Duration.milliseconds(1)
-    /// How many pieces one GET brings: few enough for a slow link to turn to what a reader waits for.
-    static let piecesPerBatch = 2
+    static let fillLook = Duration.milliseconds(3)
     /// How many pieces may come in before the index is told which are here, so that a restart resumes there.
     static let piecesPerProgress = 4
     /// The first pause before a failed GET is tried again; it doubles up to ``retryLimit``.
@@ -41,9 +39,20 @@ final class Download: Sendable {
     struct Waiter {
         /// What must be here, or `nil` for someone who waits for the outcome.
         let pieces: Range<Int>?
+        /// Which bytes of the file a reader wants.
+        var range: Range<Int64>?
         /// Whether only the end counts, and not that the download was given up.
         var isForEnd = false
-        let continuation: CheckedContinuation<FileError?, Never>
+        let continuation: CheckedContinuation<Arrival, Never>
+    }
+
+    /// What somebody who waited gets.
+    enum Arrival: Sendable {
+        /// It is in the staging file, or the outcome is there.
+        case here
+        /// The bytes themselves, verified, on their way to the staging file.
+        case bytes(ArraySlice<UInt8>)
+        case failed(FileError)
     }
 
     struct State {
@@ -54,6 +63,7 @@ final class Download: Sendable {
         var lastWaiter: UInt64 = 0
         /// Where the background fill goes on: behind the piece that was asked for last.
         var cursor = 0
+        var pace = FetchPace()
         var unsaved = 0
         var outcome: Outcome?
         var isCancelled = false
@@ -128,14 +138,17 @@ final class Download: Sendable {
 
     /// Waits until every byte of `range` is here and verified.
     ///
+    /// - Returns: The bytes, as far as the file has them, when they have just come; `nil` when they are to be read from the staging
+    ///   file.
     /// - Throws: ``FileError`` with `interrupted` when the task is cancelled, `cancelled` when the download is, or what failed.
-    func wait(for range: Range<Int64>) async throws(FileError) {
-        try await wait(forPieces: pieceRange(range))
+    @discardableResult
+    func wait(for range: Range<Int64>) async throws(FileError) -> ArraySlice<UInt8>? {
+        try await wait(forPieces: pieceRange(range), range: range.clamped(to: 0..<byteCount))
     }
 
     /// Waits until the file stands in its place, or will not.
     func waitUntilSettled() async throws(FileError) {
-        try await wait(forPieces: nil)
+        _ = try await wait(forPieces: nil)
     }
 
     /// Whether some of it could not be had: it goes on with the rest, or is ending.
@@ -144,32 +157,28 @@ final class Download: Sendable {
     /// Waits until nothing of it runs any more, however it ends.
     func waitUntilEnded() async {
         // What it ends with was told to those who wanted the bytes.
-        try? await wait(forPieces: nil, isForEnd: true)
+        _ = try? await wait(forPieces: nil, isForEnd: true)
     }
 
-    private func wait(forPieces wanted: Range<Int>?, isForEnd: Bool = false) async throws(FileError) {
+    private func wait(
+        forPieces wanted: Range<Int>?, range: Range<Int64>? = nil, isForEnd: Bool = false
+    ) async throws(FileError) -> ArraySlice<UInt8>? {
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        let failure = await withTaskCancellationHandler {
+        let arrival = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let answer: FileError?? = state.withLock { state in
+                let answer: Arrival? = state.withLock { state in
                     if let wanted {
-                        if wanted.allSatisfy({ state.have.contains($0) }) { return .some(nil) }
-                        if let damaged = wanted.first(where: { state.damaged[$0] != nil }) {
-                            return state.damaged[damaged]
-                        }
+                        if wanted.allSatisfy({ state.have.contains($0) }) { return .here }
+                        for index in wanted { if let damage = state.damaged[index] { return .failed(damage) } }
                     }
-                    switch state.outcome {
-                    case .finished: return .some(nil)
-                    case .failed(let error): return error
-                    case .cancelled: return FileError(.cancelled, "the download was cancelled")
-                    case nil: break
-                    }
-                    if let givenUp = state.givenUp, !isForEnd { return givenUp }
-                    if Task.isCancelled { return FileError(.interrupted, "the read was interrupted") }
-                    state.waiters[id] = Waiter(pieces: wanted, isForEnd: isForEnd, continuation: continuation)
+                    if let outcome = state.outcome { return outcome.arrival }
+                    if let givenUp = state.givenUp, !isForEnd { return .failed(givenUp) }
+                    if Task.isCancelled { return .failed(Self.interruption) }
+                    state.waiters[id] = Waiter(
+                        pieces: wanted, range: range, isForEnd: isForEnd, continuation: continuation)
                     return nil
                 }
                 demand.yield()
@@ -177,14 +186,31 @@ final class Download: Sendable {
             }
         } onCancel: {
             let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
-            waiter?.continuation.resume(returning: FileError(.interrupted, "the read was interrupted"))
+            waiter?.continuation.resume(returning: .failed(Self.interruption))
         }
-        if let failure { throw failure }
+        switch arrival {
+        case .here: return nil
+        case .bytes(let bytes): return bytes
+        case .failed(let error): throw error
+        }
     }
+
+    private static let interruption = FileError(.interrupted, "the read was interrupted")
 
     func cancel() {
         state.withLock { $0.isCancelled = true }
     }
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
+}
+
+extension Download.Outcome {
+    /// What whoever still waits gets.
+    var arrival: Download.Arrival {
+        switch self {
+        case .finished: .here
+        case .failed(let error): .failed(error)
+        case .cancelled: .failed(FileError(.cancelled, "the download was cancelled"))
+        }
+    }
 }

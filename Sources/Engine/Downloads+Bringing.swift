@@ -8,9 +8,13 @@ extension Downloads {
     /// - Parameter offset: Where in the file it is wanted first.
     func begin(_ number: InodeNumber, at offset: Int64 = 0) throws(FileError) -> Download? {
         if let download = active(number) { return download }
-        let inode = try replica.inode(number)
+        return try begin(number, try replica.inode(number), at: offset)
+    }
+
+    /// - Parameter inode: What the index has of it.
+    func begin(_ number: InodeNumber, _ inode: Inode, at offset: Int64) throws(FileError) -> Download? {
         guard !inode.isHere || inode.incoming != nil else { return nil }
-        if inode.content == nil && inode.incoming == nil {
+        if inode.isContentUnknown {
             throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
         }
         do throws(FileError) {
@@ -39,4 +43,9 @@ extension Downloads {
 
     /// How often a download may be overtaken by newer bytes before it is given up.
     private static let supersededAttempts = 10
+}
+
+extension Inode {
+    /// Whether only the manifest of its bytes is known: it could not be read when the record came, or came with a snapshot.
+    var isContentUnknown: Bool { !isHere && content == nil && incoming == nil }
 }

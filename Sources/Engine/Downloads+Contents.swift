@@ -4,11 +4,10 @@ import Replica
 
 /// Chunk lists that are not known yet: of a long file only the manifest's name came with the record.
 extension Downloads {
-    /// Whether only the manifest of a file is known: it could not be read when its record came, or came with a snapshot.
+    /// Whether its manifest must be read first.
     func isContentUnknown(_ number: InodeNumber) throws(FileError) -> Bool {
         guard active(number) == nil else { return false }
-        let inode = try replica.inode(number)
-        return !inode.isHere && inode.content == nil && inode.incoming == nil
+        return try replica.inode(number).isContentUnknown
     }
 
     func learnContent(of number: InodeNumber) async throws(FileError) {

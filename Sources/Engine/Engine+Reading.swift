@@ -2,13 +2,30 @@ import Coordination
 import Glibc
 package import Model
 import Remote
-package import Replica
+import Replica
 
 /// Where the bytes of a read lie.
-package struct ByteSource: Sendable {
-    package let descriptor: Descriptor
+package enum ByteSource: Sendable {
+    case file(FileBytes)
+    /// They have just come over the line.
+    case memory(ArraySlice<UInt8>)
+}
+
+/// A stretch of a local file.
+package struct FileBytes: Sendable {
+    let descriptor: Descriptor
     package let offset: Int64
+    /// More than there are only at the end of the file.
     package let byteCount: Int
+
+    /// The file number to read from; valid as long as this value is.
+    package var fileNumber: Int32 { descriptor.rawValue }
+
+    /// - Parameter buffer: As long as the stretch.
+    /// - Returns: How many bytes there are.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        try descriptor.read(into: buffer, at: offset)
+    }
 }
 
 /// The first flow: a read is answered from the backing file or from what has come of the download, or waits for its range.
@@ -47,53 +64,66 @@ extension Engine {
         _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
     ) throws(FileError) -> Answer<ByteSource> {
         if let descriptor = handle.inode.readable {
-            return .ready(ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount))
+            return .ready(.file(FileBytes(descriptor: descriptor, offset: offset, byteCount: byteCount)))
         }
         try downloadRules.admit(handle.process(of: caller), to: handle)
-        if let wait = try stormWait(handle, by: caller) {
+        let number = handle.inode.number
+        if let download = downloads.active(number) {
+            handle.noteDemand()
+            return bytes(of: download, offset: offset, byteCount: byteCount)
+        }
+        // Looked at once for all that follows: the first byte waits for it.
+        let inode = try replica.inode(number)
+        if let wait = try stormWait(handle, inode, by: caller) {
             return .pending { [self] () async throws(FileError) in
                 try await wait()
                 handle.noteDemand()
-                switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
-                case .ready(let source): return source
-                case .pending(let wait): return try await wait()
-                }
+                return try await sourceNow(handle, offset: offset, byteCount: byteCount, by: caller)
             }
         }
-        if try downloads.isContentUnknown(handle.inode.number) {
+        if inode.isContentUnknown {
             return .pending { [self] () async throws(FileError) in
-                try await downloads.learnContent(of: handle.inode.number)
-                switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
-                case .ready(let source): return source
-                case .pending(let wait): return try await wait()
-                }
+                try await downloads.learnContent(of: number)
+                return try await sourceNow(handle, offset: offset, byteCount: byteCount, by: caller)
             }
         }
-        let range = offset..<(offset + Int64(byteCount))
-        let download = try downloads.begin(handle.inode.number, at: offset)
-        guard let download else {
+        guard let download = try downloads.begin(number, inode, at: offset) else {
             // It has come in between.
             return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))
         }
-        if download.has(range) {
-            return .ready(ByteSource(descriptor: download.staging, offset: offset, byteCount: byteCount))
+        return bytes(of: download, offset: offset, byteCount: byteCount)
+    }
+
+    /// Asks again, after a wait.
+    private func sourceNow(
+        _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
+    ) async throws(FileError) -> ByteSource {
+        switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
+        case .ready(let source): return source
+        case .pending(let wait): return try await wait()
         }
+    }
+
+    private func bytes(of download: Download, offset: Int64, byteCount: Int) -> Answer<ByteSource> {
+        let range = offset..<(offset + Int64(byteCount))
+        let staged = FileBytes(descriptor: download.staging, offset: offset, byteCount: byteCount)
+        if download.has(range) { return .ready(.file(staged)) }
         return .pending { () async throws(FileError) in
-            try await download.wait(for: range)
-            return ByteSource(descriptor: download.staging, offset: offset, byteCount: byteCount)
+            if let bytes = try await download.wait(for: range) { return .memory(bytes) }
+            return .file(staged)
         }
     }
 
     /// What a read waits for whose process pulls too much; `nil` when it may go on. Once for each open file, and only for what nobody
     /// asked for before.
     private func stormWait(
-        _ handle: OpenHandle, by caller: Caller
+        _ handle: OpenHandle, _ inode: Inode, by caller: Caller
     ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
         guard !handle.hasDemanded else { return nil }
-        let number = handle.inode.number
-        if downloads.active(number) == nil, try !replica.entries(of: number).contains(where: \.downloadRequested) {
-            let byteCount = try replica.attributes(of: number).size
-            if let wait = try storms.admit(handle.process(of: caller), byteCount: byteCount) { return wait }
+        if try !replica.entries(of: handle.inode.number).contains(where: \.downloadRequested),
+            let wait = try storms.admit(handle.process(of: caller), byteCount: inode.attributes.size)
+        {
+            return wait
         }
         handle.noteDemand()
         return nil
@@ -104,7 +134,7 @@ extension Engine {
         guard let descriptor = handle.inode.readable else {
             throw FileError(.superseded, "\(handle.inode.number) was let go while it was opened")
         }
-        return ByteSource(descriptor: descriptor, offset: offset, byteCount: byteCount)
+        return .file(FileBytes(descriptor: descriptor, offset: offset, byteCount: byteCount))
     }
 
     /// Related: lseek(2) with `SEEK_HOLE` and `SystemCalls.seekData`.
@@ -128,12 +158,10 @@ extension Engine {
 }
 
 extension ByteSource {
-    /// - Parameter buffer: As long as the source.
-    /// - Returns: How many bytes there are: fewer only at the end of the file.
-    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
-        try descriptor.read(into: buffer, at: offset)
+    package func bytes() throws(FileError) -> [UInt8] {
+        switch self {
+        case .file(let file): try file.descriptor.read(byteCount: file.byteCount, at: file.offset)
+        case .memory(let bytes): Array(bytes)
+        }
     }
-
-    /// The file number to read from; valid as long as the source is.
-    package var fileNumber: Int32 { descriptor.rawValue }
 }

@@ -329,22 +329,23 @@ extension Engine {
         {
             return .ready(byteCount)
         }
-        guard let descriptor = from.inode.readable else {
-            let wanted = min(byteCount, Self.copyUnit)
-            switch try read(source, offset: offset, byteCount: wanted, by: caller) {
-            case .ready(let bytes):
-                return try copy(bytes.descriptor, offset, target, targetOffset, wanted, caller)
-            case .pending(let wait):
-                return .pending { [self] () async throws(FileError) in
-                    let bytes = try await wait()
-                    switch try copy(bytes.descriptor, offset, target, targetOffset, wanted, caller) {
-                    case .ready(let count): return count
-                    case .pending(let wait): return try await wait()
-                    }
+        let wanted = min(byteCount, Self.copyUnit)
+        if let descriptor = from.inode.readable {
+            let bytes = FileBytes(descriptor: descriptor, offset: offset, byteCount: wanted)
+            return try copy(.file(bytes), target, targetOffset, caller)
+        }
+        switch try read(source, offset: offset, byteCount: wanted, by: caller) {
+        case .ready(let bytes):
+            return try copy(bytes, target, targetOffset, caller)
+        case .pending(let wait):
+            return .pending { [self] () async throws(FileError) in
+                let bytes = try await wait()
+                switch try copy(bytes, target, targetOffset, caller) {
+                case .ready(let count): return count
+                case .pending(let wait): return try await wait()
                 }
             }
         }
-        return try copy(descriptor, offset, target, targetOffset, byteCount, caller)
     }
 
     /// - Returns: How many bytes the copy has, or `nil` when they must be copied one by one.
@@ -360,10 +361,9 @@ extension Engine {
     }
 
     private func copy(
-        _ source: Descriptor, _ offset: Int64, _ target: HandleID, _ targetOffset: Int64, _ byteCount: Int,
-        _ caller: Caller
+        _ source: ByteSource, _ target: HandleID, _ targetOffset: Int64, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
-        let bytes = try source.read(byteCount: min(byteCount, Self.copyUnit), at: offset)
+        let bytes = try source.bytes()
         guard !bytes.isEmpty else { return .ready(0) }
         return try bytes.withBytes { bytes throws(FileError) in
             try write(target, offset: targetOffset, bytes: bytes, flags: 0, fromPageCache: false, by: caller)

@@ -96,37 +96,45 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// Bytes of a local file; libfuse moves them in the kernel where that pays.
     consuming func bytes(_ source: ByteSource) {
-        guard source.byteCount > 0 else {
+        switch source {
+        case .memory(let bytes):
+            let request = request
+            bytes.withUnsafeBytes {
+                _ = fuse_reply_buf(request, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+            }
+            discard self
+        case .file(let file) where file.byteCount == 0:
             fuse_reply_buf(request, nil, 0)
             discard self
-            return
+        case .file(let file) where file.byteCount > ReplyBuffers.pipeByteCount: copied(file)
+        case .file(let file): moved(file)
         }
-        if source.byteCount > ReplyBuffers.pipeByteCount { return copied(source) }
+    }
+
+    /// Bytes of a local file; libfuse moves them in the kernel where that pays.
+    private consuming func moved(_ file: FileBytes) {
         var vector = fuse_bufvec()
         vector.count = 1
-        vector.buf.size = source.byteCount
+        vector.buf.size = file.byteCount
         vector.buf.flags = fuse_buf_flags(FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
-        vector.buf.fd = source.fileNumber
-        vector.buf.pos = off_t(source.offset)
-        withExtendedLifetime(source) {
+        vector.buf.fd = file.fileNumber
+        vector.buf.pos = off_t(file.offset)
+        withExtendedLifetime(file) {
             _ = fuse_reply_data(request, &vector, FUSE_BUF_SPLICE_MOVE)
         }
         discard self
     }
 
     /// What is too long for a pipe is copied, through memory that is used again and again.
-    private consuming func copied(_ source: ByteSource) {
+    private consuming func copied(_ file: FileBytes) {
         let request = request
-        withExtendedLifetime(source) {
-            ReplyBuffers.shared.with(byteCount: source.byteCount) { buffer in
-                do throws(FileError) {
-                    let count = try source.read(into: buffer)
-                    _ = fuse_reply_buf(request, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), count)
-                } catch {
-                    _ = fuse_reply_err(request, error.errno)
-                }
+        ReplyBuffers.shared.with(byteCount: file.byteCount) { buffer in
+            do throws(FileError) {
+                let count = try file.read(into: buffer)
+                _ = fuse_reply_buf(request, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), count)
+            } catch {
+                _ = fuse_reply_err(request, error.errno)
             }
         }
         discard self

@@ -111,11 +111,9 @@ extension SimulatedDevice {
         var bytes: [UInt8] = []
         while true {
             let answer = try engine.read(handle, offset: Int64(bytes.count), byteCount: Self.readUnit, by: caller)
-            let source = try await value(of: answer, limit: limit)
-            var buffer = [UInt8](repeating: 0, count: source.byteCount)
-            let count = pread(source.fileNumber, &buffer, buffer.count, off_t(source.offset))
-            guard count > 0 else { return bytes }
-            bytes += buffer[..<count]
+            let part = try await value(of: answer, limit: limit).bytes()
+            guard !part.isEmpty else { return bytes }
+            bytes += part
         }
     }
 }

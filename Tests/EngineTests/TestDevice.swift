@@ -141,10 +141,11 @@ final class TestDevice: Sendable {
     }
 
     func read(_ handle: HandleID) async throws -> String {
-        let source = try await value(engine.read(handle, offset: 0, byteCount: 1 << 20, by: Self.caller))
-        var bytes = [UInt8](repeating: 0, count: source.byteCount)
-        let count = pread(source.fileNumber, &bytes, bytes.count, off_t(source.offset))
-        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+        String(decoding: try await bytes(handle, at: 0, byteCount: 1 << 20), as: UTF8.self)
+    }
+
+    func bytes(_ handle: HandleID, at offset: Int64, byteCount: Int) async throws -> [UInt8] {
+        try await value(engine.read(handle, offset: offset, byteCount: byteCount, by: Self.caller)).bytes()
     }
 
     func copy(from source: HandleID, to target: HandleID) async throws -> Int {
