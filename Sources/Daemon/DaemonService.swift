@@ -10,7 +10,8 @@ import UnixSignals
 
 /// A daemon: one container at one mountpoint, until it is unmounted or told to end.
 ///
-///     ServiceGroup   EngineService    uploads, downloads, follows the log
+///     ServiceGroup   MemoryTrimming   gives memory back
+///                    EngineService    uploads, downloads, follows the log
 ///        started ↓   MountService     serves the kernel
 ///        ended   ↑   ControlServer    serves the command line
 ///
@@ -102,7 +103,9 @@ package struct DaemonService: Sendable {
     private static let shutdownLimit = Duration.seconds(60)
 
     private func group(_ engine: Engine, _ session: FileSystemSession, _ server: ControlServer) -> ServiceGroup {
-        let services: [any Service] = [EngineService(engine: engine), MountService(session: session), server]
+        let services: [any Service] = [
+            MemoryTrimming(), EngineService(engine: engine), MountService(session: session), server,
+        ]
         var configuration = ServiceGroupConfiguration(
             services: services.map {
                 ServiceGroupConfiguration.ServiceConfiguration(

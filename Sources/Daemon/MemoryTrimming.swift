@@ -1,0 +1,48 @@
+import Glibc
+import ServiceLifecycle
+
+/// Gives memory back after what needed much of it: the snapshot of a large container, a large listing, a large transfer.
+///
+/// What was freed lies between what is still used, where the C library leaves it.
+struct MemoryTrimming: Service {
+    /// How often it is looked.
+    static let pause = Duration.seconds(10)
+    /// By how much the memory must have grown since it was last given back: 8 MiB.
+    static let growthByteCount = 8 << 20
+
+    /// Whether it is worth while.
+    ///
+    /// - Parameters:
+    ///   - byteCount: What the process has of its own now.
+    ///   - last: What it had when memory was last given back, or least since then.
+    static func isDue(_ byteCount: Int, since last: Int) -> Bool { byteCount - last >= growthByteCount }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var last = 0
+            while (try? await Task.sleep(for: Self.pause)) != nil {
+                // Without /proc nothing is given back.
+                guard var byteCount = Self.ownByteCount() else { continue }
+                if Self.isDue(byteCount, since: last) {
+                    MemoryArenas.trim()
+                    byteCount = Self.ownByteCount() ?? byteCount
+                    last = byteCount
+                }
+                last = min(last, byteCount)
+            }
+        }
+    }
+
+    /// What of this process is in memory and not of a file. Related: proc_pid_statm(5), `resident` and `shared`.
+    static func ownByteCount() -> Int? {
+        let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { Glibc.close(file) }
+        return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+            let count = read(file, buffer.baseAddress, buffer.count)
+            let fields = String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self).split(separator: " ")
+            guard fields.count > 2, let resident = Int(fields[1]), let shared = Int(fields[2]) else { return nil }
+            return (resident - shared) * sysconf(Int32(_SC_PAGESIZE))
+        }
+    }
+}
