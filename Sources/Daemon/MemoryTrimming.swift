@@ -22,13 +22,13 @@ struct MemoryTrimming: Service {
             var last = 0
             while (try? await Task.sleep(for: Self.pause)) != nil {
                 // Without /proc nothing is given back.
-                guard var byteCount = Self.ownByteCount() else { continue }
+                guard let byteCount = Self.ownByteCount() else { continue }
                 if Self.isDue(byteCount, since: last) {
                     MemoryArenas.trim()
-                    byteCount = Self.ownByteCount() ?? byteCount
-                    last = byteCount
+                    last = Self.ownByteCount() ?? byteCount
+                } else {
+                    last = min(last, byteCount)
                 }
-                last = min(last, byteCount)
             }
         }
     }

@@ -35,7 +35,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a long file comes with few requests, and the first one asks for its first piece alone`() async throws {
+    @Test func `a long file comes with few requests`() async throws {
         let store = FaultyStore(MemoryStore())
         let (a, b) = try await pair(store)
         let text = text(byteCount: 24 << 20)
