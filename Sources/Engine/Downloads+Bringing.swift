@@ -44,8 +44,3 @@ extension Downloads {
     /// How often a download may be overtaken by newer bytes before it is given up.
     private static let supersededAttempts = 10
 }
-
-extension Inode {
-    /// Whether only the manifest of its bytes is known: it could not be read when the record came, or came with a snapshot.
-    var isContentUnknown: Bool { !isHere && content == nil && incoming == nil }
-}

@@ -29,3 +29,8 @@ extension Downloads {
         }
     }
 }
+
+extension Inode {
+    /// Whether only the manifest of its bytes is known: it could not be read when the record came, or came with a snapshot.
+    var isContentUnknown: Bool { !isHere && content == nil && incoming == nil }
+}
