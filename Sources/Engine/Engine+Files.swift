@@ -146,7 +146,7 @@ extension Engine {
                     handle: OpenHandleID(handle.id.rawValue), process: .kernel, on: handle.inode.number, now: now)
             }
         }
-        for owner in handle.takeLockOwners() { releaseRecordLocks(of: owner, on: handle) }
+        for owner in handle.lockOwners { releaseRecordLocks(of: owner, on: handle) }
         arbiter.handleClosed(handle)
         let isLast = openFiles.remove(handle)
         // Reads that the kernel passed through were not seen: the last was before now.
@@ -216,10 +216,11 @@ extension Engine {
     }
 
     private func releaseRecordLocks(of owner: UInt64, on handle: OpenHandle) {
-        handle.forgetLockOwner(owner)
         arbiter.perform { table, now in
             table.releaseRecords(of: LockOwner(owner), on: handle.inode.number, now: now)
         }
+        // Last: whoever met the lock until now sees by it that the release is on its way.
+        handle.forgetLockOwner(owner)
     }
 
     /// Safe on this disk: the bytes, the name and the index. Related: fsync(2).

@@ -52,7 +52,7 @@ extension Engine {
         return try withGrace {
             // Only a lock of an open file description outlasts the flush of its close.
             guard let other = arbiter.ask({ $0.conflict(with: request, on: inode) }) else { return false }
-            return openFiles.closingHandles(of: inode).contains { $0.isLockOwner(other.owner.rawValue) }
+            return openFiles.closingHandles(of: inode).contains { $0.lockOwners.contains(other.owner.rawValue) }
         } request: { [arbiter] () throws(FileError) in
             try arbiter.requestLock { table, ticket, now in
                 table.lockRecord(request, on: inode, ticket: wait ? ticket : nil, now: now)
@@ -105,9 +105,10 @@ extension Engine {
         }
     }
 
-    /// How long a request that may not wait gives the release of a closed file to arrive, and how often it looks.
-    private static let graceStep = Duration.milliseconds(1)
-    private static let graceSteps = 20
+    /// How long a request that may not wait gives the release of a closed file to arrive: each wait is twice the one before,
+    /// 255 ms in all.
+    private static let firstGrace = Duration.milliseconds(1)
+    private static let graceSteps = 8
 
     /// Asks for a lock; once more and again for a moment when it is refused for one whose file was just closed: the kernel sends
     /// the release only after close(2) has returned.
@@ -117,12 +118,14 @@ extension Engine {
         do throws(FileError) {
             return try request()
         } catch {
-            guard error.code == .wouldBlock, isClosing() else { throw error }
+            guard error.code == .wouldBlock else { throw error }
+            // The release may also have come since the refusal.
+            guard isClosing() else { return try request() }
             let refusal = error
             return .pending { [environment] () async throws(FileError) in
-                for _ in 0..<Self.graceSteps {
+                for step in 0..<Self.graceSteps {
                     // Cut short, it is looked at once more and then refused.
-                    try? await environment.sleep(Self.graceStep)
+                    try? await environment.sleep(Self.firstGrace * (1 << step))
                     do throws(FileError) {
                         if case .ready = try request() { return }
                     } catch {

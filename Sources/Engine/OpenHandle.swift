@@ -18,7 +18,7 @@ final class OpenHandle: Sendable {
     /// Who took record locks through this handle and has not closed since: what a last close must let go.
     ///
     /// An open file description that owns locks itself (`F_OFD_SETLK`) has no flush of its own.
-    private let lockOwners = Mutex<Set<UInt64>>([])
+    private let owners = Mutex<Set<UInt64>>([])
 
     init(id: HandleID, inode: OpenInode, flags: Int32) {
         self.id = id
@@ -68,19 +68,12 @@ final class OpenHandle: Sendable {
 
     func noteFlush() { flushed.withLock { $0 = true } }
 
-    /// Whether the owner took record locks through this handle and no flush has ended them.
-    func isLockOwner(_ owner: UInt64) -> Bool { lockOwners.withLock { $0.contains(owner) } }
+    /// Who took record locks through this handle and was not ended by a flush.
+    var lockOwners: Set<UInt64> { owners.withLock { $0 } }
 
-    func noteLockOwner(_ owner: UInt64) { _ = lockOwners.withLock { $0.insert(owner) } }
+    func noteLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.insert(owner) } }
 
-    func forgetLockOwner(_ owner: UInt64) { _ = lockOwners.withLock { $0.remove(owner) } }
-
-    func takeLockOwners() -> Set<UInt64> {
-        lockOwners.withLock { owners in
-            defer { owners = [] }
-            return owners
-        }
-    }
+    func forgetLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.remove(owner) } }
 
     /// The process of a calling thread, looked up once as long as the same thread calls.
     func process(of caller: Caller) -> Int32 {
