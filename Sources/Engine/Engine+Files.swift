@@ -129,10 +129,9 @@ extension Engine {
             return
         }
         do throws(FileError) {
-            // A mapping that the kernel passed through has written past us: the disk knows, the index and the kernel do not.
-            if handle.isWritable, handle.inode.access == .passthrough { handle.inode.markUnrecorded() }
-            try recordBytes(of: handle.inode, by: caller)
-            if handle.isWritable, handle.inode.access == .passthrough {
+            // A mapping that the kernel passed through may have written past us: the disk knows, the index and the kernel do not.
+            if handle.isWritable { try handle.inode.noticeMappedWrites() }
+            if try recordBytes(of: handle.inode, by: caller), handle.isWritable, handle.inode.access == .passthrough {
                 kernel.inodeChanged(handle.inode.number, bytes: false)
             }
         } catch {
@@ -169,15 +168,18 @@ extension Engine {
     /// Tells the index what the writes made of a file's size and times.
     ///
     /// - Parameter caller: Whose doing it was, where that is known.
-    func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) {
-        guard open.takeUnrecorded(), let descriptor = open.descriptor else { return }
+    /// - Returns: Whether there was anything to tell.
+    @discardableResult
+    func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
+        guard open.takeUnrecorded(), let descriptor = open.descriptor else { return false }
         let before = events.isHeard ? try replica.attributes(of: open.number) : nil
-        try replica.recordBytes(of: open.number, from: descriptor)
-        guard let before else { return }
+        open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor))
+        guard let before else { return true }
         let now = try replica.attributes(of: open.number)
         if now.size != before.size || now.modified != before.modified {
             events.changed(open.number, by: caller.map { .program($0) } ?? .engine)
         }
+        return true
     }
 
     /// Related: close(2). Waits for the turn of a writer whose writes are still to be applied.
@@ -192,7 +194,7 @@ extension Engine {
         let finish: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
             // Whatever fails, a closed file holds no locks.
             defer { releaseRecordLocks(of: lockOwner, on: handle) }
-            if handle.inode.access == .passthrough { handle.inode.markUnrecorded() }
+            try handle.inode.noticeMappedWrites()
             try recordBytes(of: handle.inode, by: caller)
             arbiter.ended(handle.inode.number, by: writer, reason: .close)
             try handle.throwFailure()

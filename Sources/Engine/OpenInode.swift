@@ -24,6 +24,8 @@ final class OpenInode: Sendable {
         var isMarked = false
         /// Whether the index has yet to learn the size and times that the writes made.
         var isUnrecorded = false
+        /// What the index learned last.
+        var recorded: BackingStatus?
         var lastWrite: Duration?
     }
 
@@ -123,8 +125,16 @@ final class OpenInode: Sendable {
     /// Someone has begun to make the file: it is not quiet yet, although nothing is written.
     func noteActivity(at uptime: Duration) { state.withLock { $0.lastWrite = uptime } }
 
-    /// The bytes may have changed without a write that came here.
-    func markUnrecorded() { state.withLock { $0.isUnrecorded = true } }
+    /// Looks whether the bytes changed without a write that came here, through a mapping that the kernel passed on to the backing file.
+    func noticeMappedWrites() throws(FileError) {
+        guard access == .passthrough, let descriptor else { return }
+        let status = try BackingStatus(of: descriptor)
+        state.withLock { state in
+            if state.recorded?.hasSameBytes(as: status) != true { state.isUnrecorded = true }
+        }
+    }
+
+    func noteRecorded(_ status: BackingStatus) { state.withLock { $0.recorded = status } }
 
     /// Whether the index must learn size and times; asking means that the caller tells it now.
     func takeUnrecorded() -> Bool {

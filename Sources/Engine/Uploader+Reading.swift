@@ -57,7 +57,7 @@ extension Uploader {
             guard try syncAccess.mayUpload(inode.attributes.inode) else { return placeOnly(candidate, entry) }
             // Of a file that is still open the index does not know the size and times yet.
             if let open, open.takeUnrecorded(), let descriptor = open.descriptor {
-                try replica.recordBytes(of: open.number, from: descriptor)
+                open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor))
             }
             // Read again: a write between the listing and now has changed it.
             let now = try replica.inode(inode.attributes.inode)

@@ -1,5 +1,5 @@
 import Glibc
-import Model
+package import Model
 
 /// What tells one backing file from every other, wherever it was moved: its inode number on the disk and when it was born.
 ///
@@ -15,7 +15,7 @@ struct BackingIdentity: Hashable, Sendable {
 }
 
 /// What the disk says of a backing file.
-struct BackingStatus: Sendable {
+package struct BackingStatus: Sendable {
     var identity: BackingIdentity
     /// With the type bits.
     var mode: UInt16
@@ -26,9 +26,19 @@ struct BackingStatus: Sendable {
     var modified: Timestamp
     var changed: Timestamp
 
+    /// Whether size, times and room are those of `other`: reading changes none of them.
+    package func hasSameBytes(as other: BackingStatus) -> Bool {
+        size == other.size && blocks == other.blocks && modified == other.modified && changed == other.changed
+    }
+
     var isDirectory: Bool { mode_t(mode) & S_IFMT == S_IFDIR }
     var isFile: Bool { mode_t(mode) & S_IFMT == S_IFREG }
     var isSymbolicLink: Bool { mode_t(mode) & S_IFMT == S_IFLNK }
+}
+
+extension BackingStatus {
+    /// - Throws: What `statx(2)` does.
+    package init(of descriptor: Descriptor) throws(FileError) { self = try SystemCalls.status(of: descriptor) }
 }
 
 /// A name in a directory of the state directory.

@@ -8,7 +8,7 @@ extension Replica {
     package func check() throws(FileError) -> [String] {
         try translated {
             try checkAlive()
-            return try pool.writeWithoutTransaction { database in
+            return try writer.writeWithoutTransaction { database in
                 var check = Check(rows: Rows(database: database), tree: try RepairTree(backing))
                 try check.run()
                 return check.differences

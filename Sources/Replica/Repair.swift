@@ -34,11 +34,12 @@ struct Repair {
 
     /// - Parameter before: How the daemon before ended; after an orderly end only leftovers are cleared.
     static func run(
-        _ pool: DatabasePool, _ backing: BackingDirectory, _ environment: ReplicaEnvironment, before: StateLock.Before
+        _ writer: DatabaseQueue, _ backing: BackingDirectory, _ environment: ReplicaEnvironment,
+        before: StateLock.Before
     ) throws(FileError) -> Outcome {
         try translated {
             var outcome = Outcome()
-            try pool.write { database in
+            try writer.write { database in
                 let rows = Rows(database: database)
                 try removeOrphans(rows)
                 guard try before != .orderly || isEmptied(rows, backing) else {

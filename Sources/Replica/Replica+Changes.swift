@@ -140,10 +140,15 @@ extension Replica {
     }
 
     /// Takes size and times of the bytes into the index.
+    /// - Returns: What was taken.
     @discardableResult
-    package func recordBytes(of number: InodeNumber, from descriptor: Descriptor) throws(FileError) -> Attributes {
-        // The status is taken inside the change: one that was taken before could be older than what stands there.
-        try change { try $0.recordBytes(of: number, try SystemCalls.status(of: descriptor)) }
+    package func recordBytes(of number: InodeNumber, from descriptor: Descriptor) throws(FileError) -> BackingStatus {
+        try change {
+            // Taken inside the change: a status that was taken before could be older than what stands there.
+            let status = try BackingStatus(of: descriptor)
+            _ = try $0.recordBytes(of: number, status)
+            return status
+        }
     }
 
     /// Truncates a file that is not here to nothing, without a download; a download under way ends.

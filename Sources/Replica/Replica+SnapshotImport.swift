@@ -17,7 +17,7 @@ extension Replica {
         let path = snapshot.path
         let number = snapshot.summary.number
         do {
-            let isDone = try await pool.writeWithoutTransaction { database in
+            let isDone = try await writer.writeWithoutTransaction { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try SnapshotImport(database: database, number: number, now: now, owner: owner, group: group).run()
@@ -41,7 +41,7 @@ extension Replica {
         try checkAlive()
         let path = snapshot.path
         do {
-            try await pool.writeWithoutTransaction { database in
+            try await writer.writeWithoutTransaction { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try database.inTransaction(.immediate) {

@@ -38,7 +38,9 @@ package final class Replica: Sendable {
     /// What start-up repair found and did; empty when the end before was orderly.
     package let repairReport: RepairReport
 
-    let pool: DatabasePool
+    /// The one connection that changes the index.
+    let writer: DatabaseQueue
+    private let readers: IndexReaders
     let backing: BackingDirectory
     let environment: ReplicaEnvironment
     private let lock: StateLock
@@ -54,7 +56,8 @@ package final class Replica: Sendable {
         state = opened.state
         device = opened.device
         repairReport = opened.report
-        pool = opened.pool
+        writer = opened.writer
+        readers = opened.readers
         backing = opened.backing
         lock = opened.lock
         log = opened.log
@@ -70,7 +73,7 @@ package final class Replica: Sendable {
     func read<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
         try translated {
             try checkAlive()
-            return try pool.unsafeRead { try body(Rows(database: $0)) }
+            return try readers.read { try body(Rows(database: $0)) }
         }
     }
 
@@ -78,7 +81,7 @@ package final class Replica: Sendable {
     func readSnapshot<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
         try translated {
             try checkAlive()
-            return try pool.read { try body(Rows(database: $0)) }
+            return try readers.readSnapshot { try body(Rows(database: $0)) }
         }
     }
 
@@ -117,7 +120,7 @@ package final class Replica: Sendable {
     private func attempt<Value>(
         _ body: (ReplicaTransaction) throws(FileError) -> Value
     ) throws(FileError) -> Value {
-        try translated { try pool.writeWithoutTransaction { try change(Rows(database: $0), body) } }
+        try translated { try writer.writeWithoutTransaction { try change(Rows(database: $0), body) } }
     }
 
     private func change<Value>(
@@ -223,9 +226,10 @@ package final class Replica: Sendable {
         try settle()
         try makeDurable()
         try translated {
-            try pool.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+            try writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
             isAlive.store(false, ordering: .relaxed)
-            try pool.close()
+            try readers.close()
+            try writer.close()
         }
         // Without the marker the next start trusts that index and disk agree.
         if !needsRepair.load(ordering: .relaxed) { try lock.removeRunningMarker() }
@@ -236,7 +240,8 @@ package final class Replica: Sendable {
     package func abandon() {
         isAlive.store(false, ordering: .relaxed)
         // A killed process has no one to tell.
-        try? pool.close()
+        try? readers.close()
+        try? writer.close()
         lock.release()
     }
 }

@@ -6,7 +6,8 @@ package import Model
 /// What opening a state directory comes to.
 struct OpenedState {
     var state: StateDirectory
-    var pool: DatabasePool
+    var writer: DatabaseQueue
+    var readers: IndexReaders
     var backing: BackingDirectory
     var lock: StateLock
     var log: Descriptor
@@ -32,22 +33,28 @@ extension Replica {
         let lock = try StateLock(state)
         let before = lock.before()
         try BackingAbsence.checkIndex(of: state)
-        let pool = try translated { try openIndex(state) }
-        let device = try translated { try introduce(pool, container, environment) }
-        try translated { try openFiles(state, pool) }
+        let writer = try translated { try openIndex(state) }
+        let readers = try translated {
+            try IndexReaders(limit: readerLimit) {
+                try DatabaseQueue(path: state.index, configuration: configuration(readonly: true))
+            }
+        }
+        let device = try translated { try introduce(writer, container, environment) }
+        try translated { try openFiles(state, writer) }
         for directory in [state.staging, state.downloads, state.removed, state.aside] { try makeDirectories(directory) }
         let backing = try BackingDirectory(state, makeNumber: environment.makeNumber)
         // From here on an end without close() leaves the marker.
         try lock.writeRunningMarker()
-        let outcome = try Repair.run(pool, backing, environment, before: before)
+        let outcome = try Repair.run(writer, backing, environment, before: before)
         let raw = Glibc.open(state.log, O_RDONLY | O_CLOEXEC)
         try SystemCalls.check(raw, "open \(state.log)")
         let applied = try translated {
-            try pool.read { try Rows(database: $0).meta(.applied, as: Int64.self) ?? 0 }
+            try writer.read { try Rows(database: $0).meta(.applied, as: Int64.self) ?? 0 }
         }
         let replica = Replica(
             opened: OpenedState(
-                state: state, pool: pool, backing: backing, lock: lock, log: Descriptor(owning: raw),
+                state: state, writer: writer, readers: readers, backing: backing, lock: lock,
+                log: Descriptor(owning: raw),
                 reserve: try DiskReserve(state), device: device, applied: CommitNumber(bitPattern: applied),
                 report: outcome.report),
             environment: environment)
@@ -71,38 +78,42 @@ extension Replica {
         try SystemCalls.check(chmod(path, 0o700), "chmod \(path)")
     }
 
-    private static func openIndex(_ state: StateDirectory) throws -> DatabasePool {
+    private static func configuration(readonly: Bool) -> Configuration {
         var configuration = Configuration()
+        configuration.readonly = readonly
+        configuration.journalMode = .wal
         configuration.foreignKeysEnabled = false
-        configuration.maximumReaderCount = readerLimit
         configuration.busyMode = .timeout(busySeconds)
         configuration.label = "index"
         configuration.prepareDatabase { database in
             // A commit is in the log, and thus safe from kill -9, at once; makeDurable() is for the rest.
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(logPageLimit)")
-            let cache = database.configuration.readonly ? readerCacheKibibytes : writerCacheKibibytes
-            try database.execute(sql: "PRAGMA cache_size = -\(cache)")
+            try database.execute(sql: "PRAGMA cache_size = -\(readonly ? readerCacheKibibytes : writerCacheKibibytes)")
         }
-        let pool = try DatabasePool(path: state.index, configuration: configuration)
+        return configuration
+    }
+
+    private static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
+        let writer = try DatabaseQueue(path: state.index, configuration: configuration(readonly: false))
         // A newer version may have put meaning where this one sees none: nothing is touched.
-        guard try !pool.read({ try IndexMigrations.migrator.hasBeenSuperseded($0) }) else {
+        guard try !writer.read({ try IndexMigrations.migrator.hasBeenSuperseded($0) }) else {
             throw FileError(
                 .unsupported,
                 "a newer version of Dewpoint has used it: update Dewpoint, or mount with a new --state DIR")
         }
-        try IndexMigrations.migrator.migrate(pool)
+        try IndexMigrations.migrator.migrate(writer)
         for path in [state.index, state.log] where access(path, F_OK) == 0 {
             try SystemCalls.check(chmod(path, 0o600), "chmod \(path)")
         }
-        return pool
+        return writer
     }
 
     /// Makes a fresh index this container's, or sees that it is.
     private static func introduce(
-        _ pool: DatabasePool, _ container: ContainerIdentity, _ environment: ReplicaEnvironment
+        _ writer: DatabaseQueue, _ container: ContainerIdentity, _ environment: ReplicaEnvironment
     ) throws -> DeviceID {
-        try pool.write { database in
+        try writer.write { database in
             let rows = Rows(database: database)
             if let text = try rows.meta(.containerUUID, as: String.self) {
                 guard UUID(uuidString: text) == container.uuid else {
@@ -140,8 +151,8 @@ extension Replica {
     }
 
     /// Sees that `files/` is the directory that the index speaks of, or makes it.
-    private static func openFiles(_ state: StateDirectory, _ pool: DatabasePool) throws {
-        try pool.write { database in
+    private static func openFiles(_ state: StateDirectory, _ writer: DatabaseQueue) throws {
+        try writer.write { database in
             let rows = Rows(database: database)
             let known: BackingIdentity? = try rows.meta(.filesInode, as: Int64.self).map {
                 BackingIdentity(inode: UInt64(bitPattern: $0), born: try rows.meta(.filesBorn, as: Int64.self) ?? 0)

@@ -1,0 +1,86 @@
+import GRDB
+import Synchronization
+
+/// The connections that only read the index, each used by one caller at a time.
+///
+/// GRDB's own pool takes three queue hops for each use and asks SQLite for the version of the schema, whose reading costs more than most of
+/// our statements; the schema stays as it is here while the index is open.
+final class IndexReaders: Sendable {
+    private struct State {
+        var free: [DatabaseQueue]
+        var all: [DatabaseQueue]
+        /// How many are free, in use or being opened.
+        var count = 1
+        /// How many uses found none free.
+        var waitCount = 0
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
+    private let limit: Int
+    private let connect: @Sendable () throws -> DatabaseQueue
+
+    /// - Parameter limit: How many connections there may be; further callers wait for one of them in turn.
+    init(limit: Int, connect: @escaping @Sendable () throws -> DatabaseQueue) throws {
+        self.limit = limit
+        self.connect = connect
+        let first = try connect()
+        state = Mutex(State(free: [first], all: [first]))
+    }
+
+    /// Runs `body` outside of a transaction: each statement sees the index as it is then.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try with { try $0.unsafeRead(body) }
+    }
+
+    /// Runs `body` on one state of the index.
+    func readSnapshot<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try with { try $0.read(body) }
+    }
+
+    private func with<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
+        let (known, isShared) = try state.withLock { state -> (DatabaseQueue?, Bool) in
+            if state.isClosed { throw Self.closed }
+            // The last one given back: what it has in memory is the newest.
+            if let last = state.free.popLast() { return (last, false) }
+            if state.count >= limit {
+                state.waitCount += 1
+                return (state.all[state.waitCount % state.all.count], true)
+            }
+            state.count += 1
+            return (nil, false)
+        }
+        let connection = try known ?? open()
+        defer { if !isShared { state.withLock { $0.free.append(connection) } } }
+        return try body(connection)
+    }
+
+    private func open() throws -> DatabaseQueue {
+        do {
+            let connection = try connect()
+            let isLate = state.withLock { state in
+                if !state.isClosed { state.all.append(connection) }
+                return state.isClosed
+            }
+            guard isLate else { return connection }
+            try connection.close()
+            throw Self.closed
+        } catch {
+            state.withLock { $0.count -= 1 }
+            throw error
+        }
+    }
+
+    private static var closed: DatabaseError {
+        DatabaseError(resultCode: .SQLITE_MISUSE, message: "the index is closed")
+    }
+
+    /// Closes all; whoever still reads is waited for.
+    func close() throws {
+        let all = state.withLock { state in
+            state.isClosed = true
+            return state.all
+        }
+        for connection in all { try connection.close() }
+    }
+}
