@@ -131,10 +131,9 @@ package final class Replica: Sendable {
         let transaction = ReplicaTransaction(rows: rows, backing: backing, changes: changes, environment: environment)
         var value: Value?
         do {
-            try rows.database.inTransaction(.immediate) {
+            try rows.inTransaction {
                 value = try body(transaction)
                 try changes.willCommit()
-                return .commit
             }
         } catch {
             undo(changes)

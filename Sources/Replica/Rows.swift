@@ -34,6 +34,19 @@ struct Rows {
         try first(sql, arguments) { $0[0] } ?? 0
     }
 
+    /// Runs `body` as one change: all of it or nothing. GRDB's own prepares BEGIN and COMMIT anew for each.
+    func inTransaction(_ body: () throws -> Void) throws {
+        try execute("BEGIN IMMEDIATE")
+        do {
+            try body()
+            try execute("COMMIT")
+        } catch {
+            // What went wrong first is what the caller must hear.
+            try? database.rollback()
+            throw error
+        }
+    }
+
     func meta<Value: StatementColumnConvertible>(_ key: MetaKey, as _: Value.Type = Value.self) throws -> Value? {
         try first("SELECT value FROM meta WHERE key = ?", [key.rawValue]) { $0[0] as Value? } ?? nil
     }
