@@ -13,6 +13,35 @@ final class DownloadRules: Sendable {
     /// Counts the changes of the rules: whom an older state admitted must be asked about again.
     private let generation = Atomic<UInt64>(0)
 
+    /// How long it counts that a process that has started others may download.
+    static let familyTime = Duration.milliseconds(100)
+
+    /// Processes that may, with all their ancestors, and have started some that asked.
+    private struct Families {
+        private var members: Set<ProcessID> = []
+        private var generation: UInt64 = 0
+        private var since = ContinuousClock.now
+
+        /// Those that count still.
+        mutating func current(_ generation: UInt64) -> Set<ProcessID> {
+            let now = ContinuousClock.now
+            if generation != self.generation || since.duration(to: now) > DownloadRules.familyTime {
+                members = []
+                self.generation = generation
+                since = now
+            }
+            return members
+        }
+
+        mutating func note(_ ancestors: [ProcessID], _ generation: UInt64) {
+            // Judged by rules that hold no more.
+            guard generation == self.generation else { return }
+            members.formUnion(ancestors)
+        }
+    }
+
+    private let families = Mutex(Families())
+
     /// - Parameter programs: The names of programs that may not, with all that they start.
     init(programs: [String]) {
         self.programs = ProgramNames(programs)
@@ -36,14 +65,16 @@ final class DownloadRules: Sendable {
         }
     }
 
-    /// Looks at who reads once for an open file and not at each read of it: the ancestors of a process are some ten files of `/proc`.
+    /// Looks at who reads once for an open file and not at each read of it, and at its ancestors, some ten files of `/proc`, once in a
+    /// ``familyTime``.
     ///
     /// - Throws: ``FileError`` with `wouldBlock` for who may not.
     func admit(_ process: Int32, to handle: OpenHandle) throws(FileError) {
         guard isActive.load(ordering: .acquiring) else { return }
         let admission = OpenHandle.Admission(process: process, generation: generation.load(ordering: .acquiring))
         if handle.admission == admission { return }
-        let ancestry = ProcessTable.ancestry(of: ProcessID(process))
+        let known = families.withLock { $0.current(admission.generation) }
+        let ancestry = ProcessTable.ancestry(of: ProcessID(process)) { known.contains($0) }
         let isWithheld =
             withheld.withLock { withheld in ancestry.contains { withheld[$0.process] != nil } }
             || ancestry.contains { relative in
@@ -51,5 +82,6 @@ final class DownloadRules: Sendable {
             }
         if isWithheld { throw FileError(.wouldBlock, "\(ProcessTable.command(of: process)) may not download") }
         handle.note(admission)
+        families.withLock { $0.note(ancestry.dropFirst().map(\.process), admission.generation) }
     }
 }

@@ -192,7 +192,7 @@ final class Downloads: Sendable {
     private func isWanted(_ number: InodeNumber) throws(FileError) -> Bool {
         let inode = try replica.inode(number)
         guard !inode.isHere || inode.incoming != nil else { return false }
-        return try replica.entries(of: number).contains { $0.downloadRequested }
+        return try replica.isDownloadRequested(number)
     }
 
     private func run(_ download: Download) async {
@@ -246,7 +246,6 @@ final class Downloads: Sendable {
     /// - Returns: The inode that had older bytes and has no name any more.
     private func install(_ download: Download) throws(FileError) -> InodeNumber? {
         let old = download.inode
-        let entries = try replica.entries(of: old)
         // Not synced here: until the whole disk was (`Replica.settle`), the bytes are not trusted after a power failure anyway.
         let new = try replica.finishDownload(of: old)
         let tell = state.withLock { $0.whenArrived }
@@ -256,7 +255,7 @@ final class Downloads: Sendable {
             kernel().inodeChanged(old, bytes: false)
             return nil
         }
-        for entry in entries { kernel().entryChanged(entry.name, in: entry.parent) }
+        for entry in try replica.entries(of: new) { kernel().entryChanged(entry.name, in: entry.parent) }
         orphans.insert(old)
         return old
     }

@@ -98,7 +98,7 @@ extension Engine {
 
     func cancelDownload(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
-            if try replica.entries(of: file).contains(where: { $0.downloadRequested }) {
+            if try replica.isDownloadRequested(file) {
                 try replica.setDownloadRequested(false, of: file)
             }
             downloads.active(file)?.cancel()

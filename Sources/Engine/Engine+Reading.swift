@@ -120,7 +120,7 @@ extension Engine {
         _ handle: OpenHandle, _ inode: Inode, by caller: Caller
     ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
         guard !handle.hasDemanded else { return nil }
-        if try !replica.entries(of: handle.inode.number).contains(where: \.downloadRequested),
+        if try !replica.isDownloadRequested(handle.inode.number),
             let wait = try storms.admit(handle.process(of: caller), byteCount: inode.attributes.size)
         {
             return wait

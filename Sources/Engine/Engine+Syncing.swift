@@ -74,7 +74,7 @@ extension Engine {
         if !isPaused {
             // Newer bytes that came while it was paused were only noted.
             try forEachFile(below: number) { file throws(FileError) in
-                guard try replica.entries(of: file).contains(where: { $0.downloadRequested }) else { return }
+                guard try replica.isDownloadRequested(file) else { return }
                 if try !replica.isPaused(file) { downloads.request(file) }
             }
         }

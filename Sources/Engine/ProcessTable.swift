@@ -43,7 +43,9 @@ enum ProcessTable {
     /// A process, its parent, and so on.
     ///
     /// Related: proc_pid_stat(5), `ppid`.
-    static func ancestry(of process: ProcessID) -> [Relative] {
+    ///
+    /// - Parameter isKnown: Asked of each parent; from one for which it is true on nobody is looked at.
+    static func ancestry(of process: ProcessID, until isKnown: (ProcessID) -> Bool = { _ in false }) -> [Relative] {
         var seen: Set<ProcessID> = []
         var ancestry: [Relative] = []
         var current = process
@@ -52,6 +54,7 @@ enum ProcessTable {
             ancestry.append(Relative(process: current, command: status?.command ?? ""))
             guard let status else { break }
             current = ProcessID(status.parent)
+            if isKnown(current) { break }
         }
         return ancestry
     }

@@ -13,7 +13,7 @@ extension Uploader {
         for var candidate in candidates {
             if let inode = candidate.inode, candidate.content == nil {
                 // Changed, or gone, since it was read.
-                guard (try? replica.inode(inode).generation) == candidate.generation else { continue }
+                guard try replica.generation(of: inode) == candidate.generation else { continue }
                 if let content = try upload.content(of: inode) {
                     candidate.content = content
                     candidate.record?.size = content.byteCount

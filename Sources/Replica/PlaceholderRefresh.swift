@@ -54,9 +54,8 @@ struct PlaceholderRefresh {
     }
 
     private func remove(_ place: BackingPlace) throws(FileError) {
-        guard try SystemCalls.statusIfPresent(place) != nil else { return }
         // Whatever else stands there is a user's, and stays.
-        guard try PlaceholderFile.read(place) != nil else { return }
+        guard try PlaceholderFile.stands(at: place) else { return }
         try SystemCalls.unlink(place)
     }
 }

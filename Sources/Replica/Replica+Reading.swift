@@ -21,6 +21,11 @@ extension Replica {
 
     package func inode(_ number: InodeNumber) throws(FileError) -> Inode { try read { try $0.inode(number) } }
 
+    /// How often the bytes of a file were changed; `nil` when there is none of that number.
+    package func generation(of number: InodeNumber) throws(FileError) -> Int64? {
+        try read { try $0.first("SELECT generation FROM inodes WHERE id = ?", [number.row]) { $0[0] } }
+    }
+
     /// Whether the bytes of a file are here, without reading its chunk list.
     package func isHere(_ number: InodeNumber) throws(FileError) -> Bool {
         try read { try $0.inodeRow(number).isHere }
@@ -130,6 +135,11 @@ extension Replica {
         try read { rows in
             try rows.all("SELECT name FROM xattrs WHERE inode = ? ORDER BY name", [number.row]) { $0[0] }
         }
+    }
+
+    /// Whether the bytes of a file are wanted under one of its names.
+    package func isDownloadRequested(_ number: InodeNumber) throws(FileError) -> Bool {
+        try read { try $0.exists("SELECT 1 FROM entries WHERE inode = ? AND download_requested = 1", [number.row]) }
     }
 
     package func requestedDownloads() throws(FileError) -> [InodeNumber] {

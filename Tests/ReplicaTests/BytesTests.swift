@@ -51,6 +51,28 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
+    /// How somebody may have rewritten what stands for a file, and whether it is still a placeholder.
+    @Test(arguments: [("as-it-was", true), ("xml1", true), ("other-keys", false), ("text", false), ("empty", false)])
+    func `only a placeholder makes way for the bytes`(form: String, isPlaceholder: Bool) throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        try lab.replica.writePlaceholders(in: .root)
+        let path = lab.files(".r.icloud")
+        let script = """
+            import plistlib, sys
+            form, path = sys.argv[1:]
+            p = plistlib.load(open(path, 'rb'))
+            if form == 'xml1': plistlib.dump(p, open(path, 'wb'))
+            if form == 'other-keys': plistlib.dump({'k': 1}, open(path, 'wb'), fmt=plistlib.FMT_BINARY)
+            if form == 'text': open(path, 'w').write('mine')
+            if form == 'empty': open(path, 'w')
+            """
+        _ = try run("python3", ["-c", script, form, path])
+        try lab.download(inode, bytes: "12345")
+        #expect(lab.exists(".r.icloud") == !isPlaceholder)
+        #expect(try String(contentsOfFile: lab.files("r"), encoding: .utf8) == "12345")
+    }
+
     @Test func `a download takes the place of the placeholder`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
