@@ -40,7 +40,7 @@ class FirstByte(Row):
             self.title = f"first 4 KiB of a file of {size}, {round_trip:g} ms from the server, its directory listed"
         else:
             self.title = f"first 4 KiB of a file of {size}, {round_trip:g} ms from the server, first access after mounting"
-        self.state = "Cold: new mount with an empty cache or state, caches dropped."
+        self.state = "Cold: new mount with an empty cache or state, caches dropped, free memory touched."
 
     def raw(self):
         """The same without a file system: the first 4 KiB, and the first MiB, which is what can be verified."""
@@ -119,13 +119,13 @@ class ColdRead(Row):
     def prepare(self):
         self.name, self.size, self.sha256 = self.bench.data.big()
         self.title = f"reading a file of {self.size >> 20} MiB that is not here, from start to end, in reads of 1 MiB"
-        self.state = "Cold: new mount with an empty cache or state, its directory listed, caches dropped."
+        self.state = "Cold: new mount with an empty cache or state, its directory listed, caches dropped, free memory touched."
         if self.size < 1 << 30:
             self.scale_note = f"with {self.size >> 20} MiB instead of 1 GiB"
 
     def sample(self, system):
         if isinstance(system, RawGets):
-            self.bench.drop_caches()
+            self.bench.drop_caches(self.size)
             result = work(
                 "raw_get", self.scale.slow_limit, environment=self.bench.server.environment, bucket=PEER_BUCKET,
                 key=f"{SOURCE}/{self.name}", size=self.size, sha256=self.sha256, width=system.width,
@@ -134,7 +134,7 @@ class ColdRead(Row):
             return Sample(self.size / result["seconds"])
         with system.mount(SOURCE) as mounted:
             work("list_directory", self.scale.limit, path=mounted.point, expected=None)
-            self.bench.drop_caches()
+            self.bench.drop_caches(self.size)
             path = os.path.join(mounted.point, self.name)
             result, details = self.observe(
                 mounted,
@@ -157,7 +157,7 @@ class ColdMany(Row):
         self.files = self.bench.data.many()
         where = f", {self.bench.round_trip:g} ms from the server" if self.is_far else ""
         self.title = f"reading {len(self.files)} files of 1 MiB that are not here, with {self.readers} readers{where}"
-        self.state = "Cold: new mount with an empty cache or state, their directory listed, caches dropped."
+        self.state = "Cold: new mount with an empty cache or state, their directory listed, caches dropped, free memory touched."
         self.environment = self.bench.server.through(self.bench.proxy().port) if self.is_far else None
         if len(self.files) < 200:
             self.scale_note = f"with {len(self.files)} files instead of 200"
@@ -166,7 +166,7 @@ class ColdMany(Row):
         with system.mount(SOURCE, environment=self.environment) as mounted:
             directory = os.path.join(mounted.point, "many")
             work("list_directory", self.scale.limit, path=directory, expected=len(self.files))
-            self.bench.drop_caches()
+            self.bench.drop_caches(sum(size for _, size, _ in self.files))
             result, details = self.observe(
                 mounted,
                 lambda: work(

@@ -28,7 +28,7 @@ class Find(Row):
         self.files = self.bench.data.tree()
         self.size = sum(size for _, size, _ in self.files)
         self.title = f"find -printf '%y %s' over {len(self.files):,} files in 20 directories, on a fresh mount"
-        self.state = "Cold: new mount with an empty cache or state, caches dropped. Without the time of mounting, which is noted."
+        self.state = "Cold: new mount with an empty cache or state, caches dropped, free memory touched. Without the time of mounting, which is noted."
         if len(self.files) < 20_000:
             self.scale_note = f"with {len(self.files):,} items instead of 20,000"
 
