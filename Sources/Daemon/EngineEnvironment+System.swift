@@ -20,5 +20,9 @@ extension EngineEnvironment {
                 throw CancellationError()
             }
         },
-        makeUUID: { UUID() })
+        makeUUID: {
+            // Not UUID(), which opens a file for each.
+            var generator = SystemRandomNumberGenerator()
+            return UUID.random(using: &generator)
+        })
 }
