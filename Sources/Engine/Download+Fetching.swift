@@ -129,7 +129,8 @@ extension Download {
             // A batch that failed half way goes on with what is still missing; what came is already verified.
             guard let first = state.withLock({ state in batch.first { !state.have.contains($0) } }) else { return }
             do {
-                try await source.reader.fetch(pieces: pieces[first..<batch.upperBound]) { count in
+                try await source.reader.fetch(pieces: pieces[first..<batch.upperBound], isWholeFile: pieces.count == 1)
+                { count in
                     state.withLock { $0.receivedByteCount += Int64(count) }
                 } deliver: { piece, bytes in
                     try await self.deliver(piece, bytes, source)

@@ -33,6 +33,7 @@ final class Downloads: Sendable {
     private let orphans: Orphans
     let packs: PackStore
     private let reader: ChunkReader
+    private let readAhead: PackReadAhead
     let manifests: ManifestStore
     private let environment: EngineEnvironment
     private let options: EngineOptions
@@ -51,9 +52,10 @@ final class Downloads: Sendable {
         self.openFiles = openFiles
         self.orphans = orphans
         packs = PackStore(store: store)
+        readAhead = PackReadAhead(packs: packs)
         reader =
             options.off.contains(.packWindows)
-            ? ChunkReader(packs: packs) : ChunkReader(windows: PackWindows(packs: packs))
+            ? ChunkReader(packs: packs) : ChunkReader(windows: PackWindows(packs: packs), readAhead: readAhead)
         manifests = ManifestStore(store: store)
         self.environment = environment
         self.options = options
@@ -115,6 +117,9 @@ final class Downloads: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runRequests() }
             group.addTask { await self.retryUnanswered() }
+            group.addTask { [environment] in
+                await self.readAhead.run(uptime: environment.uptime, sleep: environment.sleep)
+            }
             for await download in starts {
                 group.addTask { await self.run(download) }
             }

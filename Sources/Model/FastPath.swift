@@ -20,7 +20,7 @@ package enum FastPath: String, Hashable, Sendable, Codable, CaseIterable {
     case readAhead = "read_ahead"
     /// The rest of a file comes with several requests at a time, and several requested files do.
     case parallelDownloads = "parallel_downloads"
-    /// Small files that lie together in a pack come with one request.
+    /// Small files that lie together in a pack come with one request, and larger ones that are read one after another.
     case packWindows = "pack_windows"
 }
 

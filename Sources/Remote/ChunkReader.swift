@@ -7,6 +7,7 @@ package import Model
 package struct ChunkReader: Sendable {
     private let packs: PackStore
     private let windows: PackWindows?
+    private let readAhead: PackReadAhead?
 
     /// How many bytes one GET is asked for at most: 8 MiB.
     package static let batchByteLimit = 8 << 20
@@ -15,12 +16,16 @@ package struct ChunkReader: Sendable {
     package init(packs: PackStore) {
         self.packs = packs
         windows = nil
+        readAhead = nil
     }
 
-    /// - Parameter windows: Where small pieces are looked for first.
-    package init(windows: PackWindows) {
+    /// - Parameters:
+    ///   - windows: Where small pieces are looked for first.
+    ///   - readAhead: Where files of one piece are looked for then.
+    package init(windows: PackWindows, readAhead: PackReadAhead? = nil) {
         packs = windows.packs
         self.windows = windows
+        self.readAhead = readAhead
     }
 
     /// Groups pieces so that each group lies end to end in one pack and has at most ``batchByteLimit`` bytes.
@@ -56,15 +61,16 @@ package struct ChunkReader: Sendable {
     ///
     /// - Parameters:
     ///   - pieces: Stored, and end to end in one pack, as ``batches(of:)`` gives them.
+    ///   - isWholeFile: Whether there is no more of the file.
     ///   - received: Called with the length of whatever arrives, before it is verified: for showing progress.
     ///   - deliver: Called with each chunk whose hash is right, in the order of arrival. What it throws ends the fetch.
     /// - Throws: What `deliver` throws, or ``StoreError``: `corrupt`, naming pack, offset and hash, for a chunk that is wrong
     ///   twice.
     package func fetch(
-        pieces: ArraySlice<Content.Piece>, received: (Int) -> Void = { _ in },
+        pieces: ArraySlice<Content.Piece>, isWholeFile: Bool = false, received: (Int) -> Void = { _ in },
         deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws {
-        let missing = try await fetchFromWindow(pieces, received, deliver)
+        let missing = try await fetchTogether(pieces, isWholeFile, received, deliver)
         for batch in Self.batches(of: missing) {
             guard let bad = try await fetchOnce(missing[batch], received, deliver).first, let stored = bad.stored else {
                 continue
@@ -74,14 +80,13 @@ package struct ChunkReader: Sendable {
     }
 
     /// - Returns: The pieces that did not come, or came damaged.
-    private func fetchFromWindow(
-        _ pieces: ArraySlice<Content.Piece>, _ received: (Int) -> Void,
+    private func fetchTogether(
+        _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ received: (Int) -> Void,
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws -> [Content.Piece] {
-        let byteCount = pieces.reduce(0) { $0 + Int64($1.byteCount) }
-        guard let windows, let first = pieces.first?.stored,
-            let bytes = try await windows.bytes(of: first.pack, first.offset..<first.offset + byteCount)
-        else { return try await fetchOnce(pieces, received, deliver) }
+        guard let bytes = try await neighbourly(pieces, isWholeFile) else {
+            return try await fetchOnce(pieces, received, deliver)
+        }
         received(bytes.count)
         var damaged: [Content.Piece] = []
         var used = 0
@@ -91,6 +96,14 @@ package struct ChunkReader: Sendable {
             used += piece.byteCount
         }
         return damaged
+    }
+
+    /// What one GET brings together with what lies around it in the pack; `nil` when it should come alone.
+    private func neighbourly(_ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool) async throws -> [UInt8]? {
+        guard let windows, let first = pieces.first?.stored else { return nil }
+        let range = first.offset..<first.offset + pieces.reduce(0) { $0 + Int64($1.byteCount) }
+        if range.count <= PackWindows.rangeByteLimit { return try await windows.bytes(of: first.pack, range) }
+        return isWholeFile ? await readAhead?.bytes(of: first.pack, range) : nil
     }
 
     /// - Returns: The pieces that did not come, or came damaged.
