@@ -151,9 +151,10 @@ enum SystemCalls {
                 if errno != 0 { throw FileError(systemCall: errno, "readdir") }
                 return names
             }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
-            }
+            // The declared 256 bytes may reach beyond the entry, and beyond what is mapped, so the name is read where it is.
+            let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
+            let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
+            let name = String(validatingCString: start)
             // A name that is not UTF-8 was not made by us and cannot be an item's: it is left where it is.
             if let name, name != ".", name != ".." { names.append(name) }
         }
