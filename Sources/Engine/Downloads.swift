@@ -260,8 +260,9 @@ final class Downloads: Sendable {
             kernel().inodeChanged(old, bytes: false)
             return nil
         }
-        for entry in try replica.entries(of: new) { kernel().entryChanged(entry.name, in: entry.parent) }
+        // First: what comes may fail, and the older bytes would stay for ever.
         orphans.insert(old)
+        for entry in try replica.entries(of: new) { kernel().entryChanged(entry.name, in: entry.parent) }
         return old
     }
 

@@ -189,7 +189,12 @@ package final class PackReadAhead: Sendable {
         let start = uptime()
         do {
             let stream = try await packs.get(pack, range: range)
-            while let bytes = try await stream.next() { arrived(bytes, in: id) }
+            // No more than was asked for, whatever the store sends.
+            var left = range.count
+            while left > 0, let bytes = try await stream.next() {
+                left -= bytes.count
+                arrived(bytes, in: id)
+            }
             let elapsed = uptime() - start
             state.withLock { $0.runs.took(elapsed) }
         } catch {

@@ -22,9 +22,6 @@ struct PlaceholderFile: Hashable, Sendable {
         static let contentHash = "DewpointContentHash"
         static let modified = "DewpointModified"
         static let mode = "DewpointMode"
-
-        /// As they stand in the file, for each placeholder has them.
-        static let needed = [name, size, modified, mode].map { Data($0.utf8) }
     }
 
     /// No placeholder of ours is longer; a longer file is a user's.
@@ -74,17 +71,6 @@ struct PlaceholderFile: Hashable, Sendable {
 extension PlaceholderFile {
     /// - Returns: `nil` when nothing stands there or it is not a placeholder of ours.
     static func read(_ place: BackingPlace) throws(FileError) -> PlaceholderFile? {
-        try contents(of: place).flatMap { PlaceholderFile(data: $0) }
-    }
-
-    /// Whether a placeholder of ours stands there: every file that comes asks, and its keys tell without taking it apart.
-    static func stands(at place: BackingPlace) throws(FileError) -> Bool {
-        guard let data = try contents(of: place) else { return false }
-        let isOurs = data.starts(with: "bplist00".utf8) && Key.needed.allSatisfy { data.range(of: $0) != nil }
-        return isOurs || PlaceholderFile(data: data) != nil
-    }
-
-    private static func contents(of place: BackingPlace) throws(FileError) -> Data? {
         guard let status = try SystemCalls.statusIfPresent(place), status.isFile, status.size <= byteLimit else {
             return nil
         }
@@ -92,7 +78,7 @@ extension PlaceholderFile {
         var bytes = [UInt8](repeating: 0, count: Int(byteLimit))
         let count = pread(descriptor.rawValue, &bytes, bytes.count, 0)
         guard count >= 0 else { throw FileError(systemCall: errno, "read \(place.name)") }
-        return Data(bytes.prefix(count))
+        return PlaceholderFile(data: Data(bytes.prefix(count)))
     }
 
     /// Puts the placeholder at `place` by one rename, over an older one.

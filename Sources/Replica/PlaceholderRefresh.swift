@@ -55,7 +55,7 @@ struct PlaceholderRefresh {
 
     private func remove(_ place: BackingPlace) throws(FileError) {
         // Whatever else stands there is a user's, and stays.
-        guard try PlaceholderFile.stands(at: place) else { return }
+        guard try PlaceholderFile.read(place) != nil else { return }
         try SystemCalls.unlink(place)
     }
 }
