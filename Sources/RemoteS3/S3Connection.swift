@@ -15,7 +15,9 @@ import Synchronization
 ///                        ──▶ anything else                       Failure
 final class S3Connection: Sendable {
     let location: S3Location
-    private let http: HTTPClient
+    /// Each with connections of its own; requests go to them in turns.
+    private let clients: [HTTPClient]
+    private let turns = Atomic<Int>(0)
     private let chain: CredentialChain
     private let environment: S3Environment
     /// The region that is signed for: the location's until the store names another.
@@ -25,6 +27,10 @@ final class S3Connection: Sendable {
 
     /// How many connections are kept at most; further requests wait for one.
     private static let connectionLimit = 32
+    /// How many clients there are. The log is looked at with one small request each second; over one client, which takes the connection
+    /// that was used last, that would keep one connection open, and who reads at that moment would have to wait for it or for a
+    /// handshake. In turns it keeps two.
+    private static let clientCount = 2
     /// How long a connection that nobody uses is kept: 15 s, less than services keep them.
     private static let idleLimit = TimeAmount.seconds(15)
     /// How much is read from a connection at a time at most: 256 KiB.
@@ -43,7 +49,8 @@ final class S3Connection: Sendable {
         configuration.decompression = .disabled
         configuration.timeout = .init(connect: .init(environment.limits.connect), read: .init(environment.limits.read))
         configuration.connectionPool = .init(
-            idleTimeout: Self.idleLimit, concurrentHTTP1ConnectionsPerHostSoftLimit: Self.connectionLimit)
+            idleTimeout: Self.idleLimit,
+            concurrentHTTP1ConnectionsPerHostSoftLimit: Self.connectionLimit / Self.clientCount)
         // A server that refuses connections is tried again by us, whose limits are known.
         configuration.connectionPool.retryConnectionEstablishment = false
         // What comes is read in long pieces: each goes through many hands. Called a debug initializer, it is the one way to a channel's
@@ -51,12 +58,14 @@ final class S3Connection: Sendable {
         configuration.http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveByteCount))
         }
-        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        chain = CredentialChain(environment: variables, http: http, now: environment.now)
+        clients = (0..<Self.clientCount).map { [configuration] _ in
+            HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        }
+        chain = CredentialChain(environment: variables, http: clients[0], now: environment.now)
     }
 
     /// Closes the connections. Whatever is under way holds a reference, so nothing is.
-    deinit { http.shutdown { _ in } }
+    deinit { for client in clients { client.shutdown { _ in } } }
 
     /// Why a request did not succeed.
     struct Failure: Error, Sendable {
@@ -226,6 +235,7 @@ final class S3Connection: Sendable {
     private func transfer(_ message: HTTPClientRequest, _ payload: S3Request.Payload) async throws -> HTTPClientResponse
     {
         var message = message
+        let http = clients[turns.wrappingAdd(1, ordering: .relaxed).oldValue % clients.count]
         switch payload {
         case .none: return try await http.execute(message, deadline: .distantFuture)
         case .bytes(let bytes, _):
@@ -236,7 +246,7 @@ final class S3Connection: Sendable {
             message.body = .stream(
                 UploadBody(reader: reader, range: range, progress: progress),
                 length: .known(range.upperBound - range.lowerBound))
-            return try await watched(progress) { [http, message] in
+            return try await watched(progress) { [message] in
                 try await http.execute(message, deadline: .distantFuture)
             }
         }

@@ -45,6 +45,24 @@ import Testing
         #expect(request.headers.values.allSatisfy { !$0.contains("hush") })
     }
 
+    @Test func `while one request is under way the next finds a connection that is open`() async throws {
+        let server = try ScriptedServer { request in
+            if request.target.contains("slow") { Thread.sleep(forTimeInterval: 0.5) }
+            return .answer(200, [:], [1])
+        }
+        try await TestStore(endpoint: server.url).run { store in
+            // As the log is looked at, one request after the other.
+            for number in 0..<6 { _ = try await store.get("log/\(number)", range: nil).collect(upTo: 9) }
+            async let slow = store.get("slow", range: nil).collect(upTo: 9)
+            try await Task.sleep(for: .milliseconds(100))
+            _ = try await store.get("packs/1", range: nil).collect(upTo: 9)
+            _ = try await slow
+        }
+        let connections = server.requests.map(\.connection)
+        #expect(Set(connections) == [0, 1])
+        #expect(server.requests.last?.target.contains("packs/1") == true)
+    }
+
     @Test func `a bucket that asks for an MD5 gets one from then on`() async throws {
         let refusal =
             "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters"
@@ -87,7 +105,7 @@ import Testing
         #expect(there.authority == "notes.s3.us-west-2.amazonaws.com")
     }
 
-    @Test func `one connection serves request after request`() async throws {
+    @Test func `two connections serve request after request in turns`() async throws {
         let server = try ScriptedServer { _ in .answer(200, [:], [1]) }
         try await TestStore(endpoint: server.url).run { store in
             for _ in 0..<5 {
@@ -96,8 +114,7 @@ import Testing
                 _ = try await store.get("a", range: nil).collect(upTo: 10)
             }
         }
-        #expect(server.requests.count == 15)
-        #expect(server.requests.allSatisfy { $0.connection == 0 })
+        #expect(server.requests.map(\.connection) == (0..<15).map { $0 % 2 })
     }
 
     // MARK: Retries
