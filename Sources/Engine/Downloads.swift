@@ -120,9 +120,18 @@ final class Downloads: Sendable {
             group.addTask { [environment] in
                 await self.readAhead.run(uptime: environment.uptime, sleep: environment.sleep)
             }
+            prepareNext()
             for await download in starts {
                 group.addTask { await self.run(download) }
+                group.addTask { self.prepareNext() }
             }
+        }
+    }
+
+    private func prepareNext() {
+        do throws(FileError) { try replica.prepareDownload() } catch {
+            // The next download makes its own, and says what is wrong with it.
+            logger.debug("nothing was prepared for the next download", metadata: ["error": "\(error)"])
         }
     }
 

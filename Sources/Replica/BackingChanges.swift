@@ -49,6 +49,11 @@ final class BackingChanges {
         return descriptor
     }
 
+    /// Takes over a file that was made ahead.
+    func takeFile(at place: BackingPlace) throws(FileError) {
+        try did("take \(place.name)") { () throws(FileError) in try SystemCalls.unlink(place) }
+    }
+
     func makeDirectory(at place: BackingPlace) throws(FileError) {
         do {
             try SystemCalls.makeDirectory(place)

@@ -10,6 +10,7 @@ import Synchronization
 final class BackingDirectory: Sendable {
     let files: Descriptor
     let downloads: Descriptor
+    let spare: StagingSpare
     let removed: Descriptor
     let aside: Descriptor
 
@@ -24,6 +25,7 @@ final class BackingDirectory: Sendable {
         self.makeNumber = makeNumber
         files = try Self.openDirectory(state.files)
         downloads = try Self.openDirectory(state.downloads)
+        spare = StagingSpare(directory: downloads)
         removed = try Self.openDirectory(state.removed)
         aside = try Self.openDirectory(state.aside)
     }

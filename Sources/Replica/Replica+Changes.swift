@@ -168,6 +168,12 @@ extension Replica {
         }
     }
 
+    /// Makes what the next download begins with, so that its first byte does not wait for it.
+    package func prepareDownload() throws(FileError) {
+        try checkAlive()
+        try backing.spare.prepare(number: backing.makeNumber())
+    }
+
     /// Notes which chunks are in the staging file, for a download that goes on after a restart.
     /// - Throws: `superseded` when the download has ended otherwise.
     package func saveProgress(of number: InodeNumber, have: ChunkSet) throws(FileError) {

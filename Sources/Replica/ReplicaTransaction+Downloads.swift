@@ -30,9 +30,7 @@ extension ReplicaTransaction {
     }
 
     private func startTransfer(of number: InodeNumber, _ content: Content, _ packed: Data) throws -> StagingFile {
-        let place = BackingPlace(
-            directory: backing.downloads, name: "\(number.rawValue)-\(backing.makeNumber())")
-        let descriptor = try changes.createFile(at: place, mode: 0o600)
+        let (place, descriptor) = try stagingFile(of: number)
         try SystemCalls.check(ftruncate(descriptor.rawValue, off_t(content.byteCount)), "ftruncate \(place.name)")
         let identity = try SystemCalls.status(of: descriptor).identity
         let have = ChunkSet(count: content.pieces.count)
@@ -40,6 +38,16 @@ extension ReplicaTransaction {
             "INSERT INTO transfers(inode, file, backing, born, content, have) VALUES(?, ?, ?, ?, ?, ?)",
             [number.row, place.name, Int64(bitPattern: identity.inode), identity.born, packed, have.data])
         return StagingFile(descriptor: descriptor, content: content, have: have)
+    }
+
+    private func stagingFile(of number: InodeNumber) throws -> (BackingPlace, Descriptor) {
+        if let (place, descriptor) = backing.spare.take() {
+            try changes.takeFile(at: place)
+            return (place, descriptor)
+        }
+        let place = BackingPlace(
+            directory: backing.downloads, name: "\(number.rawValue)-\(backing.makeNumber())")
+        return (place, try changes.createFile(at: place, mode: 0o600))
     }
 
     /// - Returns: `nil` when the file is not what it was: then the download starts anew.
