@@ -35,6 +35,8 @@ import zlib
 FORMAT = 1
 ROOT = "00000000-0000-0000-0000-000000000000"
 CHUNK_BYTE_COUNT = 1 << 20
+# Of a chunk in a packed content: the hash of its head follows.
+HEAD_FLAG = 1 << 31
 FILE_BYTE_LIMIT = 1 << 44
 TEXT_BYTE_LIMIT = 256 << 20
 OBJECT_BYTE_LIMIT = 64 << 20
@@ -392,8 +394,8 @@ def unpack_content(data):
             offset += 29
             for _ in range(count):
                 digest, byte_count = struct.unpack_from("<32sI", data, offset)
-                run["chunks"].append({"hash": digest.hex(), "byteCount": byte_count})
-                offset += 36
+                run["chunks"].append({"hash": digest.hex(), "byteCount": byte_count & ~HEAD_FLAG})
+                offset += 68 if byte_count & HEAD_FLAG else 36
             runs.append(run)
     except (struct.error, IndexError, ValueError) as error:
         raise Damage(f"a content that cannot be read: {error}")

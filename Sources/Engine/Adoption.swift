@@ -255,7 +255,7 @@ package struct Adoption {
         let content = Content(
             pieces: chunks.map { piece in
                 let stored = piece.stored.map {
-                    Content.Piece.Stored(hash: $0.hash, pack: pack, offset: piece.fileOffset)
+                    Content.Piece.Stored(hash: $0.hash, pack: pack, offset: piece.fileOffset, head: $0.head)
                 }
                 return Content.Piece(index: piece.index, byteCount: piece.byteCount, stored: stored)
             })

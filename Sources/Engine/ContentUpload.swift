@@ -16,6 +16,7 @@ struct ContentUpload {
     private struct Part {
         let byteCount: Int
         let hash: ChunkHash?
+        var head: ChunkHash?
         var stored: Content.Piece.Stored?
     }
 
@@ -42,7 +43,9 @@ struct ContentUpload {
         while let chunk = try chunks.next() {
             try Task.checkCancellation()
             let known = parts.count < base.count ? base[parts.count] : nil
-            parts.append(try await part(chunk, base: known))
+            var part = try await part(chunk, base: known)
+            part.head = chunk.bytes.flatMap { ChunkHash(headOf: $0, index: parts.count) }
+            parts.append(part)
             offset += Int64(chunk.byteCount)
             // A hole costs nothing, and is told with what follows.
             if chunk.bytes != nil { progressed(offset) }
@@ -89,7 +92,10 @@ struct ContentUpload {
             guard part.hash == nil || place != nil else {
                 throw FileError(.inputOutput, "a chunk was read but not stored")
             }
-            pieces.append(Content.Piece(index: pieces.count, byteCount: part.byteCount, stored: place))
+            let location = place.map {
+                Content.Piece.Stored(hash: $0.hash, pack: $0.pack, offset: $0.offset, head: part.head)
+            }
+            pieces.append(Content.Piece(index: pieces.count, byteCount: part.byteCount, stored: location))
         }
         return Content(pieces: pieces)
     }

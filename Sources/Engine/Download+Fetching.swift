@@ -48,7 +48,7 @@ extension Download {
             group.addTask { await self.workOnDemand(source) }
             for worker in 0..<width {
                 group.addTask {
-                    if worker > 0 { await self.stepBack(source) }
+                    if worker == 0 { await self.fetchHead(source) } else { await self.stepBack(source) }
                     return await self.work(source)
                 }
             }
@@ -87,6 +87,37 @@ extension Download {
             if let failure = await work(source, onlyDemanded: true) { return failure }
         }
         return nil
+    }
+
+    /// Brings the file's first bytes to those who want no more, where they are known by themselves.
+    private func fetchHead(_ source: Source) async {
+        guard case .coming = state.withLock({ $0.head }), let stored = pieces[0].stored else { return }
+        var head: [UInt8]?
+        do throws(StoreError) {
+            head = try await source.reader.head(of: stored)
+        } catch {
+            // The first piece is fetched all the same, and meets the same.
+            source.logger.debug("no head", metadata: ["inode": "\(inode)", "error": "\(error)"])
+        }
+        let waiters = state.withLock { state -> [Waiter] in
+            // The whole piece may have been faster.
+            guard case .coming = state.head else { return [] }
+            state.head = head.map { .here($0) } ?? .none
+            guard head != nil else { return [] }
+            state.hasArrived = true
+            let ready = state.waiters.filter { $0.value.range.map(Self.isInHead) ?? false }
+            for id in ready.keys { state.waiters[id] = nil }
+            return Array(ready.values)
+        }
+        guard let head else {
+            // They wait for the piece now.
+            demand.yield()
+            return
+        }
+        for waiter in waiters {
+            guard let range = waiter.range else { continue }
+            waiter.continuation.resume(returning: .bytes(head[Int(range.lowerBound)..<Int(range.upperBound)]))
+        }
     }
 
     /// Lets the first piece come before all others.
@@ -233,6 +264,7 @@ extension Download {
         let waiters = state.withLock { state -> [Waiter] in
             state.have.insert(piece.index)
             state.hasArrived = true
+            if piece.index == 0 { state.head = .none }
             let ready = state.waiters.filter { $0.value.pieces?.allSatisfy { state.have.contains($0) } ?? false }
             for id in ready.keys { state.waiters[id] = nil }
             return Array(ready.values)
@@ -257,7 +289,8 @@ extension Download {
             func isMissing(_ index: Int) -> Bool {
                 !state.have.contains(index) && !state.inFlight.contains(index) && state.damaged[index] == nil
             }
-            let wanted = state.waiters.values.compactMap { $0.pieces?.first(where: isMissing) }.min()
+            let wanted = state.waiters.values.filter { !state.isServedByHead($0) }
+                .compactMap { $0.pieces?.first(where: isMissing) }.min()
             if onlyDemanded && wanted == nil { return nil }
             let cursor = readingAhead ? state.cursor : 0
             let start =
@@ -278,6 +311,14 @@ extension Download {
 
     /// What is here, for the index to remember.
     var have: ChunkSet { state.withLock { $0.have } }
+}
+
+extension Download.State {
+    /// Whether somebody waits for no more than the head, which is coming.
+    fileprivate func isServedByHead(_ waiter: Download.Waiter) -> Bool {
+        guard case .coming = head, let range = waiter.range else { return false }
+        return Download.isInHead(range)
+    }
 }
 
 extension Content.Piece {

@@ -20,6 +20,8 @@ final class Download: Sendable {
     static let fillDelay = Duration.milliseconds(15)
     /// How often the fill looks whether the first piece is here.
     static let fillLook = Duration.milliseconds(3)
+    /// How many pieces a file must have that its first bytes come with a GET of their own: of a short one all is here soon after.
+    static let headPieceLimit = 4
     /// How many pieces may come in before the index is told which are here, so that a restart resumes there.
     static let piecesPerProgress = 4
     /// The first pause before a failed GET is tried again; it doubles up to ``retryLimit``.
@@ -72,12 +74,23 @@ final class Download: Sendable {
         var isRecovering = true
         /// Whether any piece has come in this run, or was found.
         var hasArrived = false
+        /// The file's first bytes, until its first piece is here.
+        var head = Head.none
         /// What came over the line in this run, verified or not: progress moves within a chunk too.
         var receivedByteCount: Int64 = 0
         /// Why the last call to the store brought nothing.
         var lastFailure: StoreError?
         /// Set when nothing came for too long: whoever waits, or comes now, is told.
         var givenUp: FileError?
+    }
+
+    /// The first ``Content/headByteCount`` bytes of the file.
+    enum Head {
+        /// They come with the first piece, or it is here.
+        case none
+        /// They are being fetched: who wants no more waits for them.
+        case coming
+        case here([UInt8])
     }
 
     let inode: InodeNumber
@@ -90,8 +103,13 @@ final class Download: Sendable {
     let demands: AsyncStream<Void>
     let demand: AsyncStream<Void>.Continuation
 
-    /// - Parameter offset: Where in the file the fetch begins.
-    init(inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet, offset: Int64 = 0) {
+    /// - Parameters:
+    ///   - wanted: What of the file is wanted first: there the fetch begins.
+    ///   - takesHead: Whether the first bytes may come with a GET of their own, when no more is wanted.
+    init(
+        inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet, wanted: Range<Int64> = 0..<0,
+        takesHead: Bool = false
+    ) {
         self.inode = inode
         self.staging = staging
         byteCount = content.byteCount
@@ -101,8 +119,11 @@ final class Download: Sendable {
         have = ChunkSet(count: pieces.count)
         // Holes are already there: the staging file is sparse.
         for piece in pieces where piece.stored == nil { have.insert(piece.index) }
-        state = Mutex(
-            State(have: have, cursor: min(Int(clamping: offset / Int64(Content.chunkByteCount)), content.pieces.count)))
+        let cursor = min(Int(clamping: wanted.lowerBound / Int64(Content.chunkByteCount)), pieces.count)
+        let isHeadWanted =
+            takesHead && pieces.count >= Self.headPieceLimit && !wanted.isEmpty && Self.isInHead(wanted)
+            && pieces[0].stored?.head != nil && found.presentCount == 0
+        state = Mutex(State(have: have, cursor: cursor, head: isHeadWanted ? .coming : .none))
         (demands, demand) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -129,6 +150,9 @@ final class Download: Sendable {
         let unit = Int64(Content.chunkByteCount)
         return Int(clipped.lowerBound / unit)..<Int((clipped.upperBound + unit - 1) / unit)
     }
+
+    /// Whether the head has all of a range of the file, as far as there are bytes.
+    static func isInHead(_ range: Range<Int64>) -> Bool { range.upperBound <= Int64(Content.headByteCount) }
 
     /// Whether every byte of `range` is here and verified.
     func has(_ range: Range<Int64>) -> Bool {
@@ -172,6 +196,9 @@ final class Download: Sendable {
                 let answer: Arrival? = state.withLock { state in
                     if let wanted {
                         if wanted.allSatisfy({ state.have.contains($0) }) { return .here }
+                        if case .here(let head) = state.head, let range, Self.isInHead(range) {
+                            return .bytes(head[Int(range.lowerBound)..<Int(range.upperBound)])
+                        }
                         for index in wanted { if let damage = state.damaged[index] { return .failed(damage) } }
                     }
                     if let outcome = state.outcome { return outcome.arrival }

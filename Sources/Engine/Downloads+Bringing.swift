@@ -5,20 +5,21 @@ import Replica
 extension Downloads {
     /// The download of a file whose bytes are not here, joined or begun; `nil` when they are.
     ///
-    /// - Parameter offset: Where in the file it is wanted first.
-    func begin(_ number: InodeNumber, at offset: Int64 = 0) throws(FileError) -> Download? {
+    func begin(_ number: InodeNumber) throws(FileError) -> Download? {
         if let download = active(number) { return download }
-        return try begin(number, try replica.inode(number), at: offset)
+        return try begin(number, try replica.inode(number))
     }
 
-    /// - Parameter inode: What the index has of it.
-    func begin(_ number: InodeNumber, _ inode: Inode, at offset: Int64) throws(FileError) -> Download? {
+    /// - Parameters:
+    ///   - inode: What the index has of it.
+    ///   - wanted: What of the file is wanted first.
+    func begin(_ number: InodeNumber, _ inode: Inode, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download? {
         guard !inode.isHere || inode.incoming != nil else { return nil }
         if inode.isContentUnknown {
             throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
         }
         do throws(FileError) {
-            return try join(number, at: offset)
+            return try join(number, wanted: wanted)
         } catch {
             // It came between the question and the answer.
             if try replica.inode(number).isHere { return nil }

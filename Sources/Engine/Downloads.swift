@@ -88,13 +88,13 @@ final class Downloads: Sendable {
 
     /// The download of an inode whose bytes are not here: the one under way, or a new one.
     ///
-    /// - Parameter offset: Where in the file it is wanted first.
-    func join(_ inode: InodeNumber, at offset: Int64 = 0) throws(FileError) -> Download {
+    /// - Parameter wanted: What of the file is wanted first.
+    func join(_ inode: InodeNumber, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download {
         if let download = active(inode) { return download }
         let stagingFile = try replica.beginDownload(of: inode)
         let fresh = Download(
             inode: inode, content: stagingFile.content, staging: stagingFile.descriptor, have: stagingFile.have,
-            offset: offset)
+            wanted: wanted, takesHead: !options.off.contains(.fileHeads))
         let download = state.withLock { state in
             if let other = state.active[inode] { return other }
             state.active[inode] = fresh

@@ -87,7 +87,7 @@ extension Engine {
                 return try await sourceNow(handle, offset: offset, byteCount: byteCount, by: caller)
             }
         }
-        guard let download = try downloads.begin(number, inode, at: offset) else {
+        guard let download = try downloads.begin(number, inode, wanted: offset..<offset + Int64(byteCount)) else {
             // It has come in between.
             return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))
         }

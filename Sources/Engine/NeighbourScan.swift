@@ -57,7 +57,11 @@ struct NeighbourScan: Sendable {
 
     private static func piece(_ bytes: [UInt8], index: Int) -> Content.Piece {
         let isHole = bytes.count == Content.chunkByteCount && bytes.allSatisfy { $0 == 0 }
-        let stored = isHole ? nil : Content.Piece.Stored(hash: ChunkHash(hashing: bytes), pack: .root, offset: 0)
+        let stored =
+            isHole
+            ? nil
+            : Content.Piece.Stored(
+                hash: ChunkHash(hashing: bytes), pack: .root, offset: 0, head: ChunkHash(headOf: bytes, index: index))
         return Content.Piece(index: index, byteCount: bytes.count, stored: stored)
     }
 }

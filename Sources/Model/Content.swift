@@ -6,21 +6,27 @@ package import Foundation
 ///     run       = pack, offset, chunks     chunks that lie end to end in one pack; one ranged GET fetches them
 ///               | zeros of a byte count    a hole: nothing is stored, nothing is sent
 ///     chunk     = SHA-256, byte count      the unit that is verified
+///                 [SHA-256 of its head]    so that who reads only the first bytes need not wait for all of it
 ///
 /// Every chunk but the last of a file is ``chunkByteCount`` long, and a hole is a multiple of it unless it ends the
 /// file, so chunk `n` starts at byte `n * chunkByteCount` and an edit in place changes only the chunks it touches.
 package struct Content: Hashable, Sendable, Codable {
     /// The length of every chunk but a file's last: 1 MiB.
     package static let chunkByteCount = 1 << 20
+    /// The length of a chunk's head: 64 KiB.
+    package static let headByteCount = 64 << 10
 
-    package struct Chunk: Hashable, Sendable, Codable {
+    package struct Chunk: Hashable, Sendable {
         package let hash: ChunkHash
         /// 1 to ``Content/chunkByteCount``.
         package let byteCount: Int
+        /// The hash of its first ``Content/headByteCount`` bytes, if its writer noted it.
+        package let head: ChunkHash?
 
-        package init(hash: ChunkHash, byteCount: Int) {
+        package init(hash: ChunkHash, byteCount: Int, head: ChunkHash? = nil) {
             self.hash = hash
             self.byteCount = byteCount
+            self.head = head
         }
     }
 
@@ -64,6 +70,19 @@ extension PackID {
     package var mayBeAdopted: Bool { uuid.uuid.6 >> 4 == 8 && uuid.uuid.8 >> 6 == 2 }
 }
 
+extension Content.Chunk: Codable {
+    private enum CodingKeys: String, CodingKey { case hash, byteCount, head }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            hash: try container.decode(ChunkHash.self, forKey: .hash),
+            byteCount: try container.decode(Int.self, forKey: .byteCount),
+            // Only a help: whoever does not know it, or finds something else there, goes by the hash of the whole.
+            head: try? container.decodeIfPresent(ChunkHash.self, forKey: .head))
+    }
+}
+
 extension Content.Run: Codable {
     private enum CodingKeys: String, CodingKey { case pack, offset, chunks, zeros }
 
@@ -105,11 +124,14 @@ extension Content {
             package let hash: ChunkHash
             package let pack: PackID
             package let offset: Int64
+            /// Of its first ``Content/headByteCount`` bytes, if known.
+            package let head: ChunkHash?
 
-            package init(hash: ChunkHash, pack: PackID, offset: Int64) {
+            package init(hash: ChunkHash, pack: PackID, offset: Int64, head: ChunkHash? = nil) {
                 self.hash = hash
                 self.pack = pack
                 self.offset = offset
+                self.head = head
             }
         }
 
@@ -132,7 +154,7 @@ extension Content {
                     pieces.append(
                         Piece(
                             index: pieces.count, byteCount: chunk.byteCount,
-                            stored: .init(hash: chunk.hash, pack: pack, offset: offset)))
+                            stored: .init(hash: chunk.hash, pack: pack, offset: offset, head: chunk.head)))
                     offset += Int64(chunk.byteCount)
                 }
             case .zeros(var rest):
@@ -157,13 +179,13 @@ extension Content {
                 runs.append(.zeros(byteCount: Int64(piece.byteCount)))
             case (.stored(let pack, let offset, var chunks)?, let stored?)
             where pack == stored.pack && offset + runs[runs.count - 1].byteCount == stored.offset:
-                chunks.append(Chunk(hash: stored.hash, byteCount: piece.byteCount))
+                chunks.append(Chunk(hash: stored.hash, byteCount: piece.byteCount, head: stored.head))
                 runs[runs.count - 1] = .stored(pack: pack, offset: offset, chunks: chunks)
             case (_, let stored?):
                 runs.append(
                     .stored(
                         pack: stored.pack, offset: stored.offset,
-                        chunks: [Chunk(hash: stored.hash, byteCount: piece.byteCount)]))
+                        chunks: [Chunk(hash: stored.hash, byteCount: piece.byteCount, head: stored.head)]))
             }
         }
         self.init(runs: runs)

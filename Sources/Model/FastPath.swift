@@ -22,6 +22,8 @@ package enum FastPath: String, Hashable, Sendable, Codable, CaseIterable {
     case parallelDownloads = "parallel_downloads"
     /// Small files that lie together in a pack come with one request, and larger ones that are read one after another.
     case packWindows = "pack_windows"
+    /// Who reads only a file's first bytes gets them from a request of their own.
+    case fileHeads = "file_heads"
 }
 
 /// How a fast path of a mount stands.

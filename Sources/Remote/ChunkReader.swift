@@ -79,6 +79,16 @@ package struct ChunkReader: Sendable {
         }
     }
 
+    /// Fetches the first ``Content/headByteCount`` bytes of a chunk by themselves.
+    ///
+    /// - Returns: `nil` when their hash is not known, or another: then the whole chunk tells.
+    package func head(of stored: Content.Piece.Stored) async throws(StoreError) -> [UInt8]? {
+        guard let head = stored.head else { return nil }
+        let range = stored.offset..<stored.offset + Int64(Content.headByteCount)
+        let bytes = try await packs.get(stored.pack, range: range).collect(upTo: Content.headByteCount)
+        return ChunkHash(hashing: bytes) == head ? bytes : nil
+    }
+
     /// - Returns: The pieces that did not come, or came damaged.
     private func fetchTogether(
         _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ received: (Int) -> Void,

@@ -27,7 +27,7 @@ package final class FaultyStore: ObjectStore {
 
     private struct State {
         var planned: [Planned] = []
-        var calls: [(operation: Operation, key: String)] = []
+        var calls: [(operation: Operation, key: String, range: Range<Int64>?)] = []
     }
 
     private let base: any ObjectStore
@@ -59,13 +59,20 @@ package final class FaultyStore: ObjectStore {
         }
     }
 
+    /// What was asked for of keys with a prefix, in the order of the calls; `nil` for the whole.
+    package func ranges(prefix: String) -> [Range<Int64>?] {
+        state.withLock { state in
+            state.calls.filter { $0.operation == .get && $0.key.hasPrefix(prefix) }.map(\.range)
+        }
+    }
+
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        let fault = try await begin(.get, key)
+        let fault = try await begin(.get, key, range)
         return Self.apply(fault, to: try await base.get(key, range: range))
     }
 
     package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        let fault = try await begin(.get, key)
+        let fault = try await begin(.get, key, range)
         return Self.apply(fault, to: try await base.getNeighbour(key, range: range))
     }
 
@@ -139,9 +146,11 @@ package final class FaultyStore: ObjectStore {
 
     // MARK: - Faults
 
-    private func begin(_ operation: Operation, _ key: String) async throws(StoreError) -> Fault? {
+    private func begin(
+        _ operation: Operation, _ key: String, _ range: Range<Int64>? = nil
+    ) async throws(StoreError) -> Fault? {
         let planned: Fault? = state.withLock { state in
-            state.calls.append((operation, key))
+            state.calls.append((operation, key, range))
             let index = state.planned.firstIndex { $0.operation == operation && key.hasPrefix($0.prefix) }
             guard let index else { return nil }
             state.planned[index].count -= 1

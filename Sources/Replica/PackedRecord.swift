@@ -6,9 +6,11 @@ import Model
 ///     version  1 byte, 1
 ///     runs     count (32 bits), each: 0 and a byte count (64 bits)            zeros
 ///                                     1, pack (16 bytes), offset (64 bits),   stored
-///                                     count (32 bits) of chunks: SHA-256 (32 bytes), byte count (32 bits)
+///                                     count (32 bits) of chunks: SHA-256 (32 bytes), byte count (32 bits),
+///                                     whose highest bit says that the head's SHA-256 follows (32 bytes)
 extension Content {
     private static let packedVersion: UInt8 = 1
+    private static let headFlag: UInt32 = 1 << 31
 
     var packed: Data {
         var writer = PackedWriter()
@@ -36,7 +38,8 @@ extension Content {
                 writer.append(UInt32(chunks.count))
                 for chunk in chunks {
                     writer.append(chunk.hash)
-                    writer.append(UInt32(chunk.byteCount))
+                    writer.append(UInt32(chunk.byteCount) | (chunk.head == nil ? 0 : Self.headFlag))
+                    if let head = chunk.head { writer.append(head) }
                 }
             }
         }
@@ -54,7 +57,10 @@ extension Content {
             let offset: Int64 = try reader.read()
             var chunks: [Chunk] = []
             for _ in 0..<(try reader.read(UInt32.self)) {
-                chunks.append(Chunk(hash: try reader.readHash(), byteCount: Int(try reader.read(UInt32.self))))
+                let hash = try reader.readHash()
+                let byteCount = try reader.read(UInt32.self)
+                let head = byteCount & Self.headFlag == 0 ? nil : try reader.readHash()
+                chunks.append(Chunk(hash: hash, byteCount: Int(byteCount & ~Self.headFlag), head: head))
             }
             runs.append(.stored(pack: pack, offset: offset, chunks: chunks))
         }

@@ -77,13 +77,14 @@ import Testing
         (
             "off=splice:fast",
             "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
-                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows), as in splice:readdirplus, "
-                + "not splice:fast"
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads), as in "
+                + "splice:readdirplus, not splice:fast"
         ),
         (
             "off=",
             "off is all, or names of fast paths (passthrough, kernel_cache, metadata_cache, readdirplus, killpriv, "
-                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows), as in splice:readdirplus, not "
+                + "parallel_requests, splice, read_ahead, parallel_downloads, pack_windows, file_heads), as in "
+                + "splice:readdirplus, not "
         ),
         ("presenter_timeout=0s", "presenter_timeout is 1s to 3600s, not 0s"),
         ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),

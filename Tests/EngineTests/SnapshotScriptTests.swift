@@ -47,6 +47,9 @@ import Testing
         try a.makeDirectory("d")
         try await a.write("one", to: "d/one")
         try await a.write("", to: "empty")
+        // Long enough to have a head.
+        let large = String(repeating: "large", count: 300_000)
+        try await a.write(large, to: "large")
         _ = try a.engine.makeSymbolicLink(try ItemName("link"), in: .root, target: "d/one", by: TestDevice.caller)
         try a.engine.replica.setXattr("user.colour", Array("blue".utf8), of: try a.inode("d/one"), mode: .any)
         try await a.engine.sync(wait: true)
@@ -65,8 +68,9 @@ import Testing
         #expect(result.status == (isDamaged ? 1 : 0), "\(result.output)")
         #expect(try restored("d/one") == "one")
         #expect(try restored("d/two") == "two")
+        #expect(try restored("large") == large)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(output)/link") == "d/one")
-        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: output)) == ["d", "link"])
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: output)) == ["d", "large", "link"])
         try remove()
         try await a.close()
     }

@@ -44,4 +44,26 @@ import Testing
         let data = try JSONEncoder().encode(content)
         #expect(try JSONDecoder().decode(Content.self, from: data) == content)
     }
+
+    @Test func `the hash of a head goes along, and makes no other bytes`() throws {
+        func content(_ head: ChunkHash?) -> Content {
+            let first = Content.Piece.Stored(hash: hash(1), pack: pack, offset: 0, head: head)
+            return Content(pieces: [
+                .init(index: 0, byteCount: unit, stored: first), piece(1, 9, at: Int64(unit)),
+            ])
+        }
+        let headed = content(hash(7))
+        #expect(headed.pieces.map(\.stored?.head) == [hash(7), nil])
+        let data = try JSONEncoder().encode(headed)
+        #expect(try JSONDecoder().decode(Content.self, from: data) == headed)
+        #expect(headed.hasSameBytes(as: content(nil)))
+    }
+
+    @Test(arguments: ["7", "\"seven\"", "null", "{}"])
+    func `what should be the hash of a head and is none counts as none`(head: String) throws {
+        let text = "{\"hash\":\"\(hash(1))\",\"byteCount\":\(unit),\"head\":\(head)}"
+        #expect(
+            try JSONDecoder().decode(Content.Chunk.self, from: Data(text.utf8))
+                == Content.Chunk(hash: hash(1), byteCount: unit))
+    }
 }

@@ -64,7 +64,9 @@ import Testing
         .stored(
             pack: PackID(uuid: UUID()), offset: 77,
             chunks: [
-                .init(hash: ChunkHash(bytes: [UInt8](repeating: 7, count: 32))!, byteCount: 1 << 20),
+                .init(
+                    hash: ChunkHash(bytes: [UInt8](repeating: 7, count: 32))!, byteCount: 1 << 20,
+                    head: ChunkHash(bytes: [UInt8](repeating: 8, count: 32))!),
                 .init(hash: ChunkHash(bytes: [UInt8](repeating: 9, count: 32))!, byteCount: 3),
             ]),
     ])
