@@ -18,6 +18,8 @@ extension Download {
         let freeSpaceFloor: FreeSpaceFloor
         /// Fast paths that are turned off.
         let off: Set<FastPath>
+        /// Which pack is expected to be read after one that the file lies in.
+        let nextPack: @Sendable (PackID) -> PackID?
         /// Tells the index which pieces are here.
         let save: @Sendable (ChunkSet) throws(FileError) -> Void
         /// Tells the index why the bytes do not come, before whoever waits for them is told.
@@ -160,8 +162,10 @@ extension Download {
             // A batch that failed half way goes on with what is still missing; what came is already verified.
             guard let first = state.withLock({ state in batch.first { !state.have.contains($0) } }) else { return }
             do {
-                try await source.reader.fetch(pieces: pieces[first..<batch.upperBound], isWholeFile: pieces.count == 1)
-                { count in
+                try await source.reader.fetch(
+                    pieces: pieces[first..<batch.upperBound], isWholeFile: pieces.count == 1,
+                    next: { pieces[first].stored.flatMap { source.nextPack($0.pack) } }
+                ) { count in
                     state.withLock { $0.receivedByteCount += Int64(count) }
                 } deliver: { piece, bytes in
                     try await self.deliver(piece, bytes, source)

@@ -214,6 +214,8 @@ final class Downloads: Sendable {
         let source = Download.Source(
             reader: reader, environment: environment, networkTimeout: options.networkTimeout,
             store: store, logger: logger, freeSpaceFloor: freeSpaceFloor, off: options.off,
+            // Without an answer nothing is fetched ahead.
+            nextPack: { [replica] pack in try? replica.nextPack(after: pack, from: inode) },
             save: { [replica] have throws(FileError) in try replica.saveProgress(of: inode, have: have) },
             failed: { [self] error in note(error, of: inode) })
         var outcome = await download.fetchAll(from: source) ?? .finished

@@ -62,15 +62,17 @@ package struct ChunkReader: Sendable {
     /// - Parameters:
     ///   - pieces: Stored, and end to end in one pack, as ``batches(of:)`` gives them.
     ///   - isWholeFile: Whether there is no more of the file.
+    ///   - next: Which pack is expected to be read after that of the pieces; asked now and then.
     ///   - received: Called with the length of whatever arrives, before it is verified: for showing progress.
     ///   - deliver: Called with each chunk whose hash is right, in the order of arrival. What it throws ends the fetch.
     /// - Throws: What `deliver` throws, or ``StoreError``: `corrupt`, naming pack, offset and hash, for a chunk that is wrong
     ///   twice.
     package func fetch(
-        pieces: ArraySlice<Content.Piece>, isWholeFile: Bool = false, received: (Int) -> Void = { _ in },
+        pieces: ArraySlice<Content.Piece>, isWholeFile: Bool = false, next: () -> PackID? = { nil },
+        received: (Int) -> Void = { _ in },
         deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws {
-        let missing = try await fetchTogether(pieces, isWholeFile, received, deliver)
+        let missing = try await fetchTogether(pieces, isWholeFile, next, received, deliver)
         for batch in Self.batches(of: missing) {
             guard let bad = try await fetchOnce(missing[batch], received, deliver).first, let stored = bad.stored else {
                 continue
@@ -91,10 +93,10 @@ package struct ChunkReader: Sendable {
 
     /// - Returns: The pieces that did not come, or came damaged.
     private func fetchTogether(
-        _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ received: (Int) -> Void,
+        _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ next: () -> PackID?, _ received: (Int) -> Void,
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
     ) async throws -> [Content.Piece] {
-        guard let bytes = try await neighbourly(pieces, isWholeFile) else {
+        guard let bytes = try await neighbourly(pieces, isWholeFile, next) else {
             return try await fetchOnce(pieces, received, deliver)
         }
         received(bytes.count)
@@ -109,11 +111,13 @@ package struct ChunkReader: Sendable {
     }
 
     /// What one GET brings together with what lies around it in the pack; `nil` when it should come alone.
-    private func neighbourly(_ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool) async throws -> [UInt8]? {
+    private func neighbourly(
+        _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ next: () -> PackID?
+    ) async throws -> [UInt8]? {
         guard let windows, let first = pieces.first?.stored else { return nil }
         let range = first.offset..<first.offset + pieces.reduce(0) { $0 + Int64($1.byteCount) }
         if range.count <= PackWindows.rangeByteLimit { return try await windows.bytes(of: first.pack, range) }
-        return isWholeFile ? await readAhead?.bytes(of: first.pack, range) : nil
+        return isWholeFile ? await readAhead?.bytes(of: first.pack, range, next: next) : nil
     }
 
     /// - Returns: The pieces that did not come, or came damaged.

@@ -10,8 +10,8 @@ import Synchronization
 package final class PackReadAhead: Sendable {
     /// The longest file that comes so: one chunk.
     static let rangeByteLimit = Content.chunkByteCount
-    /// How many stretches are fetched or kept: 16 MiB in all.
-    static let stretchLimit = 4
+    /// How many stretches are fetched or kept: 32 MiB in all.
+    static let stretchLimit = 8
     /// How long what nobody has asked for is kept.
     static let keepTime = Duration.seconds(5)
 
@@ -86,12 +86,24 @@ package final class PackReadAhead: Sendable {
         left.forEach(drop)
     }
 
-    /// - Parameter range: A whole file's bytes in the pack.
+    /// - Parameters:
+    ///   - range: A whole file's bytes in the pack.
+    ///   - next: Which pack is expected to be read after this one; asked when it is time for that.
     /// - Returns: Them, not verified; `nil` when the caller should fetch them itself.
-    func bytes(of pack: PackID, _ range: Range<Int64>) async -> [UInt8]? {
+    func bytes(of pack: PackID, _ range: Range<Int64>, next: () -> PackID?) async -> [UInt8]? {
         guard range.count <= Self.rangeByteLimit else { return nil }
+        let (part, wantsNext) = state.withLock { state in
+            let part = Self.part(pack, range, &state, begin)
+            return (part, Self.hasRoom(state) && state.runs.wantsNext())
+        }
+        if wantsNext, let next = next() {
+            state.withLock { state in
+                guard Self.hasRoom(state), let wanted = state.runs.goOn(from: pack, in: next) else { return }
+                Self.add(wanted, &state, begin)
+            }
+        }
         let piece: Piece
-        switch state.withLock({ Self.part(pack, range, &$0, begin) }) {
+        switch part {
         case .alone: return nil
         case .here(let found): piece = found
         case .wait(let stretch): piece = await arrival(of: range, in: stretch)
@@ -110,7 +122,7 @@ package final class PackReadAhead: Sendable {
     private static func part(
         _ pack: PackID, _ range: Range<Int64>, _ state: inout State, _ begin: AsyncStream<UInt64>.Continuation
     ) -> Part {
-        if let wanted = state.runs.ask(pack, range) { add(wanted, of: pack, &state, begin) }
+        if let wanted = state.runs.ask(pack, range, hasRoom: hasRoom(state)) { add(wanted, &state, begin) }
         for (id, stretch) in state.stretches
         where stretch.pack == pack && stretch.range.lowerBound <= range.lowerBound
             && range.upperBound <= stretch.range.upperBound
@@ -121,16 +133,18 @@ package final class PackReadAhead: Sendable {
         return .alone
     }
 
+    private static func hasRoom(_ state: State) -> Bool {
+        state.isRunning && (state.stretches.count < stretchLimit || state.stretches.values.contains { $0.isOver })
+    }
+
     private static func add(
-        _ range: Range<Int64>, of pack: PackID, _ state: inout State, _ begin: AsyncStream<UInt64>.Continuation
+        _ wanted: PackRuns.Stretch, _ state: inout State, _ begin: AsyncStream<UInt64>.Continuation
     ) {
-        guard state.isRunning else { return }
-        if state.stretches.count >= stretchLimit {
-            guard let oldest = state.stretches.filter({ $0.value.isOver }).keys.min() else { return }
+        if state.stretches.count >= stretchLimit, let oldest = state.stretches.filter({ $0.value.isOver }).keys.min() {
             state.stretches[oldest] = nil
         }
         state.last += 1
-        state.stretches[state.last] = Stretch(pack: pack, range: range, end: range.lowerBound)
+        state.stretches[state.last] = Stretch(pack: wanted.pack, range: wanted.range, end: wanted.range.lowerBound)
         begin.yield(state.last)
     }
 

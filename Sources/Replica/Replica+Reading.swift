@@ -176,6 +176,28 @@ extension Replica {
         }
     }
 
+    /// The pack of the files that came to be known next after those of a pack: what was uploaded together became known together, in the
+    /// same order.
+    ///
+    /// - Parameter inode: One of the pack's files; ``nextPackLimit`` from there on are looked at.
+    /// - Returns: `nil` when none of them is in another pack, or not downloaded.
+    package func nextPack(after pack: PackID, from inode: InodeNumber) throws(FileError) -> PackID? {
+        let contents = try read { rows in
+            try rows.all(
+                "SELECT content FROM inodes WHERE id > ? AND id <= ? AND here = 0 AND content IS NOT NULL ORDER BY id",
+                [inode.row, inode.row + Self.nextPackLimit]
+            ) { $0[0] as Data }
+        }
+        for content in contents {
+            guard case .stored(let next, _, _)? = try Content(packed: content).runs.first else { continue }
+            if next != pack { return next }
+        }
+        return nil
+    }
+
+    /// As many files of 64 KiB as a pack has.
+    private static let nextPackLimit: Int64 = 256
+
     package func statistics() throws(FileError) -> Statistics {
         try readSnapshot { rows in
             try rows.first(

@@ -14,15 +14,17 @@ import Testing
         return Int64(number) * byteCount..<Int64(number + 1) * byteCount
     }
 
-    private func mebibytes(_ range: Range<Int64>?) -> Range<Int64>? {
-        range.map { $0.lowerBound >> 20..<$0.upperBound >> 20 }
+    private func mebibytes(_ stretch: PackRuns.Stretch?) -> Range<Int64>? {
+        stretch.map { $0.range.lowerBound >> 20..<$0.range.upperBound >> 20 }
     }
 
     @Test func `from the third file on more than it comes, and then what lies ahead`() {
         var runs = PackRuns()
         #expect((0..<3).map { mebibytes(runs.ask(pack, file($0))) } == [nil, nil, 2..<4])
-        // One more is always on its way while one is read.
-        #expect((3..<9).map { mebibytes(runs.ask(pack, file($0))) } == [4..<6, 6..<8, nil, 8..<10, nil, 10..<12])
+        // More and more is on its way while one is read, as far as the pack goes.
+        #expect(
+            (3..<9).map { mebibytes(runs.ask(pack, file($0))) } == [4..<6, 6..<8, 8..<10, 10..<12, 12..<14, 14..<16])
+        #expect((9..<16).allSatisfy { runs.ask(pack, file($0)) == nil })
     }
 
     @Test func `what is fetched ahead is never more than what was asked for`() {
@@ -30,15 +32,17 @@ import Testing
         for _ in 0..<4 { runs.took(.milliseconds(1)) }
         var asked: Int64 = 0
         var end: Int64 = 0
-        for number in 0..<40 {
+        for number in 0..<64 {
             asked += 1 << 20
-            if let range = runs.ask(pack, file(number)) {
-                #expect(range.count <= PackRuns.mostByteCount)
-                end = range.upperBound
+            let pack = PackID(uuid: Samples.uuid(1 + number / 16))
+            if let stretch = runs.ask(pack, file(number % 16)) {
+                #expect(stretch.range.count <= PackRuns.mostByteCount)
+                #expect(stretch.range.upperBound <= Int64(Pack.byteLimit))
+                end = Int64(number / 16) << 24 + stretch.range.upperBound
             }
-            #expect(end - asked <= min(asked, 2 * PackRuns.mostByteCount))
+            #expect(end - asked <= min(asked, PackRuns.aheadByteLimit))
         }
-        #expect(end > asked)
+        #expect(end == 64 << 20)
     }
 
     @Test func `several readers that overtake one another are one run`() {
@@ -47,7 +51,21 @@ import Testing
         let ranges = order.compactMap { runs.ask(pack, file($0)) }
         #expect(!ranges.isEmpty)
         // No byte is fetched ahead twice.
-        for (one, next) in zip(ranges, ranges.dropFirst()) { #expect(next.lowerBound >= one.upperBound) }
+        for (one, next) in zip(ranges, ranges.dropFirst()) {
+            #expect(next.range.lowerBound >= one.range.upperBound)
+        }
+    }
+
+    @Test func `eight readers that begin at once have shown it when all have asked`() {
+        var runs = PackRuns()
+        let stretches = [3, 1, 6, 4, 0, 2, 7, 5].map { mebibytes(runs.ask(pack, file($0))) }
+        #expect(stretches.compactMap(\.self).last?.upperBound ?? 0 > 8)
+    }
+
+    @Test func `without room nothing is said to be on its way`() {
+        var runs = PackRuns()
+        for number in 0..<6 { #expect(runs.ask(pack, file(number), hasRoom: false) == nil) }
+        #expect(mebibytes(runs.ask(pack, file(6))) == 6..<8)
     }
 
     @Test func `who picks files here and there gets each alone`() {
@@ -60,6 +78,59 @@ import Testing
         var runs = PackRuns()
         for number in 0..<6 { _ = runs.ask(pack, file(number)) }
         #expect(runs.ask(other, file(0)) == nil)
+    }
+
+    @Test func `at the end of a pack it goes on in the next, once`() {
+        var runs = PackRuns()
+        for number in 0..<16 { _ = runs.ask(pack, file(number)) }
+        #expect(mebibytes(runs.ask(other, file(0))) == 0..<2)
+        #expect(runs.ask(PackID(uuid: Samples.uuid(3)), file(0)) == nil)
+    }
+
+    /// Reads a pack, and says of the next what the index would.
+    /// - Returns: Whether it was asked for.
+    private func read(_ number: Int, next: Int?, _ runs: inout PackRuns) -> Bool {
+        let pack = PackID(uuid: Samples.uuid(number))
+        var wasAsked = false
+        for number in 0..<16 {
+            _ = runs.ask(pack, file(number))
+            guard runs.wantsNext() else { continue }
+            wasAsked = true
+            if let next, let stretch = runs.goOn(from: pack, in: PackID(uuid: Samples.uuid(next))) {
+                #expect(mebibytes(stretch) == 0..<2)
+                #expect(stretch.pack == PackID(uuid: Samples.uuid(next)))
+            }
+        }
+        return wasAsked
+    }
+
+    @Test func `the pack that the index expects is on its way before it is asked for`() {
+        var runs = PackRuns()
+        #expect(read(1, next: 2, &runs))
+        // It is a run like any other: what is on its way is not fetched again.
+        let stretches = (0..<16).compactMap { mebibytes(runs.ask(other, file($0))) }
+        #expect(stretches.first?.lowerBound ?? 0 >= 2)
+        #expect(stretches.last?.upperBound == 16)
+        for (one, next) in zip(stretches, stretches.dropFirst()) { #expect(one.upperBound == next.lowerBound) }
+    }
+
+    @Test func `after some wrong guesses it is not guessed for a while`() {
+        var runs = PackRuns()
+        var guesses = 0
+        var firstPause = 0
+        for number in 0..<60 {
+            // What comes is never what was expected.
+            let isGuessed = read(1000 + number, next: 5000 + number, &runs)
+            guesses += isGuessed ? 1 : 0
+            if !isGuessed, firstPause == 0 { firstPause = number }
+        }
+        #expect(firstPause == PackRuns.missLimit)
+        #expect((PackRuns.missLimit + 1...2 * PackRuns.missLimit).contains(guesses), "\(guesses)")
+    }
+
+    @Test func `where the index knows of no next pack nothing is lost`() {
+        var runs = PackRuns()
+        for number in 0..<10 { #expect(read(1000 + number, next: nil, &runs)) }
     }
 
     @Test func `behind a slow link files come alone`() {

@@ -57,10 +57,8 @@ import Testing
         let pieces = try await pack(100, in: store)
         var received = 0
         let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
-        try await reader.fetch(pieces: [pieces[50]]) {
-            received += $0
-        } deliver: { _, _ in
-        }
+        try await reader.fetch(
+            pieces: [pieces[50]], received: { received += $0 }, deliver: { _, _ in })
         #expect(received == pieces[50].byteCount)
     }
 

@@ -143,6 +143,23 @@ import Testing
         #expect(try staged() == [])
     }
 
+    @Test func `the pack that is read next is that of the files that came to be known next`() throws {
+        let lab = try Lab()
+        let inodes = try ["a", "b", "c", "d"].map { try lab.insertRemote($0) }
+        func pack(_ index: Int) throws -> PackID {
+            try #require(try lab.replica.inode(inodes[index]).content?.pieces.first?.stored?.pack)
+        }
+        for index in 0..<3 {
+            let next = try lab.replica.nextPack(after: try pack(index), from: inodes[index])
+            #expect(next == (try pack(index + 1)))
+        }
+        #expect(try lab.replica.nextPack(after: try pack(3), from: inodes[3]) == nil)
+        // What is here is not read from a pack.
+        _ = try lab.download(inodes[1], bytes: "12345")
+        let next = try lab.replica.nextPack(after: try pack(0), from: inodes[0])
+        #expect(next == (try pack(2)))
+    }
+
     @Test func `a download that cannot begin leaves no file behind`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("f", bytes: "hello")
