@@ -46,11 +46,13 @@ extension Download {
         // A small file needs no second worker.
         let missing = state.withLock { pieces.count - $0.have.presentCount }
         let width = source.off.contains(.parallelDownloads) ? 1 : max(1, min(Self.width, missing))
+        // Nobody waits for its end: it is cancelled when all is here.
+        async let _ = fetchHead(source)
         return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
             group.addTask { await self.workOnDemand(source) }
             for worker in 0..<width {
                 group.addTask {
-                    if worker == 0 { await self.fetchHead(source) } else { await self.stepBack(source) }
+                    if worker > 0 || self.isHeadComing { await self.stepBack(source) }
                     return await self.work(source)
                 }
             }
@@ -93,7 +95,7 @@ extension Download {
 
     /// Brings the file's first bytes to those who want no more, where they are known by themselves.
     private func fetchHead(_ source: Source) async {
-        guard case .coming = state.withLock({ $0.head }), let stored = pieces[0].stored else { return }
+        guard isHeadComing, let stored = pieces[0].stored else { return }
         var head: [UInt8]?
         do throws(StoreError) {
             head = try await source.reader.head(of: stored)
@@ -103,7 +105,7 @@ extension Download {
         }
         let waiters = state.withLock { state -> [Waiter] in
             // The whole piece may have been faster.
-            guard case .coming = state.head else { return [] }
+            guard state.isHeadComing else { return [] }
             state.head = head.map { .here($0) } ?? .none
             guard head != nil else { return [] }
             state.hasArrived = true
@@ -121,6 +123,8 @@ extension Download {
             waiter.continuation.resume(returning: .bytes(head[Int(range.lowerBound)..<Int(range.upperBound)]))
         }
     }
+
+    private var isHeadComing: Bool { state.withLock { $0.isHeadComing } }
 
     /// Lets the first piece come before all others.
     private func stepBack(_ source: Source) async {
@@ -202,7 +206,9 @@ extension Download {
             let now = source.environment.uptime()
             let step = min(now - last, Self.watchStepLimit)
             last = now
-            let (received, isWaiting) = state.withLock { ($0.receivedByteCount, !$0.inFlight.isEmpty) }
+            let (received, isWaiting) = state.withLock {
+                ($0.receivedByteCount, !$0.inFlight.isEmpty || $0.isHeadComing)
+            }
             idle = isWaiting && received == seen ? idle + step : .zero
             seen = received
             if idle >= source.networkTimeout || (idle >= Self.watchPause * 2 && source.store.isSilent) {
@@ -318,9 +324,14 @@ extension Download {
 }
 
 extension Download.State {
+    fileprivate var isHeadComing: Bool {
+        guard case .coming = head else { return false }
+        return true
+    }
+
     /// Whether somebody waits for no more than the head, which is coming.
     fileprivate func isServedByHead(_ waiter: Download.Waiter) -> Bool {
-        guard case .coming = head, let range = waiter.range else { return false }
+        guard isHeadComing, let range = waiter.range else { return false }
         return Download.isInHead(range)
     }
 }

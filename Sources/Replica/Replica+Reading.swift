@@ -176,16 +176,18 @@ extension Replica {
         }
     }
 
-    /// The pack of the files that came to be known next after those of a pack: what was uploaded together became known together, in the
-    /// same order.
+    /// The pack of the files of one piece that came to be known next after those of a pack: what was uploaded together became known
+    /// together, in the same order.
     ///
     /// - Parameter inode: One of the pack's files; ``nextPackLimit`` from there on are looked at.
     /// - Returns: `nil` when none of them is in another pack, or not downloaded.
     package func nextPack(after pack: PackID, from inode: InodeNumber) throws(FileError) -> PackID? {
         let contents = try read { rows in
             try rows.all(
-                "SELECT content FROM inodes WHERE id > ? AND id <= ? AND here = 0 AND content IS NOT NULL ORDER BY id",
-                [inode.row, inode.row + Self.nextPackLimit]
+                """
+                SELECT content FROM inodes WHERE id > ? AND id <= ? AND here = 0 AND content IS NOT NULL AND size <= ?
+                ORDER BY id
+                """, [inode.row, inode.row + Self.nextPackLimit, Int64(Content.chunkByteCount)]
             ) { $0[0] as Data }
         }
         for content in contents {

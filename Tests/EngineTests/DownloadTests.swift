@@ -1,6 +1,7 @@
 import Foundation
 import Model
 import Remote
+import Replica
 import Testing
 
 @testable import Engine
@@ -80,9 +81,25 @@ import Testing
         }
     }
 
-    @Test func `who reads from a head that never comes gets the first piece`() async throws {
-        let ranges = try await requests { $0.plan(.delay(.seconds(20)), on: .get, prefix: "packs/") }
-        #expect(ranges.first == 0..<65_536)
+    @Test(arguments: [[], [FastPath.parallelDownloads]])
+    func `a head that hangs keeps neither the reader nor the file waiting`(off: [FastPath]) async throws {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        var options = EngineOptions()
+        options.off = Set(off)
+        let b = try await TestDevice.start(on: store, name: "B", options: options)
+        let text = text(byteCount: 5 << 20)
+        try await a.write(text, to: "f")
+        try await settle(a, b)
+        store.plan(.delay(.seconds(600)), on: .get, prefix: "packs/")
+        let handle = try await b.open("f", O_RDONLY)
+        #expect(try await b.bytes(handle, at: 10, byteCount: 20).elementsEqual(Array(text.utf8)[10..<30]))
+        try await b.close(handle)
+        let inode = try b.inode("f")
+        #expect(try await holds { try b.engine.replica.inode(inode).isHere })
+        #expect(store.ranges(prefix: "packs/").first == 0..<65_536)
+        try await a.close()
+        try await b.close()
     }
 
     @Test(arguments: [(3 << 20, 0, 4096), (5 << 20, 0, 65_537), (5 << 20, 65_536, 10), (5 << 20, 1 << 20, 10)])
