@@ -222,7 +222,7 @@ package final class Replica: Sendable {
     /// Ends the replica in order: everything is on the disk, and the next start needs no repair.
     package func close() throws(FileError) {
         try checkAlive()
-        try backing.spare.remove()
+        backing.spare.remove()
         try settle()
         try makeDurable()
         try translated {

@@ -40,10 +40,9 @@ final class StagingSpare: Sendable {
         return file.map { (BackingPlace(directory: directory, name: $0.name), $0.descriptor) }
     }
 
-    func remove() throws(FileError) {
+    func remove() {
         guard let (place, _) = take() else { return }
-        do throws(FileError) { try SystemCalls.unlink(place) } catch {
-            guard error.code == .notFound else { throw error }
-        }
+        // What cannot be removed now goes at the next start; an orderly end does not hang on it.
+        try? SystemCalls.unlink(place)
     }
 }

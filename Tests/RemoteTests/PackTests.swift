@@ -75,6 +75,24 @@ import Testing
         #expect(try await base.list(prefix: "packs/", after: nil, limit: 9).count == 2)
     }
 
+    @Test func `a head is handed out whole and with the right hash, or not at all`() async throws {
+        let bytes = Samples.bytes(Content.headByteCount + 1, seed: 1)
+        let head = Array(bytes.prefix(Content.headByteCount))
+        try await base.put(Pack.key(Samples.id(1)), .bytes(bytes))
+        try await base.put(Pack.key(Samples.id(2)), .bytes(Array(bytes.prefix(10))))
+        let reader = ChunkReader(packs: PackStore(store: base))
+        func stored(_ pack: Int, _ hashed: [UInt8]?) -> Content.Piece.Stored {
+            .init(
+                hash: ChunkHash(hashing: bytes), pack: Samples.id(pack), offset: 0,
+                head: hashed.map { ChunkHash(hashing: $0) })
+        }
+        #expect(try await reader.head(of: stored(1, head)) == head)
+        #expect(try await reader.head(of: stored(1, bytes)) == nil)
+        #expect(try await reader.head(of: stored(1, nil)) == nil)
+        // The hash is that of what there is, which is less than a reader may ask for.
+        #expect(try await reader.head(of: stored(2, Array(bytes.prefix(10)))) == nil)
+    }
+
     @Test func `pieces are grouped while they lie end to end, up to the limit`() {
         let mebibyte = Int64(Content.chunkByteCount)
         let chunk = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: Content.chunkByteCount)

@@ -118,31 +118,6 @@ import Testing
         #expect(throws: FileError(.superseded, "")) { try lab.replica.saveProgress(of: inode, have: have) }
     }
 
-    @Test func `a download takes the file that was made ahead, and what is left over goes`() throws {
-        let lab = try Lab()
-        func staged() throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads")
-        }
-        let inode = try lab.insertRemote("r")
-        try lab.replica.prepareDownload()
-        try lab.replica.prepareDownload()
-        #expect(try staged().count == 1)
-        let spare = try staged()
-        _ = try lab.replica.beginDownload(of: inode)
-        #expect(try staged() == spare)
-        try lab.replica.prepareDownload()
-        #expect(try staged().count == 2)
-        #expect(try lab.download(inode, bytes: "12345") == inode)
-        #expect(try staged().count == 1)
-        #expect(try lab.replica.check() == [])
-        try lab.killAndOpen()
-        #expect(try staged() == [])
-        #expect(lab.replica.repairReport.lines == [])
-        try lab.replica.prepareDownload()
-        try lab.restart()
-        #expect(try staged() == [])
-    }
-
     @Test func `the pack that is read next is that of the files that came to be known next`() throws {
         let lab = try Lab()
         let inodes = try ["a", "b", "c", "d"].map { try lab.insertRemote($0) }
@@ -158,15 +133,6 @@ import Testing
         _ = try lab.download(inodes[1], bytes: "12345")
         let next = try lab.replica.nextPack(after: try pack(0), from: inodes[0])
         #expect(next == (try pack(2)))
-    }
-
-    @Test func `a download that cannot begin leaves no file behind`() throws {
-        let lab = try Lab()
-        let inode = try lab.makeFile("f", bytes: "hello")
-        try lab.replica.prepareDownload()
-        #expect(throws: FileError(.invalid, "")) { try lab.replica.beginDownload(of: inode) }
-        try lab.replica.close()
-        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
     }
 
     @Test(arguments: ["link", "unlink", "rename", "chmod"])
