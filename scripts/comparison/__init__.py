@@ -1,0 +1,1 @@
+"""The differential tester behind scripts/compare."""

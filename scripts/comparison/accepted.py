@@ -1,0 +1,52 @@
+"""The differences from the file system beside it that are meant. The page Semantics lists them under the same names.
+
+A difference that is not here, or in what the generator leaves out, is a fault.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One difference: at which step, where in its result, what either side has."""
+
+    step: object
+    path: tuple
+    reference: object
+    ours: object
+    # Whether the step is about a file that was opened with O_DIRECT.
+    bypasses_cache: bool = False
+
+    @property
+    def field(self):
+        return self.path[-1] if self.path else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Accepted:
+    name: str
+    reason: str
+    covers: Callable[[Case], bool]
+    # Whether the two sides have gone apart, so that nothing after it can be compared.
+    ends: bool = False
+
+
+TABLE = [
+    Accepted(
+        "blocks-of-holes",
+        "A file that has bytes always has blocks, so that archivers do not take a placeholder for a hole.",
+        lambda case: case.field == "has blocks" and case.reference is False and case.ours is True,
+    ),
+    Accepted(
+        "direct-alignment",
+        "O_DIRECT asks for no alignment: what ext4 refuses with EINVAL, for its disk's sake, is done.",
+        lambda case: case.bypasses_cache and case.path == () and case.reference == ["EINVAL"] and case.ours[0] == "ok",
+        ends=True,
+    ),
+]
+
+
+def find(case):
+    """The accepted difference that covers a case; None for a fault."""
+    return next((one for one in TABLE if one.covers(case)), None)

@@ -1,0 +1,76 @@
+"""Which steps there are, and how often they are made; and those that lock and look."""
+
+from . import file_choices, name_choices
+from .program import CONTROLLER
+from .words import LOCKS
+
+KINDS = [
+    ("open", 14), ("close", 8), ("dup", 1), ("write", 14), ("pwrite", 10), ("read", 7), ("pread", 7), ("lseek", 3), ("holes", 2),
+    ("ftruncate", 5), ("truncate", 4), ("fallocate", 6), ("copy_range", 4), ("sync_file", 3), ("forget", 2),
+    ("mmap", 5), ("store", 8), ("load", 6), ("msync", 2), ("munmap", 2),
+    ("rename", 6), ("link", 4), ("symlink", 1), ("unlink", 5), ("mkdir", 4), ("rmdir", 2), ("mknod", 2), ("save", 3),
+    ("chmod", 5), ("chown", 6), ("xattr", 5), ("utimes", 3), ("umask", 1), ("flock", 3), ("lock", 4), ("ofdlock", 3),
+    ("stat", 8), ("fstat", 6), ("listing", 3), ("cat", 6), ("access", 1), ("readlink", 1), ("syncdir", 1),
+    ("opendir", 2), ("below", 4), ("sgid", 2), ("tree", 2), ("die", 1), ("drop", 1), ("download", 1),
+]  # fmt: skip
+
+# Locks
+
+
+def flock(gen, who):
+    gen.add(who, "flock", gen.slot(who), gen.random.choice(LOCKS))
+
+
+def lock(gen, who):
+    name = gen.random.choice(["lock", "lock", "getlock"])
+    kinds = LOCKS[:2] if name == "getlock" else LOCKS
+    gen.add(who, name, gen.slot(who), gen.random.choice(kinds), gen.random.choice([0, 10, 100]), gen.random.choice([0, 10, 1000]))
+
+
+def ofdlock(gen, who):
+    name = gen.random.choice(["ofdlock", "ofdlock", "getofdlock"])
+    kinds = LOCKS[:2] if name == "getofdlock" else LOCKS
+    gen.add(who, name, gen.slot(who), gen.random.choice(kinds), gen.random.choice([0, 10, 100]), gen.random.choice([0, 10, 1000]))
+
+
+# Looking, and what the controller does
+
+
+def listing(gen, who):
+    gen.add(who, "listing", gen.directory())
+
+
+def cat(gen, who):
+    gen.add(who, "cat", gen.file())
+
+
+def syncdir(gen, who):
+    gen.add(who, "syncdir", gen.directory())
+
+
+def tree(gen, who):
+    gen.add(who, "tree")
+
+
+def die(gen, who):
+    """The process is killed, and starts anew."""
+    gen.slots[who].clear()
+    gen.maps[who].clear()
+    gen.add(CONTROLLER, "kill", who)
+
+
+def drop(gen, who):
+    """The kernel forgets what it need not know."""
+    gen.add(CONTROLLER, "drop")
+
+
+def download(gen, who):
+    gen.add(CONTROLLER, "download", gen.random.choice([gen.file(), "."]))
+
+
+def find(name):
+    """The function that adds steps of a kind."""
+    for module in (file_choices, name_choices):
+        if hasattr(module, name):
+            return getattr(module, name)
+    return globals()[name]

@@ -1,0 +1,86 @@
+"""In which ways programs are run: by whom, with or without pass-through, on local files or placeholders, on which store."""
+
+import dataclasses
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from . import mount
+
+SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUCKET = "dewpoint-compare"
+SERVER_SECONDS = 120
+USERS, FILES, STORES = ("root", "ordinary"), ("local", "placeholders"), ("directory", "s3")
+
+
+@dataclasses.dataclass(frozen=True)
+class Combination:
+    user: str
+    passes_through: bool
+    files: str
+    store: str
+
+    def __str__(self):
+        return f"{self.user}, {'pass-through' if self.passes_through else 'no pass-through'}, {self.files}, {self.store}"
+
+    @property
+    def options(self):
+        return [] if self.passes_through else ["off=passthrough"]
+
+
+def wanted(user=None, passes_through=None, files=None, store=None):
+    """All combinations that the given choices leave. Only root can have pass-through."""
+    return [
+        Combination(*one)
+        for one in itertools.product(
+            [user] if user else USERS,
+            [True, False] if passes_through is None else [passes_through],
+            [files] if files else FILES,
+            [store] if store else STORES,
+        )
+        if one[0] == "root" or not one[1]
+    ]
+
+
+def obstacle(combination):
+    """Why a combination cannot be run here; None where it can."""
+    is_root = os.geteuid() == 0
+    if combination.user == "root" and not is_root:
+        return "only root can run programs as root"
+    if combination.store == "s3" and not any(os.access(f"{place}/radosgw", os.X_OK) for place in os.get_exec_path() + ["/usr/sbin"]):
+        return "there is no S3 server (Debian's radosgw)"
+    return None
+
+
+class Server:
+    """A real S3 server, which ends with this process."""
+
+    def __init__(self):
+        self.environment = None
+
+    def start(self):
+        if self.environment is None:
+            # Short: the names of the server's sockets must fit into 107 bytes.
+            place = os.path.join(tempfile.mkdtemp(prefix="dewpoint-s3-", dir="/tmp"), "s3")
+            script = os.path.join(SCRIPTS, "s3-server")
+            mount.run(script, "start", place, seconds=SERVER_SECONDS, environment={"OWNER": str(os.getpid())})
+            mount.run(script, "bucket", place, BUCKET)
+            with open(os.path.join(place, "environment"), encoding="ascii") as file:
+                self.environment = dict(line.rstrip("\n").split("=", 1) for line in file)
+        return self.environment
+
+
+def start(combination, seeds, job, arguments, server):
+    """Starts one part of the seeds as a process of its own, of the right user."""
+    environment, url = dict(os.environ), None
+    if combination.store == "s3":
+        environment.update(server.start())
+        url = f"s3://{BUCKET}/{os.getpid()}-{abs(hash(combination)):x}-{job}"
+    words = {**dataclasses.asdict(combination), "url": url, "seeds": seeds}
+    command = [sys.executable, os.path.join(SCRIPTS, "compare"), "--part", json.dumps(words), *arguments]
+    if combination.user == "ordinary" and os.geteuid() == 0:
+        command = [os.path.join(SCRIPTS, "as-user"), *command]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)

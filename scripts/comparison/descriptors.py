@@ -1,0 +1,190 @@
+"""Operations on open files: reading, writing, mapping, space."""
+
+import mmap as mapping
+import os
+
+from . import observation, syscalls
+
+PAGE = 4096
+
+
+def flags(text):
+    number = 0
+    for word in text.split("|"):
+        number |= getattr(os, word)
+    return number
+
+
+class Descriptors:
+    """Open files by slot, and maps of them by slot. `root` and what paths mean is up to the process."""
+
+    def __init__(self):
+        self.open_files, self.maps = {}, {}
+        self.pipe = os.pipe()
+
+    def file(self, slot):
+        """A slot that was never opened stands for a descriptor that is not open: EBADF."""
+        return self.open_files.get(slot, 1 << 20)
+
+    # Opening
+
+    def open(self, slot, path, words, mode=0o644):
+        self.release(slot)
+        self.open_files[slot] = os.open(self.path(path), flags(words), mode)
+
+    def openat(self, slot, directory, name, words, mode=0o644):
+        descriptor = os.open(name, flags(words), mode, dir_fd=self.file(directory))
+        self.release(slot)
+        self.open_files[slot] = descriptor
+
+    def release(self, slot):
+        if slot in self.open_files:
+            os.close(self.open_files.pop(slot))
+
+    def close(self, slot):
+        os.close(self.open_files.pop(slot, 1 << 20))
+
+    def dup(self, slot, copy):
+        descriptor = os.dup(self.file(slot))
+        self.release(copy)
+        self.open_files[copy] = descriptor
+
+    # Bytes. What is written is one letter, repeated: so each byte tells which step it is from.
+
+    def buffer(self, slot, count):
+        """Memory that starts at a page, as O_DIRECT wants it."""
+        return mapping.mmap(-1, max(count, 1))
+
+    def write(self, slot, letter, count):
+        return os.writev(self.file(slot), [memoryview(self.filled(slot, letter, count))[:count]])
+
+    def pwrite(self, slot, letter, count, offset):
+        return os.pwritev(self.file(slot), [memoryview(self.filled(slot, letter, count))[:count]], offset)
+
+    def filled(self, slot, letter, count):
+        memory = self.buffer(slot, count)
+        memory[:count] = letter.encode() * count
+        return memory
+
+    def read(self, slot, count):
+        memory = self.buffer(slot, count)
+        return observation.runs(memory[: os.readv(self.file(slot), [memoryview(memory)[:count]])])
+
+    def pread(self, slot, count, offset):
+        memory = self.buffer(slot, count)
+        return observation.runs(memory[: os.preadv(self.file(slot), [memoryview(memory)[:count]], offset)])
+
+    def lseek(self, slot, offset, whence):
+        return os.lseek(self.file(slot), offset, getattr(os, whence))
+
+    def holes(self, slot):
+        """Whether every byte that is not zero lies in what SEEK_DATA and SEEK_HOLE call data. Where holes are is not told."""
+        descriptor = self.file(slot)
+        size, before = os.fstat(descriptor).st_size, os.lseek(descriptor, 0, os.SEEK_CUR)
+        data, at = [], 0
+        try:
+            while at < size:
+                try:
+                    start = os.lseek(descriptor, at, os.SEEK_DATA)
+                except OSError as error:
+                    if observation.name(error) == "ENXIO":
+                        break
+                    raise
+                at = os.lseek(descriptor, start, os.SEEK_HOLE)
+                data.append((start, at))
+        finally:
+            os.lseek(descriptor, before, os.SEEK_SET)
+        whole = os.pread(descriptor, size, 0)
+        edges = [0, *(edge for pair in data for edge in pair), size]
+        hidden = any(whole[edges[i] : edges[i + 1]].strip(b"\0") for i in range(0, len(edges), 2))
+        return {"data reported as a hole": hidden, "end": at if data and at > size else size}
+
+    # Sizes and space
+
+    def ftruncate(self, slot, size):
+        os.ftruncate(self.file(slot), size)
+
+    def fallocate(self, slot, mode, offset, length):
+        syscalls.fallocate(self.file(slot), mode, offset, length)
+
+    def copy_range(self, source, source_offset, target, target_offset, count):
+        return os.copy_file_range(self.file(source), self.file(target), count, source_offset, target_offset)
+
+    def fsync(self, slot):
+        os.fsync(self.file(slot))
+
+    def fdatasync(self, slot):
+        os.fdatasync(self.file(slot))
+
+    def forget(self, slot):
+        """Drops the cached pages of a file."""
+        os.posix_fadvise(self.file(slot), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    # Maps. Memory goes through a pipe, so that what would be SIGBUS is EFAULT.
+
+    def mmap(self, slot, map_slot, length, offset, writes):
+        if map_slot in self.maps:
+            syscalls.munmap(*self.maps.pop(map_slot))
+        protection = syscalls.PROT_READ | (syscalls.PROT_WRITE if writes else 0)
+        self.maps[map_slot] = (syscalls.mmap(self.file(slot), length, protection, offset), length)
+
+    def place(self, map_slot, offset, count):
+        if map_slot not in self.maps:
+            raise OSError(14, "no such map")
+        address, length = self.maps[map_slot]
+        return address + min(offset, length - 1), min(count, max(1, length - offset))
+
+    def load(self, map_slot, offset, count):
+        address, count = self.place(map_slot, offset, count)
+        done = syscalls.write_from(self.pipe[1], address, count)
+        return observation.runs(os.read(self.pipe[0], done))
+
+    def store(self, map_slot, offset, letter, count):
+        address, count = self.place(map_slot, offset, count)
+        os.write(self.pipe[1], letter.encode() * count)
+        try:
+            return syscalls.read_into(self.pipe[0], address, count)
+        finally:
+            self.drain()
+
+    def drain(self):
+        os.set_blocking(self.pipe[0], False)
+        try:
+            while os.read(self.pipe[0], 1 << 16):
+                pass
+        except BlockingIOError:
+            pass
+        os.set_blocking(self.pipe[0], True)
+
+    def msync(self, map_slot):
+        address, count = self.place(map_slot, 0, 1 << 62)
+        syscalls.msync(address, count, syscalls.MS_SYNC)
+
+    def munmap(self, map_slot):
+        self.place(map_slot, 0, 1)
+        syscalls.munmap(*self.maps.pop(map_slot))
+
+    # Attributes
+
+    def fstat(self, slot):
+        return observation.attributes(self.file(slot), "", syscalls.AT_EMPTY_PATH)
+
+    def statat(self, slot, name):
+        return observation.attributes(self.file(slot), name, syscalls.AT_SYMLINK_NOFOLLOW)
+
+    def inode_at(self, slot, name):
+        """Which inode an entry of an open directory is; for the controller."""
+        found = os.stat(name, dir_fd=self.file(slot))
+        return found.st_dev, found.st_ino
+
+    def listfd(self, slot):
+        return observation.listing(self.file(slot))
+
+    def fchmod(self, slot, mode):
+        os.fchmod(self.file(slot), mode)
+
+    def fchown(self, slot, user, group):
+        os.fchown(self.file(slot), user, group)
+
+    def futimes(self, slot, access, modification):
+        os.utime(self.file(slot), ns=(access, modification))

@@ -1,0 +1,170 @@
+"""Runs one program on both sides, a step at a time, and stops at the first difference that is not accepted."""
+
+import dataclasses
+import os
+import stat
+
+from . import accepted
+from .accepted import Case
+from .judge import await_tick, differences
+from .mount import Failure
+from .process import Hang
+from .program import CONTROLLER, ELSEWHERE, Step
+from .turns import Turns
+
+NOT_ISSUED = "not issued: it would wait for a turn"
+TREE = "tree"
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a run showed: the steps up to its end with a remark each, and the difference, if there was one."""
+
+    trace: list = dataclasses.field(default_factory=list)
+    difference: str = None
+    # What kind of difference it is, to know it again: the operation, and where in the result.
+    signature: tuple = None
+    passed_over: set = dataclasses.field(default_factory=set)
+    is_broken: bool = False
+
+
+class Lockstep:
+    def __init__(self, stage, name):
+        self.stage, self.name = stage, name
+        self.reference, self.ours = stage.sides(name)
+        self.turns = Turns(self.reference.root, self.inode_at)
+        self.outcome = Outcome()
+        self.step, self.has_parted = None, False
+
+    def run(self, program):
+        outcome = self.outcome
+        try:
+            for self.step in program:
+                found, remark = self.perform(self.step)
+                outcome.trace.append((self.step, remark))
+                if found:
+                    self.tell(found)
+                if found or self.has_parted:
+                    break
+        except (Hang, Failure) as problem:
+            outcome.trace.append((self.step, "fails"))
+            self.fail(type(problem).__name__.lower(), str(problem))
+        left = self.reference.end() + self.ours.end()
+        if left:
+            self.fail("hang at the end", "\n    ".join(left))
+        self.reference.remove()
+        if outcome.is_broken:
+            self.stage.recover()
+        return outcome
+
+    def inode_at(self, who, slot, name):
+        result = self.reference.call(Step(who, "inode_at", (slot, name)))
+        return tuple(result[1]) if result[0] == "ok" else None
+
+    def tell(self, found):
+        lines = [f"{' › '.join(map(str, case.path)) or 'result'}: ext4 {case.reference!r}, Dewpoint {case.ours!r}" for case in found]
+        self.outcome.difference = "\n    ".join(lines)
+        self.outcome.signature = (self.step.name, str(found[0].field if self.step.name == TREE else found[0].path))
+
+    def fail(self, kind, text):
+        if self.outcome.difference is None:
+            self.outcome.difference, self.outcome.signature = text, (self.step.name, kind)
+        self.outcome.is_broken = True
+
+    def perform(self, step):
+        """Makes a step. Returns the differences that are not accepted, and a remark."""
+        if step.who == CONTROLLER:
+            return [], getattr(self, step.name)(*step.arguments)
+        if step.who == ELSEWHERE:
+            return self.elsewhere(step)
+        if self.turns.would_wait(step):
+            return [], NOT_ISSUED
+        if self.ours.clock.ticks:
+            await_tick()
+        self.reference.start(step)
+        self.ours.start(step)
+        return self.judge(step, self.reference.result(step), self.ours.result(step))
+
+    def judge(self, step, reference, ours):
+        if reference[0] == "ok" and ours[0] == "ok":
+            self.turns.note(step)
+        else:
+            self.turns.attempted(step)
+        found = []
+        bypasses = self.turns.bypasses_cache(step)
+        for path, one, other in differences(reference, ours):
+            case = Case(step, path, one, other, bypasses)
+            meant = accepted.find(case)
+            if meant:
+                self.outcome.passed_over.add(meant.name)
+                self.has_parted = self.has_parted or meant.ends
+            else:
+                found.append(case)
+        short = ours[0] if len(ours) == 1 else "ok" if isinstance(ours[1], (dict, type(None))) else repr(ours[1])
+        return found, short[:120]
+
+    # Steps of the controller
+
+    def tick(self):
+        self.reference.clock.ticks = self.ours.clock.ticks = True
+
+    def kill(self, who):
+        """A process dies with all that it has open; the next step of its name is a new one's."""
+        left = self.reference.end(who) + self.ours.end(who)
+        self.turns.ended(who)
+        if left:
+            raise Hang("\n    ".join(left))
+
+    def crash(self):
+        """Everything is closed, then the daemon is killed; what was closed must be there after."""
+        left = self.reference.end() + self.ours.end()
+        for who in {who for who, _, _ in self.turns.references}:
+            self.turns.ended(who)
+        if left:
+            raise Hang("\n    ".join(left))
+        self.stage.crash()
+
+    def sync(self):
+        self.stage.sync()
+
+    def evict(self, path):
+        return self.stage.evict(f"{self.name}/{path}")
+
+    def download(self, path):
+        return self.stage.download(f"{self.name}/{path}")
+
+    def drop(self):
+        self.stage.drop()
+
+    # Steps of the second device
+
+    def elsewhere(self, step):
+        refusal = self.unfit(step)
+        if refusal:
+            return [], f"not issued: {refusal}"
+        other = self.stage.second()
+        if other:
+            self.ours.elsewhere_root = f"{other.point}/{self.name}"
+        self.stage.meet()
+        ours = self.ours.call(step)
+        self.stage.meet_back()
+        reference = self.reference.call(step)
+        # The times are the other device's, or of the moment when its change came.
+        for side in (self.reference, self.ours):
+            side.clock.forget()
+        return self.judge(step, reference, ours)
+
+    def unfit(self, step):
+        """Why a step of another device is none that compares: two edits that meet are a conflict, and some items never travel."""
+        path = step.arguments[0]
+        try:
+            kind = stat.S_IFMT(os.lstat(f"{self.reference.root}/{path}").st_mode)
+        except OSError:
+            return None if step.name == "make" else "there is no such item"
+        if step.name == "make":
+            return None
+        if kind != stat.S_IFREG and not (step.name == "rename" and kind == stat.S_IFDIR):
+            return "it is for files"
+        if self.turns.is_written(path) or (step.name == "rename" and self.turns.is_written(step.arguments[1])):
+            return "it is open for writing here"
+        return None

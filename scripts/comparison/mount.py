@@ -1,0 +1,121 @@
+"""A container and the devices that have it mounted."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+COMMAND_SECONDS = 60
+SYNC_SECONDS = 60
+IDENTIFIER = "iCloud.org.dewpoint.Compare"
+
+
+class Failure(Exception):
+    """A command or a request of the control API failed; the text says which and how."""
+
+
+def run(*command, seconds=COMMAND_SECONDS, environment=None):
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
+            env={**os.environ, **(environment or {})},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{' '.join(command)}: not done within {seconds} s") from None
+    text = done.stdout.decode(errors="replace").strip()
+    if done.returncode:
+        raise Failure(f"{' '.join(command)}: exit status {done.returncode}: {text}")
+    return text
+
+
+class Container:
+    def __init__(self, binary, work, url=None, environment=None):
+        self.binary, self.work = binary, work
+        self.environment = {"XDG_RUNTIME_DIR": f"{work}/run", **(environment or {})}
+        os.makedirs(f"{work}/run", mode=0o700, exist_ok=True)
+        self.url = url
+        if url is None:
+            self.url = f"file://{work}/remote"
+            os.makedirs(f"{work}/remote")
+        run(binary, "container", "create", self.url, "--id", IDENTIFIER, environment=self.environment)
+
+
+class Device:
+    def __init__(self, container, name, options=()):
+        self.container, self.name, self.options = container, name, options
+        self.point, self.state = f"{container.work}/{name}", f"{container.work}/state-{name}"
+        os.makedirs(self.point)
+
+    def mount(self):
+        words = [word for option in self.options for word in ("-o", option)]
+        run(
+            self.container.binary, "mount", self.container.url, self.point, "--state", self.state, "--device-name", self.name,
+            *words, environment=self.container.environment,
+        )  # fmt: skip
+
+    def unmount(self):
+        with contextlib.suppress(Failure):
+            run(self.container.binary, "unmount", self.point, environment=self.container.environment)
+            return
+        self.abandon()
+
+    def daemon(self):
+        with open(f"{self.state}/lock", encoding="ascii") as file:
+            return int(file.read())
+
+    def kill(self):
+        """Ends the daemon as a crash would."""
+        pid = self.daemon()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        limit = time.monotonic() + 10
+        while time.monotonic() < limit:
+            try:
+                with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                    if file.read().rpartition(")")[2].split()[0] == "Z":
+                        return
+            except OSError:
+                return
+            time.sleep(0.005)
+        raise Failure(f"the daemon {pid} survives SIGKILL")
+
+    def abandon(self):
+        """Leaves no mount and no daemon behind, whatever state they are in."""
+        with contextlib.suppress(OSError, ValueError, Failure):
+            self.kill()
+        for command in (["fusermount3", "-uz", self.point], ["umount", "--lazy", self.point]):
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                subprocess.run(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=10)
+
+    # Control API
+
+    def request(self, path, body, seconds):
+        connection = http.client.HTTPConnection("dewpoint", timeout=seconds)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(seconds)
+        try:
+            connection.sock.connect(self.socket())
+            connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+            answer = connection.getresponse()
+            text = answer.read().decode(errors="replace")
+        except OSError as problem:
+            raise Failure(f"{self.name}: {path}: {problem or 'no answer'} (limit {seconds} s)") from problem
+        finally:
+            connection.close()
+        if answer.status != 200:
+            raise Failure(f"{self.name}: {path}: {answer.status} {text}")
+        return text
+
+    def socket(self):
+        number = 0xCBF29CE484222325
+        for byte in os.fsencode(os.path.realpath(self.container.work) + "/" + self.name):
+            number = (number ^ byte) * 0x100000001B3 % 2**64
+        return f"{self.container.work}/run/dewpoint/{number:016x}.sock"
+
+    def sync(self):
+        """Waits until nothing is left to upload or apply."""
+        self.request("/v1/sync", {"wait": True}, SYNC_SECONDS)

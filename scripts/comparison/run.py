@@ -1,0 +1,90 @@
+"""One run: many seeds on one stage, and a report of what differs."""
+
+import collections
+import time
+
+from . import program
+from .generator import Generator
+from .lockstep import Lockstep
+from .shrink import shrink
+
+# How many start trees are made, uploaded and evicted together.
+BATCH = 25
+SHOWN_SEEDS = 12
+
+
+class Run:
+    def __init__(self, stage, label, shrink_seconds, say):
+        self.stage, self.label, self.shrink_seconds, self.say = stage, label, shrink_seconds, say
+        self.found = collections.OrderedDict()
+        self.passed_over = collections.Counter()
+        self.count, self.trees = 0, 0
+        self.prepared = []
+
+    def seeds(self, numbers):
+        start = time.monotonic()
+        for number in numbers:
+            self.seed(number, len(numbers))
+        seconds = time.monotonic() - start
+        rate = len(numbers) / max(seconds, 0.001)
+        differing = sum(len(seeds) for seeds in self.found.values())
+        self.say(f"{self.label}: {self.count} programs in {seconds:.1f} s ({rate:.1f}/s), {differing} with a difference")
+        return differing
+
+    def seed(self, number, ahead):
+        steps = Generator(number, self.stage.is_root).program()
+        outcome = self.perform(steps, ahead)
+        self.count += 1
+        self.passed_over.update(outcome.passed_over)
+        if outcome.difference is not None:
+            self.difference(number, outcome)
+
+    def replay(self, steps):
+        outcome = self.perform(steps, 1)
+        for step, remark in outcome.trace:
+            self.say(f"{step}  # {remark}")
+        self.say(outcome.difference or "no difference")
+        return outcome.difference is not None
+
+    def perform(self, steps, ahead=1):
+        """Runs a program in a fresh tree."""
+        if not self.prepared:
+            self.prepared = [str(self.trees + index) for index in range(min(BATCH, max(ahead, 1)))]
+            self.trees += len(self.prepared)
+            self.stage.prepare(self.prepared)
+        outcome = Lockstep(self.stage, self.prepared.pop(0)).run(steps)
+        if outcome.is_broken:
+            # The trees that were prepared are on a mount that was given up.
+            self.prepared = []
+        return outcome
+
+    def difference(self, number, outcome):
+        """Prints a difference of a new kind with a program as short as can be found; of a known one only its seed is kept."""
+        known = outcome.signature in self.found
+        self.found.setdefault(outcome.signature, []).append(number)
+        if known:
+            return
+        steps = [step for step, _ in outcome.trace]
+        best = [outcome]
+
+        def shows(shorter):
+            again = self.perform(shorter, 8)
+            if again.signature == outcome.signature:
+                best[0] = again
+                return True
+            return False
+
+        if self.shrink_seconds:
+            steps = shrink(steps, shows, self.shrink_seconds)
+        operation, place = outcome.signature
+        self.say(f"\n{self.label}, seed {number}: {operation} differs in {place}")
+        for step, remark in best[0].trace:
+            self.say(f"  {step}  # {remark}")
+        self.say(f"    {best[0].difference}")
+
+    def summary(self):
+        for (operation, place), seeds in self.found.items():
+            shown = " ".join(map(str, seeds[:SHOWN_SEEDS])) + (" …" if len(seeds) > SHOWN_SEEDS else "")
+            self.say(f"{self.label}: {operation} differs in {place}: {len(seeds)} seeds: {shown}")
+        for name, count in sorted(self.passed_over.items()):
+            self.say(f"{self.label}: accepted: {name}: in {count} programs")

@@ -1,0 +1,91 @@
+"""Which opens would wait for another process's turn. They are not issued: that they wait is the one difference by design.
+
+A rewriting open (write-only without O_APPEND, or with O_TRUNC) has its file's turn until its description is gone, with all copies
+and maps. Opens for writing by other processes wait meanwhile. What a path leads to, the file system beside the mount tells.
+"""
+
+import os
+
+from .descriptors import flags
+
+
+class Turns:
+    def __init__(self, reference_root, inode_at):
+        """`inode_at(who, slot, name)` asks a process beside the mount for an entry of a directory that it has open."""
+        self.root, self.inode_at = reference_root, inode_at
+        # Descriptions: (process, inode, writes, rewrites, flags) by number; and who refers to them: (process, "file" or "map", slot).
+        self.descriptions, self.references = {}, {}
+        self.count = 0
+
+    def inode(self, path):
+        try:
+            found = os.stat(f"{self.root}/{path}")
+            return found.st_dev, found.st_ino
+        except OSError:
+            return None
+
+    def would_wait(self, step):
+        """Whether an open has to wait for a turn of another process."""
+        opened = self.opened(step)
+        if opened is None or opened[1] is None:
+            return False
+        _, inode, writes = opened[:3]
+        return writes and any(one[1] == inode and one[3] and one[0] != step.who for one in self.descriptions.values())
+
+    def is_written(self, path):
+        """Whether some process has the file open for writing, or mapped so."""
+        inode = self.inode(path)
+        return inode is not None and any(one[1] == inode and one[2] for one in self.descriptions.values())
+
+    def bypasses_cache(self, step):
+        """Whether a step is about a file that was opened with O_DIRECT."""
+        slots = step.arguments[0:3:2] if step.name == "copy_range" else step.arguments[:1]
+        held = (self.descriptions.get(self.references.get((step.who, "file", slot))) for slot in slots)
+        return any(one and one[4] & os.O_DIRECT for one in held)
+
+    def opened(self, step):
+        """What a step opens: process, inode, whether it may write, whether it rewrites, with which flags."""
+        if step.name == "open":
+            inode, words = self.inode(step.arguments[1]), step.arguments[2]
+        elif step.name == "openat":
+            inode, words = self.inode_at(step.who, *step.arguments[1:3]), step.arguments[3]
+        else:
+            return None
+        number = flags(words)
+        mode, truncates = number & os.O_ACCMODE, bool(number & os.O_TRUNC)
+        rewrites = truncates or (mode == os.O_WRONLY and not number & os.O_APPEND)
+        return step.who, inode, mode != os.O_RDONLY or truncates, rewrites, number
+
+    def note(self, step):
+        """A step that succeeded on both sides."""
+        who, name, arguments = step.who, step.name, step.arguments
+        if name in ("open", "openat"):
+            self.count += 1
+            # Made by this very call, perhaps: so it is asked again.
+            self.descriptions[self.count] = self.opened(step)
+            self.refer((who, "file", arguments[0]), self.count)
+        elif name == "dup":
+            self.refer((who, "file", arguments[1]), self.references.get((who, "file", arguments[0])))
+        elif name == "mmap":
+            self.refer((who, "map", arguments[1]), self.references.get((who, "file", arguments[0])))
+        elif name in ("close", "munmap"):
+            self.refer((who, "file" if name == "close" else "map", arguments[0]), None)
+
+    def attempted(self, step):
+        """A step that failed: an open lets go of what was in its slot all the same."""
+        if step.name == "open":
+            self.refer((step.who, "file", step.arguments[0]), None)
+        elif step.name == "mmap":
+            self.refer((step.who, "map", step.arguments[1]), None)
+
+    def ended(self, who):
+        for key in [key for key in self.references if key[0] == who]:
+            self.refer(key, None)
+
+    def refer(self, key, description):
+        if description is None:
+            self.references.pop(key, None)
+        else:
+            self.references[key] = description
+        alive = set(self.references.values())
+        self.descriptions = {number: one for number, one in self.descriptions.items() if number in alive}
