@@ -1,5 +1,6 @@
 """In which ways programs are run: by whom, with or without pass-through, on local files or placeholders, on which store."""
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -13,6 +14,7 @@ from . import mount
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUCKET = "dewpoint-compare"
 SERVER_SECONDS = 120
+SYSTEM_PYTHON = "/usr/bin/python3"
 USERS, FILES, STORES = ("root", "ordinary"), ("local", "placeholders"), ("directory", "s3")
 
 
@@ -80,7 +82,26 @@ def start(combination, seeds, job, arguments, server):
         environment.update(server.start())
         url = f"s3://{BUCKET}/{os.getpid()}-{abs(hash(combination)):x}-{job}"
     words = {**dataclasses.asdict(combination), "url": url, "seeds": seeds}
-    command = [sys.executable, os.path.join(SCRIPTS, "compare"), "--part", json.dumps(words), *arguments]
+    command = [os.path.join(SCRIPTS, "compare"), "--part", json.dumps(words), *arguments]
     if combination.user == "ordinary" and os.geteuid() == 0:
-        command = [os.path.join(SCRIPTS, "as-user"), *command]
+        # Root's own Python may be where nobody else gets in.
+        command = [os.path.join(SCRIPTS, "as-user"), SYSTEM_PYTHON, *command]
+    else:
+        command = [sys.executable, *command]
     return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+
+
+def abort(number):
+    """Ends a FUSE connection, and with it every wait in its mount. Only root can; the mount's user may be stuck himself."""
+    control = "/sys/fs/fuse/connections"
+    with contextlib.suppress(OSError, mount.Failure):
+        if not os.path.exists(f"{control}/{number}"):
+            control = tempfile.mkdtemp(prefix="dewpoint-connections-")
+            mount.run("mount", "-t", "fusectl", "none", control)
+        try:
+            with open(f"{control}/{number}/abort", "w", encoding="ascii") as file:
+                file.write("1")
+        finally:
+            if control.startswith(tempfile.gettempdir()):
+                mount.run("umount", control)
+                os.rmdir(control)

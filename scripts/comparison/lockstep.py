@@ -49,12 +49,13 @@ class Lockstep:
         except (Hang, Failure) as problem:
             outcome.trace.append((self.step, "fails"))
             self.fail(type(problem).__name__.lower(), str(problem))
-        left = self.reference.end() + self.ours.end()
-        if left:
-            self.fail("hang at the end", "\n    ".join(left))
-        self.reference.remove()
         if outcome.is_broken:
             self.stage.recover()
+        left = self.reference.end() + self.ours.end()
+        if left and not outcome.is_broken:
+            self.fail("hang at the end", "\n    ".join(left))
+            self.stage.recover()
+        self.reference.remove()
         return outcome
 
     def inode_at(self, who, slot, name):

@@ -11,6 +11,9 @@ import time
 
 COMMAND_SECONDS = 60
 SYNC_SECONDS = 60
+# Before the number of a connection, in what a part prints.
+ABORT = "abort: "
+ABORT_SECONDS = 1
 IDENTIFIER = "iCloud.org.dewpoint.Compare"
 
 
@@ -19,17 +22,28 @@ class Failure(Exception):
 
 
 def run(*command, seconds=COMMAND_SECONDS, environment=None):
+    """What a command prints. One that does not end in time is killed and not waited for: what is stuck in a mount may never end."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}
+    )
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
-            env={**os.environ, **(environment or {})},
-        )  # fmt: skip
+        text = process.communicate(timeout=seconds)[0].decode(errors="replace").strip()
     except subprocess.TimeoutExpired:
+        process.kill()
         raise Failure(f"{' '.join(command)}: not done within {seconds} s") from None
-    text = done.stdout.decode(errors="replace").strip()
-    if done.returncode:
-        raise Failure(f"{' '.join(command)}: exit status {done.returncode}: {text}")
+    if process.returncode:
+        raise Failure(f"{' '.join(command)}: exit status {process.returncode}: {text}")
     return text
+
+
+def connection(point):
+    """The number of the FUSE connection that is mounted at a path; None where none is."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+        for line in table:
+            words = line.split()
+            if words[4] == point:
+                return int(words[2].partition(":")[2])
+    return None
 
 
 class Container:
@@ -85,11 +99,17 @@ class Device:
 
     def abandon(self):
         """Leaves no mount and no daemon behind, whatever state they are in."""
+        number = connection(self.point)
+        if number is not None:
+            # Processes that are stuck in the mount end with its connection only, which root's part of this program ends.
+            print(f"{ABORT}{number}", flush=True)
+            time.sleep(ABORT_SECONDS)
         with contextlib.suppress(OSError, ValueError, Failure):
             self.kill()
         for command in (["fusermount3", "-uz", self.point], ["umount", "--lazy", self.point]):
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                subprocess.run(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=10)
+            with contextlib.suppress(OSError, Failure):
+                run(*command, seconds=10)
+                return
 
     # Control API
 
