@@ -2,7 +2,7 @@
 
 from . import file_choices, name_choices
 from .program import CONTROLLER
-from .words import LOCKS
+from .words import LOCKS, SLOTS
 
 KINDS = [
     ("open", 14), ("close", 8), ("dup", 1), ("write", 14), ("pwrite", 10), ("read", 7), ("pread", 7), ("lseek", 3), ("holes", 2),
@@ -11,7 +11,8 @@ KINDS = [
     ("rename", 6), ("link", 4), ("symlink", 1), ("unlink", 5), ("mkdir", 4), ("rmdir", 2), ("mknod", 2), ("save", 3),
     ("chmod", 5), ("chown", 6), ("xattr", 5), ("utimes", 3), ("umask", 1), ("flock", 3), ("lock", 4), ("ofdlock", 3),
     ("stat", 8), ("fstat", 6), ("listing", 3), ("cat", 6), ("access", 1), ("readlink", 1), ("syncdir", 1),
-    ("opendir", 2), ("below", 4), ("sgid", 2), ("tree", 2), ("die", 1), ("drop", 1), ("download", 1),
+    ("opendir", 2), ("below", 4), ("sgid", 2), ("tree", 2), ("die", 1), ("drop", 1), ("download", 1), ("peek", 4),
+    ("race", 4),
 ]  # fmt: skip
 
 # Locks
@@ -42,6 +43,29 @@ def listing(gen, who):
 
 def cat(gen, who):
     gen.add(who, "cat", gen.file())
+
+
+def peek(gen, who):
+    gen.add(who, "peek", gen.file(), 3)
+
+
+def race(gen, who):
+    """One process closes or opens for reading, while another one opens for truncation, or looks."""
+    other = gen.random.choice([one for one in gen.processes if one != who])
+    path, slot, target = gen.file(), gen.random.choice(SLOTS), gen.random.choice(SLOTS)
+    gen.add(who, "open", slot, path, "O_RDONLY")
+    closes = gen.random.random() < 0.7
+    if closes:
+        gen.slots[who].pop(slot, None)
+    else:
+        gen.slots[who][slot] = "O_RDONLY"
+    gen.add(CONTROLLER, "together")
+    gen.add(who, *(("close", slot) if closes else ("open", slot, path, "O_RDONLY")))
+    if gen.random.random() < 0.6:
+        gen.slots[other][target] = "O_WRONLY"
+        gen.add(other, "open", target, path, gen.random.choice(["O_WRONLY|O_CREAT|O_TRUNC", "O_RDWR|O_TRUNC", "O_RDWR"]), 0o644)
+    else:
+        gen.add(other, "stat", path)
 
 
 def syncdir(gen, who):

@@ -94,7 +94,8 @@ class Descriptors:
                 data.append((start, at))
         finally:
             os.lseek(descriptor, before, os.SEEK_SET)
-        whole = os.pread(descriptor, size, 0)
+        memory = self.buffer(slot, -(-size // PAGE) * PAGE)
+        whole = memory[: os.preadv(descriptor, [memory], 0)]
         edges = [0, *(edge for pair in data for edge in pair), size]
         hidden = any(whole[edges[i] : edges[i + 1]].strip(b"\0") for i in range(0, len(edges), 2))
         return {"data reported as a hole": hidden, "end": at if data and at > size else size}

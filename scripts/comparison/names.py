@@ -96,6 +96,14 @@ class Names:
         """Opens, reads and closes: what another program does with a file."""
         return observation.contents(self.path(path))
 
+    def peek(self, path, times):
+        """The sizes that are seen after each close of a reader."""
+        sizes = []
+        for _ in range(times):
+            os.close(os.open(self.path(path), os.O_RDONLY | os.O_NONBLOCK))
+            sizes.append(os.stat(self.path(path)).st_size)
+        return sizes
+
     def syncdir(self, path):
         descriptor = os.open(self.path(path), os.O_RDONLY | os.O_DIRECTORY)
         try:

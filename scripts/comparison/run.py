@@ -13,9 +13,17 @@ BATCH = 25
 SHOWN_SEEDS = 12
 
 
+def make(seed, is_root):
+    """The program of a seed, or that of a file."""
+    if isinstance(seed, int):
+        return Generator(seed, is_root).program()
+    with open(seed, encoding="utf-8") as file:
+        return program.read(file.read())
+
+
 class Run:
-    def __init__(self, stage, label, shrink_seconds, say):
-        self.stage, self.label, self.shrink_seconds, self.say = stage, label, shrink_seconds, say
+    def __init__(self, stage, label, shrink_seconds, say, traces=False):
+        self.stage, self.label, self.shrink_seconds, self.say, self.traces = stage, label, shrink_seconds, say, traces
         self.found = collections.OrderedDict()
         self.passed_over = collections.Counter()
         self.count, self.trees = 0, 0
@@ -32,19 +40,20 @@ class Run:
         return differing
 
     def seed(self, number, ahead):
-        steps = Generator(number, self.stage.is_root).program()
-        outcome = self.perform(steps, ahead)
+        outcome = self.perform(make(number, self.stage.is_root), ahead)
         self.count += 1
         self.passed_over.update(outcome.passed_over)
+        if self.traces:
+            self.say(f"\n{self.label}, {number}:")
+            self.show(outcome)
         if outcome.difference is not None:
             self.difference(number, outcome)
 
-    def replay(self, steps):
-        outcome = self.perform(steps, 1)
+    def show(self, outcome):
         for step, remark in outcome.trace:
-            self.say(f"{step}  # {remark}")
-        self.say(outcome.difference or "no difference")
-        return outcome.difference is not None
+            self.say(f"  {step}  # {remark}")
+        if outcome.difference:
+            self.say(f"    {outcome.difference}")
 
     def perform(self, steps, ahead=1):
         """Runs a program in a fresh tree."""
@@ -77,10 +86,8 @@ class Run:
         if self.shrink_seconds:
             steps = shrink(steps, shows, self.shrink_seconds)
         operation, place = outcome.signature
-        self.say(f"\n{self.label}, seed {number}: {operation} differs in {place}")
-        for step, remark in best[0].trace:
-            self.say(f"  {step}  # {remark}")
-        self.say(f"    {best[0].difference}")
+        self.say(f"\n{self.label}, {number}: {operation} differs in {place}")
+        self.show(best[0])
 
     def summary(self):
         for (operation, place), seeds in self.found.items():

@@ -1,8 +1,5 @@
 """The two places a program runs in: a tree on the file system beside the mount, and one on the mount."""
 
-import os
-import shutil
-
 from . import scene
 from .judge import Clock
 from .process import Process
@@ -46,12 +43,3 @@ class Side:
             if process is not None and process.end() is None:
                 left.append(f"{name} does not end; {process.standing()}")
         return left
-
-    def remove(self):
-        shutil.rmtree(self.root, ignore_errors=True)
-
-
-def own_directory(path):
-    os.makedirs(path, exist_ok=True)
-    os.chmod(path, 0o755)
-    return path

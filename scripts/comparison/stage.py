@@ -15,9 +15,11 @@ REMOUNT_SECONDS = 20
 
 
 class Stage:
-    def __init__(self, work, container, options, is_root, placeholders, itself=False):
+    def __init__(self, work, container, options, is_root, placeholders, itself=False, ignored=()):
         self.work, self.is_root, self.placeholders, self.itself = work, is_root, placeholders, itself
         self.container, self.options = container, options
+        # Attributes that are not compared.
+        self.ignored = ignored
         self.reference = os.path.join(work, "beside")
         os.makedirs(self.reference)
         self.device, self.other = None, None
@@ -61,7 +63,7 @@ class Stage:
         elsewhere = f"{self.other.point}/{name}" if self.other else None
         return (
             Side(f"{self.reference}/{name}", False, self.is_root),
-            Side(f"{self.point}/{name}", True, self.is_root, elsewhere),
+            Side(f"{self.point}/{name}", not self.itself, self.is_root, elsewhere),
         )
 
     # What only the mount has
