@@ -53,6 +53,10 @@ def race(gen, who):
     """One process closes or opens for reading, while another one opens for truncation, or looks."""
     other = gen.random.choice([one for one in gen.processes if one != who])
     path, slot, target = gen.file(), gen.random.choice(SLOTS), gen.random.choice(SLOTS)
+    if gen.random.random() < 0.4:
+        gen.add(CONTROLLER, "together")
+        gen.add(who, "reopen", path, "O_RDONLY", 20)
+        return gen.add(other, "reopen", path, gen.random.choice(["O_WRONLY|O_TRUNC", "O_RDWR", "O_WRONLY|O_APPEND"]), 20)
     gen.add(who, "open", slot, path, "O_RDONLY")
     closes = gen.random.random() < 0.7
     if closes:

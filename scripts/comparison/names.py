@@ -4,6 +4,7 @@ import os
 import stat
 
 from . import observation, syscalls
+from .descriptors import flags
 
 
 class Names:
@@ -103,6 +104,10 @@ class Names:
             os.close(os.open(self.path(path), os.O_RDONLY | os.O_NONBLOCK))
             sizes.append(os.stat(self.path(path)).st_size)
         return sizes
+
+    def reopen(self, path, words, times):
+        for _ in range(times):
+            os.close(os.open(self.path(path), flags(words)))
 
     def syncdir(self, path):
         descriptor = os.open(self.path(path), os.O_RDONLY | os.O_DIRECTORY)

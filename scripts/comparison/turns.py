@@ -47,6 +47,8 @@ class Turns:
         """What a step opens: process, inode, whether it may write, whether it rewrites, with which flags."""
         if step.name == "open":
             inode, words = self.inode(step.arguments[1]), step.arguments[2]
+        elif step.name == "reopen":
+            inode, words = self.inode(step.arguments[0]), step.arguments[1]
         elif step.name == "openat":
             inode, words = self.inode_at(step.who, *step.arguments[1:3]), step.arguments[3]
         else:
