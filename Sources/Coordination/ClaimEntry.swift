@@ -4,7 +4,7 @@
 ///             nobody before it        all have answered          bytes are here
 ///  in line ─────────────────▶ messaging ──────────────▶ downloading ───────────▶ cleared
 ///     (waiting)                  │                         │                        │ nobody holds what it needs
-///                                ▼ an error                ▼                        ▼   sessions ended
+///                                ▼ an error                ▼                        ▼   turns ended, sharers quiet
 ///                              failed                   failed                  settling ───────────▶ granted
 /// ```
 /// From settling on it holds: no other set that conflicts does, and plain writers stay behind it. In every state it

@@ -1,13 +1,16 @@
-/// A claim that keeps plain writers off one file, as whoever holds its session would.
+/// A claim that keeps plain writers off one file.
 ///
-/// It stands before its set is granted, as soon as nothing else is in the set's way: whoever writes, or was in line
-/// before, is let through, whoever comes now waits behind it.
+/// It stands before its set is granted, as soon as nothing else is in the set's way: opens that were in line before are let through,
+/// those that come now wait behind it. Writes through handles that are open it keeps off only once it is granted.
 struct ClaimGate: Hashable, Sendable {
     let set: ClaimSetID
     /// The processes that write as if it were not there, with their descendants.
     let covered: Set<ProcessID>
-    /// The numbers of the turns that were in line before it.
+    /// The numbers of the opens that were in line before it.
     let passing: Set<UInt64>
+    /// When it was put up: how long it waits for those who share the file counts from here.
+    let since: Moment
+    let isGranted: Bool
 
     func covers(_ writer: Writer, _ lineage: Set<ProcessID>) -> Bool {
         // Pages that were mapped have changed for everyone already: holding the kernel back would only stop msync(2).
@@ -15,16 +18,10 @@ struct ClaimGate: Hashable, Sendable {
     }
 
     func covers(_ turn: Turn) -> Bool {
-        turn.members.contains { !$0.isGone && covers($0.writer, turn.lineage) }
-            || turn.parked.contains { $0.kind == .open && covers($0.writer, turn.lineage) }
-            || !covered.isDisjoint(with: turn.lineage)
+        !covered.isDisjoint(with: turn.lineage) || turn.members.contains { covered.contains($0.process) }
     }
 
-    /// The kernel's own writes go through, but a session that is left to them is not the claim's.
-    func covers(_ holder: SessionHolder) -> Bool {
-        if let draining = holder.draining { return covers(draining) }
-        return !covered.isDisjoint(with: holder.lineage) || holder.members.contains { covered.contains($0.process) }
+    func bars(_ open: WaitingOpen) -> Bool {
+        !passing.contains(open.number) && !covers(open.writer, open.lineage)
     }
-
-    func bars(_ turn: Turn) -> Bool { !passing.contains(turn.id.number) && !covers(turn) }
 }

@@ -82,7 +82,7 @@ extension ClaimItem {
 extension LockTable {
     /// Adds the claims and presenters of every item to its node.
     func listClaims(into nodes: inout [InodeNumber: NodeListing], now: Moment) {
-        let waits = Dictionary(grouping: waitForGraph.links, by: \.waiter)
+        let waits = Dictionary(grouping: waitForGraph(now: now).links, by: \.waiter)
         func node(_ item: ClaimItem, _ body: (inout NodeListing) -> Void) {
             guard let inode = item.node else { return }
             var listing = nodes[inode] ?? NodeListing(inode: inode)
@@ -111,7 +111,7 @@ extension LockTable {
                 listing.waiters.append(
                     NodeListing.Waiter(
                         kind: .nameChange, processes: [waiting.change.process], age: now - waiting.since, mode: nil,
-                        range: nil, deferredWrites: 0, ticket: waiting.change.ticket,
+                        range: nil, ticket: waiting.change.ticket,
                         waitsFor: Set(holders).sorted()))
             }
         }
@@ -135,15 +135,15 @@ extension LockTable {
             name: claim.item.inode == nil ? claim.item.name : nil,
             purpose: entry.set.purpose.rawValue == entry.set.coordinator.rawValue ? nil : entry.set.purpose,
             client: entry.set.client, process: entry.set.process, state: entry.state, age: now - entry.since,
-            waitsFor: others, waitsForProcesses: Set(others.flatMap { processes(behind: $0) }).sorted())
+            waitsFor: others, waitsForProcesses: Set(others.flatMap { processes(behind: $0, now: now) }).sorted())
     }
 
-    private func processes(behind node: WaitNode) -> [ProcessID] {
+    private func processes(behind node: WaitNode, now: Moment) -> [ProcessID] {
         switch node {
         case .claims(let set): claims[set].map { [$0.set.process] } ?? []
         case .presenter(let presenter): claims.presenters[presenter].map { [$0.process] } ?? []
         case .process(let process): [process]
-        case .writes(let inode): orders[inode]?.writers ?? []
+        case .writes(let inode): orders[inode]?.writers(now: now, limits) ?? []
         case .nameChange(let ticket): claims.names[ticket].map { [$0.process] } ?? []
         }
     }

@@ -12,7 +12,7 @@ extension LockTable {
             hasChanged = false
             for id in claims.line where step(id, now: now, &effects) { hasChanged = true }
             // Whoever is refused for a deadlock makes way for others.
-            if !hasChanged, claims.graphHasGrown { nameDeadlocks(&effects) }
+            if !hasChanged, claims.graphHasGrown { nameDeadlocks(now: now, &effects) }
         } while hasChanged || claims.gatesAreStale
     }
 
@@ -32,7 +32,7 @@ extension LockTable {
         case .cleared:
             return clear(entry, &effects)
         case .settling:
-            guard isClear(for: id), claims.names.concerning(entry.set).isEmpty else { return false }
+            guard isClear(for: id, now: now), claims.names.concerning(entry.set).isEmpty else { return false }
             grant(id, &effects)
         case .granted:
             return false

@@ -16,22 +16,18 @@ extension LockTable {
         return (verdict, effects)
     }
 
-    /// Unlocks a range, of which nothing need be locked, and ends all write sessions of the process. Related:
-    /// `F_UNLCK`.
+    /// Unlocks a range, of which nothing need be locked. Related: `F_UNLCK`.
     package mutating func unlockRecord(
-        _ range: ClosedRange<Int64>, of owner: LockOwner, process: ProcessID, on inode: InodeNumber, now: Moment
+        _ range: ClosedRange<Int64>, of owner: LockOwner, on inode: InodeNumber, now: Moment
     ) -> [Effect] {
-        // Sessions first: whoever is granted the lock next must not find the file still in the session.
-        var effects = endSessions(of: process, now: now)
+        var effects: [Effect] = []
         advisory.unlock(range, of: owner, on: inode, now: now, &effects)
         return effects
     }
 
     /// Unlocks all that an owner holds in a file, as close(2) of any of its handles does. Related: FUSE_FLUSH.
     package mutating func releaseRecords(of owner: LockOwner, on inode: InodeNumber, now: Moment) -> [Effect] {
-        var effects: [Effect] = []
-        advisory.unlock(0...Int64.max, of: owner, on: inode, now: now, &effects)
-        return effects
+        unlockRecord(0...Int64.max, of: owner, on: inode, now: now)
     }
 
     /// The lock with the lowest offset that a request would conflict with; `nil` when it would be granted. Related:
@@ -53,11 +49,9 @@ extension LockTable {
         return (verdict, effects)
     }
 
-    /// Unlocks a whole file, and ends all write sessions of the process. Related: `LOCK_UN`.
-    package mutating func unlockFlock(
-        handle: OpenHandleID, process: ProcessID, on inode: InodeNumber, now: Moment
-    ) -> [Effect] {
-        var effects = endSessions(of: process, now: now)
+    /// Unlocks a whole file. Related: `LOCK_UN`.
+    package mutating func unlockFlock(handle: OpenHandleID, on inode: InodeNumber, now: Moment) -> [Effect] {
+        var effects: [Effect] = []
         advisory.releaseFlock(of: handle, on: inode, now: now, &effects)
         return effects
     }

@@ -15,12 +15,12 @@ extension LockTable {
     }
 
     /// Those whom a set waits for first; empty when it waits for nobody.
-    package func processesAhead(of id: ClaimSetID) -> [ProcessID] {
+    package func processesAhead(of id: ClaimSetID, now: Moment) -> [ProcessID] {
         guard let entry = claims[id] else { return [] }
         switch entry.phase {
         case .inLine, .cleared: return claims.firstBlocker(of: entry).map { [$0.set.process] } ?? []
         case .settling:
-            return filesWritten(before: id).flatMap { orders[$0]?.writers ?? [] }.filter { $0 != .kernel }
+            return filesWritten(before: id, now: now).flatMap { orders[$0]?.writers(now: now, limits) ?? [] }
         case .messaging: return Set(entry.open.values).sorted().compactMap { claims.presenters[$0]?.process }
         case .downloading, .granted: return []
         }

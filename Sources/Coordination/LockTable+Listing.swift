@@ -8,7 +8,8 @@ extension LockTable {
             var listing = NodeListing(inode: inode)
             orders[inode]?.list(into: &listing, claims, now: now)
             advisory.files[inode]?.list(into: &listing, now: now)
-            nodes[inode] = listing
+            // Who merely shares a file holds nothing.
+            if !listing.holders.isEmpty || !listing.waiters.isEmpty { nodes[inode] = listing }
         }
         if !claims.isEmpty { listClaims(into: &nodes, now: now) }
         return nodes.values.sorted { $0.inode < $1.inode }
@@ -17,51 +18,27 @@ extension LockTable {
 
 extension WriteOrder {
     fileprivate func list(into listing: inout NodeListing, _ claims: ClaimTable, now: Moment) {
-        var processes: [ProcessID] = []
-        if let holder {
-            let draining = holder.draining
-            processes = holder.members.map(\.process) + (draining?.members.map(\.writer.process) ?? [])
+        if let turn {
             listing.holders.append(
                 NodeListing.Holder(
-                    kind: holder.kind, processes: sorted(processes), age: now - holder.began, mode: nil, range: nil,
-                    byteCount: holder.byteCount, writesInFlight: holder.inFlight,
-                    deferredWrites: draining?.deferredCount ?? 0))
-            listing.waiters += draining?.parkedListing(now: now, waitsFor: []) ?? []
+                    kind: .turn, processes: sorted(turn.processes), age: now - turn.began, mode: nil, range: nil,
+                    byteCount: turn.byteCount, writesInFlight: turn.inFlight))
         }
-        for turn in turns {
-            let barring = gates.filter { $0.bars(turn) }.compactMap { claims[$0.set]?.set.process }
-            listing.waiters += turn.listing(now: now, waitsFor: sorted(barring.isEmpty ? processes : barring))
+        for open in waiting {
+            let barring = gates.filter { $0.bars(open) }.compactMap { claims[$0.set]?.set.process }
+            let waitsFor = barring.isEmpty ? turn?.processes ?? [] : barring
+            listing.waiters.append(
+                NodeListing.Waiter(
+                    kind: .open, processes: sorted([open.writer.process]), age: now - open.since, mode: nil, range: nil,
+                    ticket: open.ticket, waitsFor: sorted(waitsFor)))
         }
-    }
-}
-
-extension Turn {
-    fileprivate func listing(now: Moment, waitsFor: [ProcessID]) -> [NodeListing.Waiter] {
-        let parkedOnIt = parkedListing(now: now, waitsFor: waitsFor)
-        guard deferredCount > 0 else { return parkedOnIt }
-        let turn = NodeListing.Waiter(
-            kind: .deferredWrites, processes: sorted(members.map(\.writer.process)), age: now - since, mode: nil,
-            range: nil, deferredWrites: deferredCount, ticket: nil, waitsFor: waitsFor)
-        return [turn] + parkedOnIt
-    }
-
-    fileprivate func parkedListing(now: Moment, waitsFor: [ProcessID]) -> [NodeListing.Waiter] {
-        parked.map { waiter in
-            NodeListing.Waiter(
-                kind: waiter.kind.listed, processes: sorted([waiter.writer.process]), age: now - waiter.since,
-                mode: nil, range: nil, deferredWrites: 0, ticket: waiter.ticket, waitsFor: waitsFor)
-        }
-    }
-}
-
-extension WaitKind {
-    fileprivate var listed: NodeListing.Waiter.Kind {
-        switch self {
-        case .open: .open
-        case .read: .read
-        case .close: .close
-        case .fsync: .fsync
-        case .unlock: .unlock
+        for write in held {
+            let barring = gates.filter { $0.isGranted && !$0.covers(write.writer, write.lineage) }
+            listing.waiters.append(
+                NodeListing.Waiter(
+                    kind: .write, processes: sorted([write.writer.process]), age: now - write.since, mode: nil,
+                    range: nil, ticket: write.ticket,
+                    waitsFor: sorted(barring.compactMap { claims[$0.set]?.set.process })))
         }
     }
 }
@@ -72,13 +49,13 @@ extension FileLocks {
             listing.holders.append(
                 NodeListing.Holder(
                     kind: .recordLock, processes: sorted([segment.process]), age: now - segment.since,
-                    mode: segment.mode, range: segment.range, byteCount: 0, writesInFlight: 0, deferredWrites: 0))
+                    mode: segment.mode, range: segment.range, byteCount: 0, writesInFlight: 0))
         }
         for flock in flocks {
             listing.holders.append(
                 NodeListing.Holder(
                     kind: .flock, processes: sorted([flock.process]), age: now - flock.since, mode: flock.mode,
-                    range: nil, byteCount: 0, writesInFlight: 0, deferredWrites: 0))
+                    range: nil, byteCount: 0, writesInFlight: 0))
         }
         for (index, waiter) in waiters.enumerated() {
             let ahead = waiters[..<index].filter { $0.claim.conflicts(with: waiter.claim) }.map(\.process)
@@ -96,8 +73,8 @@ extension LockWaiter {
             case .flock(let mode, _): (.flock, mode, nil)
             }
         return NodeListing.Waiter(
-            kind: kind, processes: sorted([process]), age: now - since, mode: mode, range: range, deferredWrites: 0,
-            ticket: ticket, waitsFor: waitsFor)
+            kind: kind, processes: sorted([process]), age: now - since, mode: mode, range: range, ticket: ticket,
+            waitsFor: waitsFor)
     }
 }
 

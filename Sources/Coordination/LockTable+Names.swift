@@ -1,4 +1,4 @@
-/// Renames and unlinks: they wait for claims as a claim for moving would, and never for write sessions.
+/// Renames and unlinks: they wait for claims as a claim for moving would, and never for turns.
 extension LockTable {
     /// A rename, unlink or the like is about to happen.
     ///

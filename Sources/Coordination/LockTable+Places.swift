@@ -59,18 +59,19 @@ extension LockTable {
 
 extension LockTable {
     /// Takes the order of a file; a fresh one gets the claims that keep writers off.
-    mutating func take(_ inode: InodeNumber, _ standing: Standing?) -> WriteOrder {
+    mutating func take(_ inode: InodeNumber, _ standing: Standing?, now: Moment) -> WriteOrder {
         var order = take(inode)
         // One that was there before the claims is placed by `located`: a set may go on then, and a write has no effects.
-        guard let standing, !claims.hasNoSets, order.isEmpty else { return order }
-        places[inode] = standing.item
-        order.setGates(gates(of: order, at: standing.item))
+        guard let item = standing?.item, !claims.hasNoSets, order.isEmpty else { return order }
+        places[inode] = item
+        order.setGates(gates(of: order, at: item, now: now))
         return order
     }
 
-    private func gates(of order: WriteOrder, at item: ClaimItem) -> [ClaimGate] {
+    private func gates(of order: WriteOrder, at item: ClaimItem, now: Moment) -> [ClaimGate] {
         claims.keeping(.write(.plain), off: item).map { entry in
-            order.gate(of: entry.id, covered: claims.covered(by: entry))
+            order.gate(
+                of: entry.id, covered: claims.covered(by: entry), isGranted: entry.phase == .granted, now: now)
         }
     }
 
@@ -79,26 +80,27 @@ extension LockTable {
         claims.gatesAreStale = false
         for (inode, item) in places.sorted(by: { $0.key < $1.key }) {
             guard let current = orders[inode] else { continue }
-            let gates = gates(of: current, at: item)
+            let gates = gates(of: current, at: item, now: now)
             guard gates != current.gates else { continue }
             var order = take(inode)
             order.setGates(gates)
-            order.handOver(inode, now: now, &effects)
+            order.serve(now: now, limits, &effects)
             put(order, inode, &effects)
         }
         if claims.hasNoSets { places = [:] }
     }
 
-    /// The files that are written by somebody, nobody told where.
+    /// The files that are open for writing, nobody told where.
     var unplacedFiles: [InodeNumber] { orders.keys.filter { places[$0] == nil }.sorted() }
 
     /// Whether nobody writes what a set has claimed, or writes it first, but those whom it covers.
-    func isClear(for set: ClaimSetID) -> Bool {
-        orders.allSatisfy { inode, order in places[inode] != nil && order.isClear(for: set) }
+    func isClear(for set: ClaimSetID, now: Moment) -> Bool {
+        orders.allSatisfy { inode, order in places[inode] != nil && order.isClear(for: set, now: now, limits) }
     }
 
     /// The files whose writes a set waits for, or of which it is not known whether it does.
-    func filesWritten(before set: ClaimSetID) -> [InodeNumber] {
-        orders.filter { inode, order in places[inode] == nil || !order.isClear(for: set) }.keys.sorted()
+    func filesWritten(before set: ClaimSetID, now: Moment) -> [InodeNumber] {
+        orders.filter { inode, order in places[inode] == nil || !order.isClear(for: set, now: now, limits) }.keys
+            .sorted()
     }
 }

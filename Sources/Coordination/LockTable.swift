@@ -1,52 +1,50 @@
-package import Model
+import Model
 
 /// Who writes which file now, who writes it next, who holds or awaits claims and advisory locks: a pure value.
 ///
 /// Events go in as mutating calls that carry their moment, effects come out as a list; the caller guards the table with
 /// one lock and performs the effects after releasing it. Nothing here waits, reads a clock or touches a file.
 ///
-/// The life of a write session of one file:
+/// Plain programs take turns at open (see ``WriteOrder``):
 /// ```
-///                  first write                 close of its last member, fsync, unlock, death;
-///     (nobody) ─────────────────▶ session ──── when someone waits: quiet, or its limit ────▶ (nobody)
-///                                    ▲                        │ someone waits
-///                                    │ drained                ▼ first in line
-///                                    └────────────────── draining: `.grant` sent, queue being applied
+///                  rewriting open                     last close; when someone waits: quiet, or its limit
+///     (nobody) ──────────────────────▶ turn ───────────────────────────────────────────────────────▶ (nobody)
+///                                        ▲                                   │ somebody is in line
+///                                        └───────────────────────────────────┘ rewriting opens one by one, others at once
 /// ```
-/// Another writer's writes are deferred to its turn in the line, never parked (see ``WriteVerdict``); what does not
-/// hold the kernel's inode lock parks on the turn until that is drained. A session is never handed over while one of
-/// its writes is in flight, that is between a `.proceed` and ``finished(_:by:byteCount:now:)``.
+/// A turn orders opens. Who has a file open writes at once, whoever has the turn; only a granted claim holds writes off, and only for
+/// ``Limits/heldWrite``: the kernel holds the inode's lock meanwhile.
 package struct LockTable: Sendable {
     package struct Limits: Hashable, Sendable {
-        /// A session that someone waits for ends after so long without a write.
+        /// A turn that someone waits for ends after so long without a write. A claim waits as long for those who share a file.
         package var quiet: Duration
-        /// A session that someone waits for ends after so long in all.
-        package var session: Duration
+        /// A turn that someone waits for ends after so long in all. A claim waits no longer for those who share a file.
+        package var turn: Duration
+        /// How long a write through an open handle waits for a granted claim before it is refused.
+        package var heldWrite: Duration = .seconds(2)
         /// How long a request for an advisory lock that nobody but earlier waiters stands before lets them go first.
         ///
         /// Letting them go keeps a stream of readers from starving a writer. Linux has no such rule, so a program may
         /// rely on the grant to release what the waiter waits for: hence a bound.
         package var courtesy: Duration = .seconds(5)
         package var claims = ClaimLimits()
-        /// Turns and parked operations of one file, and as many again for its advisory locks.
+        /// Waiting opens and held writes of one file, and as many again for its advisory locks.
         package var waitersPerFile = 1024
         /// Ranges that are locked in one file at a time.
         package var recordLocksPerFile = 65_536
 
-        package init(quiet: Duration = .milliseconds(500), session: Duration = .seconds(30)) {
+        package init(quiet: Duration = .milliseconds(500), turn: Duration = .seconds(30)) {
             self.quiet = quiet
-            self.session = session
+            self.turn = turn
         }
     }
 
     package let limits: Limits
-    /// Files with a session or with writers in line; others are not kept.
+    /// Files that are open for writing, or that somebody waits to open; others are not kept.
     var orders: [InodeNumber: WriteOrder] = [:]
-    /// The files of `orders` with writers in line or claims: those that deadlines matter for.
+    /// The files of `orders` with somebody in line or with claims: those that deadlines matter for.
     var contended: Set<InodeNumber> = []
-    /// The files of `orders` that know a process.
-    var filesByProcess: [ProcessID: Set<InodeNumber>] = [:]
-    /// Where the operations are that wait for a turn.
+    /// Where the opens and writes are that wait.
     var parked: [Ticket: InodeNumber] = [:]
     var advisory: AdvisoryLocks
     var claims: ClaimTable
@@ -64,12 +62,10 @@ package struct LockTable: Sendable {
     /// Whether nobody holds anything, nobody waits, and nobody presents anything.
     package var isEmpty: Bool { orders.isEmpty && advisory.isEmpty && claims.isEmpty }
 
-    /// Whether the file has a write session, or writes that are deferred.
-    package func isBeingWritten(_ inode: InodeNumber) -> Bool { orders[inode] != nil }
-
     /// The processes whose death must be told with ``processDied(_:now:)``, in ascending order.
     package var processes: [ProcessID] {
-        Set(filesByProcess.keys).union(advisory.processes).union(claims.processes).sorted()
+        let waiting = contended.flatMap { orders[$0]?.waitingProcesses ?? [] }
+        return Set(waiting).subtracting([.kernel]).union(advisory.processes).union(claims.processes).sorted()
     }
 }
 
@@ -91,7 +87,8 @@ extension LockTable {
         for inode in contended.sorted() {
             guard let deadline = orders[inode]?.deadline(limits), deadline <= now else { continue }
             var order = take(inode)
-            order.endSession(inode, now: now, &effects)
+            order.timePassed(now: now, limits, &effects)
+            order.serve(now: now, limits, &effects)
             put(order, inode, now: now, &effects)
         }
         effects += advisory.timePassed(now: now)
@@ -112,30 +109,15 @@ extension LockTable {
 
     /// Keeps what there is to keep, and brings the look-up tables into agreement with it.
     mutating func put(_ changed: WriteOrder, _ inode: InodeNumber, _ effects: inout [Effect]) {
-        var order = changed
-        for process in order.takeForgotten() where !order.knows(process) {
-            filesByProcess[process]?.remove(inode)
-            if filesByProcess[process]?.isEmpty == true { filesByProcess[process] = nil }
-        }
-        if order.turns.isEmpty && order.gates.isEmpty { contended.remove(inode) } else { contended.insert(inode) }
+        if changed.isContended { contended.insert(inode) } else { contended.remove(inode) }
         if !parked.isEmpty {
             for case .wake(let ticket, _) in effects { parked[ticket] = nil }
         }
-        if !order.isEmpty {
-            orders[inode] = order
-        } else {
-            contended.remove(inode)
+        if changed.isEmpty {
             if !places.isEmpty { places[inode] = nil }
+        } else {
+            orders[inode] = changed
         }
-    }
-
-    mutating func remember(_ writer: Writer, _ inode: InodeNumber) {
-        guard writer.process != .kernel else { return }
-        filesByProcess[writer.process, default: []].insert(inode)
-    }
-
-    mutating func newTurn(_ inode: InodeNumber, now: Moment) -> Turn {
-        Turn(id: TurnID(inode: inode, number: newNumber()), since: now)
     }
 
     mutating func newNumber() -> UInt64 {

@@ -1,7 +1,7 @@
 package import Model
 
 package enum HolderKind: String, Hashable, Sendable, Codable {
-    case writeSession = "write session"
+    case turn
     case recordLock = "record lock"
     case flock
 }
@@ -10,25 +10,22 @@ package enum HolderKind: String, Hashable, Sendable, Codable {
 package struct NodeListing: Hashable, Sendable, Codable {
     package struct Holder: Hashable, Sendable, Codable {
         package var kind: HolderKind
-        /// In ascending order. Empty for the kernel's own write-back.
+        /// In ascending order.
         package var processes: [ProcessID]
         package var age: Duration
-        /// How a lock is held; `nil` for a session, which is always exclusive.
+        /// How a lock is held; `nil` for a turn, which is always exclusive.
         package var mode: LockMode?
         /// The bytes of a record lock, the last one included; `Int64.max` means to the end.
         package var range: ClosedRange<Int64>?
-        /// Bytes that a session has written.
+        /// Bytes written in a turn.
         package var byteCount: Int64
-        /// Writes of a session that are going on.
+        /// Writes of a turn that are going on.
         package var writesInFlight: Int
-        /// Deferred writes of the session that are being applied, before it writes directly.
-        package var deferredWrites: Int
     }
 
     package struct Waiter: Hashable, Sendable, Codable {
         package enum Kind: String, Hashable, Sendable, Codable {
-            case deferredWrites = "deferred writes"
-            case open, read, close, fsync, unlock
+            case open, write
             case recordLock = "record lock"
             case flock
             case nameChange = "name change"
@@ -39,12 +36,8 @@ package struct NodeListing: Hashable, Sendable, Codable {
         package var age: Duration
         package var mode: LockMode?
         package var range: ClosedRange<Int64>?
-        /// How many writes stand in the queue of a turn.
-        package var deferredWrites: Int
-        /// `nil` for a turn, which nobody is parked on.
-        package var ticket: Ticket?
-        /// The processes that hold what it waits for; for a request that only lets others go first, theirs. Empty while
-        /// its own deferred writes are being applied.
+        package var ticket: Ticket
+        /// The processes that hold what it waits for; for a request that only lets others go first, theirs.
         package var waitsFor: [ProcessID]
     }
 
@@ -56,7 +49,7 @@ package struct NodeListing: Hashable, Sendable, Codable {
     /// In the order of the requests, granted or not.
     package var claims: [AccessClaim] = []
     package var holders: [Holder] = []
-    /// In the order in which they will be served: turns with what is parked on them, then advisory locks.
+    /// In the order in which they will be served: opens and writes, then advisory locks.
     package var waiters: [Waiter] = []
 
     package init(inode: InodeNumber) { self.inode = inode }
@@ -65,18 +58,13 @@ package struct NodeListing: Hashable, Sendable, Codable {
 extension NodeListing.Holder {
     /// What there is to add to the kind, such as `exclusive, bytes 0-511`, for people.
     package var detail: String {
-        guard kind == .writeSession else { return describe(mode, range) }
-        var parts = ["\(byteCount) B written"]
-        if writesInFlight > 0 { parts.append("\(writesInFlight) in flight") }
-        if deferredWrites > 0 { parts.append("applying \(deferredWrites) deferred") }
-        return parts.joined(separator: ", ")
+        guard kind == .turn else { return describe(mode, range) }
+        return "\(byteCount) B written" + (writesInFlight > 0 ? ", \(writesInFlight) in flight" : "")
     }
 }
 
 extension NodeListing.Waiter {
-    package var detail: String {
-        kind == .deferredWrites ? "\(deferredWrites) in the queue" : describe(mode, range)
-    }
+    package var detail: String { describe(mode, range) }
 }
 
 private func describe(_ mode: LockMode?, _ range: ClosedRange<Int64>?) -> String {

@@ -1,91 +1,78 @@
-/// A writer's place in the line for one file: who it is, how much it has deferred, and what is parked until that is
-/// applied.
+/// The right of one line of descent to rewrite a file, taken at open and given back at the last close.
+///
+/// When somebody waits it also ends after ``LockTable/Limits/quiet`` without a write, or ``LockTable/Limits/turn`` in all. Whoever
+/// lost it may still write through the handles that are open: a turn orders opens, not writes.
 struct Turn: Sendable {
-    struct Member: Sendable {
-        var writer: Writer
-        /// It closed, or died, after its writes were accepted: they are kept, but no session is kept open for it.
-        var isGone = false
+    /// The rewriting opens it consists of; it ends when the last of them is closed.
+    private(set) var members: [Writer]
+    /// Ancestors of its processes, as far as they are known.
+    private(set) var lineage: Set<ProcessID>
+    let began: Moment
+    /// When a write through one of its handles last began or finished.
+    private(set) var lastWrite: Moment
+    /// Writes through its handles that have begun and not finished.
+    private(set) var inFlight = 0
+    private(set) var byteCount: Int64 = 0
+    /// It ends as soon as nothing is in flight.
+    var isEnding = false
+
+    init(of writer: Writer, lineage: Set<ProcessID>, now: Moment) {
+        members = [writer]
+        self.lineage = lineage
+        began = now
+        lastWrite = now
     }
 
-    struct Parked: Sendable {
-        let ticket: Ticket
-        let kind: WaitKind
-        let writer: Writer
-        let since: Moment
-    }
+    var processes: [ProcessID] { members.map(\.process) }
 
-    let id: TurnID
-    let since: Moment
-    var members: [Member] = []
-    var parked: [Parked] = []
-    /// Ancestors of its processes, as far as they are known: they are asked for only while there are claims.
-    var lineage: Set<ProcessID> = []
-    /// Writes that were told to go into the queue; of them, those that are there; of them, those that are applied.
+    /// Whether an open by this process is one of the same line of descent: of the same process, a descendant or an ancestor.
     ///
-    /// Three numbers, because the queue is kept outside the lock of the table: a drain may find the queue empty while a
-    /// write that was accepted is still on its way into it.
-    private(set) var accepted = 0
-    private(set) var queued = 0
-    private(set) var applied = 0
-    /// Granted, and all that is queued is applied, but more was accepted: the next arrival resumes the drain.
-    var isIdle = false
-
-    init(id: TurnID, since: Moment) {
-        self.id = id
-        self.since = since
-    }
-
-    var isSettled: Bool { applied == accepted }
-    var hasQueued: Bool { applied < queued }
-    var deferredCount: Int { accepted - applied }
-    var hasParkedWriter: Bool { parked.contains { $0.kind == .open } }
-
-    func belongs(to writer: Writer) -> Bool {
-        members.contains { $0.writer.isSameWriter(as: writer) }
-            || parked.contains { $0.kind == .open && $0.writer.isSameWriter(as: writer) }
-    }
-
-    func knows(_ process: ProcessID) -> Bool {
-        members.contains { $0.writer.process == process } || parked.contains { $0.writer.process == process }
-    }
-
-    mutating func accept(_ writer: Writer, _ ancestors: Set<ProcessID>) {
-        if !ancestors.isEmpty { lineage.formUnion(ancestors) }
-        accepted += 1
-        if let index = members.firstIndex(where: { $0.writer == writer }) {
-            members[index].isGone = false
-        } else {
-            members.append(Member(writer: writer))
-        }
-    }
-
-    mutating func arrived() { queued += 1 }
-    mutating func withdraw() { accepted -= 1 }
-
-    mutating func drained(applied count: Int) { applied = count }
-}
-
-extension Turn {
-    /// Marks members as gone, and returns their processes.
-    mutating func membersGone(who: (Writer) -> Bool, died: Bool) -> [ProcessID] {
-        var processes: [ProcessID] = []
-        for index in members.indices where who(members[index].writer) {
-            members[index].isGone = true
-            // The number of a dead process may come back for another one, which is not this writer.
-            if died {
-                processes.append(members[index].writer.process)
-                members[index].writer.process = .kernel
+    /// - Parameters:
+    ///   - ancestors: Those of the process, as far as they are known.
+    ///   - descendants: Those of the turn's processes that are known to descend from it.
+    func isKin(
+        of process: ProcessID, ancestors: Set<ProcessID> = [], descendants: Set<ProcessID> = []
+    ) -> Bool {
+        lineage.contains(process)
+            || members.contains { member in
+                member.process == process || ancestors.contains(member.process)
+                    || descendants.contains(member.process)
             }
-        }
-        return processes
     }
 
-    /// Takes parked operations off, and returns their processes.
-    mutating func cancelParked(who: (Parked) -> Bool, _ effects: inout [Effect]) -> [ProcessID] {
-        let cancelled = parked.filter(who)
-        guard !cancelled.isEmpty else { return [] }
-        parked.removeAll(where: who)
-        effects += cancelled.map { .wake($0.ticket, .cancelled) }
-        return cancelled.map(\.writer.process)
+    func includes(_ handle: OpenHandleID?) -> Bool {
+        guard let handle else { return false }
+        return members.contains { $0.handle == handle }
+    }
+
+    /// Whether a stranger need not wait for it any more.
+    func isExpired(now: Moment, _ limits: LockTable.Limits) -> Bool {
+        now - began >= limits.turn || (inFlight == 0 && now - lastWrite >= limits.quiet)
+    }
+
+    /// When it ends if somebody waits; `nil` when a write must finish first.
+    func deadline(_ limits: LockTable.Limits) -> Moment? {
+        if isEnding { return inFlight == 0 ? lastWrite : nil }
+        let limit = began + limits.turn
+        return inFlight == 0 ? min(lastWrite + limits.quiet, limit) : limit
+    }
+
+    mutating func join(_ writer: Writer, lineage ancestors: Set<ProcessID>) {
+        lineage.formUnion(ancestors)
+        members.append(writer)
+    }
+
+    mutating func remove(_ handle: OpenHandleID) { members.removeAll { $0.handle == handle } }
+
+    mutating func begin(now: Moment) {
+        inFlight += 1
+        lastWrite = now
+    }
+
+    mutating func finish(byteCount count: Int, now: Moment) {
+        guard inFlight > 0 else { return }
+        inFlight -= 1
+        byteCount += Int64(count)
+        lastWrite = now
     }
 }

@@ -1,27 +1,14 @@
-package import Model
+import Model
 
-/// The answer to a write, truncate or fallocate. None of them is ever parked: the kernel holds the inode's lock
-/// while it waits for the answer, so a parked one would block the writer whose session it waits for.
+/// The answer to an open for writing, and to a write, truncate or fallocate.
 package enum WriteVerdict: Hashable, Sendable {
-    /// The writer holds the session: do it, then call ``LockTable/finished(_:by:byteCount:now:)`` exactly once.
+    /// Do it. After a write call ``LockTable/finished(_:by:byteCount:now:)`` exactly once, after an open
+    /// ``LockTable/handleClosed(_:_:now:)`` when the handle is closed, or did not come about.
     case proceed
-    /// Another writer holds the session: keep the operation in the queue of this turn, then call
-    /// ``LockTable/queued(_:now:)``, or ``LockTable/withdrawn(_:now:)`` when it could not be kept.
-    case deferred(TurnID)
-    case refused(Refusal)
-    /// There are claims, and whether they concern the writer was not told: ask again with its ``Standing``.
-    case unplaced
-}
-
-/// The answer to an operation that may be parked until the deferred writes of its writer are applied.
-package enum WaitVerdict: Hashable, Sendable {
-    /// Go on. For ``WaitKind/open`` this is a write in flight: call ``LockTable/finished(_:by:byteCount:now:)`` after
-    /// it.
-    case proceed
-    /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows.
+    /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows; if it is `.granted`, as `.proceed`.
     case parked
     case refused(Refusal)
-    /// Only of ``WaitKind/open``; see ``WriteVerdict/unplaced``.
+    /// It depends on where the file is and whose relative the writer is: ask again with its ``Standing``.
     case unplaced
 }
 
@@ -42,7 +29,7 @@ package enum Refusal: Hashable, Sendable {
     case tooMany
 }
 
-/// The answer to a rename or an unlink: they wait for claims, never for write sessions.
+/// The answer to a rename or an unlink: they wait for claims, never for turns.
 package enum NameVerdict: Hashable, Sendable {
     /// Do it, then call ``LockTable/nameChanged(_:now:)``.
     case proceed
@@ -51,27 +38,18 @@ package enum NameVerdict: Hashable, Sendable {
     case refused(Refusal)
 }
 
-/// What waits without holding the kernel's inode lock, and so may be parked.
-package enum WaitKind: String, Hashable, Sendable, Codable {
-    /// An open with truncation. It is the only kind that writes.
-    case open
-    case read
-    /// The flush at each close(2).
-    case close
-    case fsync
-    /// The unlock of an advisory lock: whoever takes that lock next must find the writes made under it.
-    case unlock
-}
-
-/// What claims ask of a plain writer: where its file is, and whose descendant it is.
+/// What claims and turns ask of a plain writer: where its file is, and whose relative it is.
 package struct Standing: Hashable, Sendable {
     package var item: ClaimItem
     /// The process and its ancestors: a claim covers the process that made it and its descendants.
     package var lineage: Set<ProcessID>
+    /// The processes of the file's turn that descend from the writer.
+    package var descendants: Set<ProcessID>
 
-    package init(item: ClaimItem, lineage: Set<ProcessID>) {
+    package init(item: ClaimItem, lineage: Set<ProcessID>, descendants: Set<ProcessID> = []) {
         self.item = item
         self.lineage = lineage
+        self.descendants = descendants
     }
 }
 
@@ -83,35 +61,19 @@ package struct Ticket: RawRepresentable, Hashable, Sendable, Codable {
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A writer's place in the line for one file, and the name of the queue that keeps its deferred writes. Never reused.
-package struct TurnID: Hashable, Sendable {
-    package let inode: InodeNumber
-    package let number: UInt64
-
-    package init(inode: InodeNumber, number: UInt64) {
-        self.inode = inode
-        self.number = number
-    }
-}
-
 /// What the engine does after an event, in the order given and outside the lock that guards the table.
 package enum Effect: Hashable, Sendable {
-    /// Apply what stands in the queue of this turn, then call ``LockTable/drained(_:applied:now:)``.
-    case grant(TurnID)
     /// The parked operation goes on, or fails. Sent exactly once for each ticket that was parked.
     case wake(Ticket, WakeReason)
-    /// A write session of this file is over, between two writes. (When a newcomer takes over from a silent holder at
-    /// once, the file stays in session and nothing is sent.)
-    case sessionEnded(InodeNumber)
     case claim(ClaimEffect)
 }
 
 package enum WakeReason: Hashable, Sendable {
-    /// As a `.proceed` or `.granted` verdict would have said, with the same duty for ``WaitKind/open``.
+    /// As a `.proceed` or `.granted` verdict would have said, with the same duties.
     case granted
     /// ``LockTable/cancel(_:now:)`` came first, or the process died: EINTR.
     case cancelled
-    /// The deadline of a name change is over: EBUSY.
+    /// The deadline of a name change or of a held write is over: EBUSY.
     case timedOut
     /// A name change would wait for someone who waits for it: EDEADLK.
     case deadlock

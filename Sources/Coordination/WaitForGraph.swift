@@ -7,7 +7,7 @@ package enum WaitNode: Hashable, Sendable, Codable {
     /// A plain program.
     case process(ProcessID)
     case nameChange(Ticket)
-    /// The write session of a file, or deferred writes that are being applied.
+    /// Whoever writes a file now: who has its turn, or shares it and has just written.
     case writes(InodeNumber)
 }
 
@@ -15,7 +15,7 @@ package enum WaitNode: Hashable, Sendable, Codable {
 package struct WaitLink: Hashable, Sendable, Codable {
     package var waiter: WaitNode
     package var waitsFor: WaitNode
-    /// Whether it may last for ever; a write session ends in time by itself.
+    /// Whether it may last for ever; a turn ends in time by itself.
     package var isLasting: Bool
 
     package init(waiter: WaitNode, waitsFor: WaitNode, isLasting: Bool = true) {
@@ -71,9 +71,9 @@ struct WaitForGraph: Sendable {
 
 extension LockTable {
     /// Who waits for whom: claims, presenters, and plain programs that claims keep off.
-    var waitForGraph: WaitForGraph {
+    func waitForGraph(now: Moment) -> WaitForGraph {
         var graph = WaitForGraph()
-        for entry in claims.all { addWaits(of: entry, to: &graph) }
+        for entry in claims.all { addWaits(of: entry, to: &graph, now: now) }
         for waiting in claims.names.waiting {
             let ticket = WaitNode.nameChange(waiting.change.ticket)
             for holder in holders(against: waiting.change) { graph.add(ticket, waitsFor: .claims(holder)) }
@@ -81,19 +81,17 @@ extension LockTable {
         }
         for inode in Set(parked.values).sorted() {
             guard let order = orders[inode] else { continue }
-            for turn in order.turns {
-                // Only what is parked waits: who has deferred writes goes on.
-                for waiter in turn.parked where waiter.writer.process != .kernel {
-                    for gate in order.gates where gate.bars(turn) {
-                        graph.add(.process(waiter.writer.process), waitsFor: .claims(gate.set))
-                    }
+            // A wait for a turn, and a held write, end in time by themselves.
+            for open in order.waiting {
+                for gate in order.gates where gate.bars(open) {
+                    graph.add(.process(open.writer.process), waitsFor: .claims(gate.set))
                 }
             }
         }
         return graph
     }
 
-    private func addWaits(of entry: ClaimEntry, to graph: inout WaitForGraph) {
+    private func addWaits(of entry: ClaimEntry, to graph: inout WaitForGraph, now: Moment) {
         let node = WaitNode.claims(entry.id)
         switch entry.phase {
         case .inLine, .cleared:
@@ -101,9 +99,9 @@ extension LockTable {
         case .messaging:
             for presenter in Set(entry.open.values).sorted() { graph.add(node, waitsFor: .presenter(presenter)) }
         case .settling:
-            for inode in filesWritten(before: entry.id) {
+            for inode in filesWritten(before: entry.id, now: now) {
                 graph.add(node, waitsFor: .writes(inode), isLasting: false)
-                for process in orders[inode]?.writers ?? [] {
+                for process in orders[inode]?.writers(now: now, limits) ?? [] {
                     graph.add(.writes(inode), waitsFor: .process(process), isLasting: false)
                 }
             }
@@ -123,14 +121,14 @@ extension LockTable {
     }
 
     /// Names the cycles that are new, and refuses the last one in of each if it is to be refused.
-    mutating func nameDeadlocks(_ effects: inout [Effect]) {
+    mutating func nameDeadlocks(now: Moment, _ effects: inout [Effect]) {
         claims.graphHasGrown = false
         // Else nobody who is waited for waits: no circle can close.
         guard claims.hasNestedCalls || !claims.names.waiting.isEmpty || !parked.isEmpty else {
             claims.cycles = []
             return
         }
-        let found = waitForGraph.cycles()
+        let found = waitForGraph(now: now).cycles()
         let known = claims.cycles
         claims.cycles = Set(found.map { Set($0.map(\.waiter)) })
         for cycle in found where !known.contains(Set(cycle.map(\.waiter))) {

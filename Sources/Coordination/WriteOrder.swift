@@ -1,224 +1,202 @@
 import Model
 
-/// Who writes one file now, and who is in line to write it next.
+/// Who may rewrite one file now, who waits to open it for writing, and which claims keep writers off.
 struct WriteOrder: Sendable {
-    private(set) var holder: SessionHolder?
-    /// First come, first served. Never without a holder, unless claims bar all of them: else whoever comes first while
-    /// nobody holds becomes the holder.
-    private(set) var turns: [Turn] = []
+    /// `nil` while nobody rewrites the file; those who share it have none.
+    private(set) var turn: Turn?
+    /// First come, first served.
+    private(set) var waiting: [WaitingOpen] = []
+    /// What a granted claim keeps off, for a moment.
+    private(set) var held: [HeldWrite] = []
     /// The claims that keep writers off this file.
     private(set) var gates: [ClaimGate] = []
-    /// Processes that left a place here and may have no other; see ``takeForgotten()``.
-    private var forgotten: [ProcessID] = []
+    /// The handles that are open for writing.
+    private var handles: Set<OpenHandleID> = []
+    /// Writes of all handles that have begun and not finished.
+    private(set) var inFlight = 0
+    private(set) var recent = RecentWrites()
+    /// When its deadlines were last looked at.
+    private var checked = Moment(rawValue: .min)
 
-    var isEmpty: Bool { holder == nil && turns.isEmpty }
+    /// Whether nobody has it open for writing, writes it or waits to.
+    var isEmpty: Bool { handles.isEmpty && turn == nil && inFlight == 0 && waiting.isEmpty && held.isEmpty }
+    var isContended: Bool { !waiting.isEmpty || !held.isEmpty || !gates.isEmpty }
+    var isOpen: Bool { !handles.isEmpty }
+    var waiterCount: Int { waiting.count + held.count }
+    var waitingProcesses: [ProcessID] { waiting.map(\.writer.process) + held.map(\.writer.process) }
 
-    /// Turns in line and parked operations.
-    var waiterCount: Int {
-        turns.reduce(turns.count + (holder?.draining?.parked.count ?? 0)) { $0 + $1.parked.count }
-    }
-
-    /// Where a turn stands.
-    enum Place {
-        case inLine(Int)
-        /// Its deferred writes are being applied.
-        case draining
-    }
-
-    /// What becomes of a write, before anything is changed but the holder.
+    /// What becomes of an open.
     enum Admission {
-        /// The session is the writer's, and the write is in flight now.
-        case session
-        /// Behind what the writer has deferred already.
-        case behind(Place)
-        /// Last in line, with a turn of its own.
-        case newTurn
+        case admitted
+        case waits
+        /// That depends on whose relative the writer is.
+        case unknown
     }
 
-    /// The whole of the hot path: the same writer as last time, nobody in line, and no claim in the way.
-    mutating func renew(by writer: Writer, now: Moment) -> Bool {
-        guard turns.isEmpty, gates.isEmpty, holder?.recent == writer else { return false }
-        return holder?.renew(now: now) == true
-    }
-
-    mutating func admit(
-        _ writer: Writer, lineage: Set<ProcessID>, now: Moment, _ limits: LockTable.Limits
+    /// - Parameter standing: `nil` while only the process is known.
+    func admission(
+        _ writer: Writer, isRewriting: Bool, _ standing: Standing?, now: Moment, _ limits: LockTable.Limits
     ) -> Admission {
-        // The last of its turns, because a writer may match two (by process and by handle): no write overtakes an
-        // earlier one of either.
-        if let index = lastTurn(of: writer) { return .behind(.inLine(index)) }
-        let isBarred = gates.contains { !$0.covers(writer, lineage) }
-        guard var holder else {
-            if isBarred { return .newTurn }
-            self.holder = SessionHolder(opening: writer, lineage: lineage, now: now)
-            return .session
-        }
-        defer { self.holder = holder }
-        let someoneWaits = isAwaited(holder)
-        if holder.draining != nil {
-            // A writer faster than its drain would hold on for good: after a session's time it stands in line again.
-            let isLong = now - holder.began >= limits.session
-            return holder.belongs(to: writer) && !(someoneWaits && isLong) ? .behind(.draining) : .newTurn
-        }
-        if holder.belongs(to: writer) {
-            if someoneWaits, holder.isEnding || holder.isExpired(now: now, limits) {
-                holder.isEnding = true
-                return .newTurn
-            }
-            if holder.isEnding { holder.begin(now: now) }
-            holder.join(writer, lineage: lineage, now: now)
-            return .session
-        }
-        if !someoneWaits, !isBarred, holder.inFlight == 0, holder.isExpired(now: now, limits) {
-            forgotten += holder.members.map(\.process)
-            holder = SessionHolder(opening: writer, lineage: lineage, now: now)
-            return .session
-        }
-        return .newTurn
+        if let standing, gates.contains(where: { !$0.covers(writer, standing.lineage) }) { return .waits }
+        if isKin(writer, standing) { return .admitted }
+        // A turn ends between two writes, also when its time is over.
+        let isTaken = turn.map { !$0.isExpired(now: now, limits) || (isRewriting && $0.inFlight > 0) } == true
+        // Nobody overtakes those who are in line, but for those whom claims keep there.
+        guard isTaken || waiting.contains(where: { !isBarred($0) }) else { return .admitted }
+        return standing == nil ? .unknown : .waits
     }
 
-    /// Where an operation of this writer must wait for its deferred writes; `nil` when it has none.
-    func deferredPlace(of writer: Writer) -> Place? {
-        if let index = lastTurn(of: writer) { return .inLine(index) }
-        return holder?.draining?.belongs(to: writer) == true ? .draining : nil
+    /// Whether the turn belongs to the writer's line of descent.
+    func isKin(_ writer: Writer, _ standing: Standing?) -> Bool {
+        turn?.isKin(
+            of: writer.process, ancestors: standing?.lineage ?? [], descendants: standing?.descendants ?? []) == true
     }
 
-    private func lastTurn(of writer: Writer) -> Int? { turns.lastIndex { $0.belongs(to: writer) } }
-
-    func knows(_ process: ProcessID) -> Bool {
-        holder?.knows(process) == true || turns.contains { $0.knows(process) }
+    /// An open goes ahead.
+    mutating func admit(
+        _ writer: Writer, isRewriting: Bool, lineage: Set<ProcessID>, isKin: Bool, now: Moment
+    ) {
+        if let handle = writer.handle { handles.insert(handle) }
+        guard isRewriting else { return }
+        if isKin, turn != nil {
+            turn?.join(writer, lineage: lineage)
+        } else {
+            turn = Turn(of: writer, lineage: lineage, now: now)
+        }
     }
 
-    /// The processes that may no longer have a place here, once each time they leave one.
-    mutating func takeForgotten() -> [ProcessID] {
-        defer { forgotten = [] }
-        return forgotten
-    }
+    mutating func append(_ open: WaitingOpen) { waiting.append(open) }
 
-    mutating func append(_ turn: Turn) { turns.append(turn) }
-
-    /// Puts up the claims that keep writers off now; ``handOver(_:now:_:)`` lets go on whoever they no longer bar.
+    /// Puts up the claims that keep writers off now; ``serve(now:_:_:)`` lets go on whoever they no longer bar.
     mutating func setGates(_ changed: [ClaimGate]) { gates = changed }
 
-    /// Changes the turn at a place, and returns which it is; `nil` when nothing is being drained.
-    @discardableResult
-    mutating func change(_ place: Place, _ body: (inout Turn) -> Void) -> TurnID? {
-        switch place {
-        case .inLine(let index):
-            body(&turns[index])
-            return turns[index].id
-        case .draining:
-            guard holder?.draining != nil else { return nil }
-            body(&holder!.draining!)
-            return holder?.draining?.id
+    // MARK: Writes
+
+    /// Whether a granted claim keeps this writer's writes off.
+    ///
+    /// - Parameter lineage: The ancestors of its process; `nil` while they are not known.
+    /// - Returns: `nil` when it depends on them.
+    func isHeldOff(_ writer: Writer, lineage: Set<ProcessID>?) -> Bool? {
+        if gates.isEmpty { return false }
+        let barring = gates.contains { $0.isGranted && !$0.covers(writer, lineage ?? []) }
+        return barring && lineage == nil ? nil : barring
+    }
+
+    mutating func hold(_ write: HeldWrite) { held.append(write) }
+
+    mutating func begin(_ writer: Writer, now: Moment) {
+        inFlight += 1
+        recent.note(writer.process, now: now)
+        if turn?.includes(writer.handle) == true { turn?.begin(now: now) }
+    }
+
+    mutating func finish(_ writer: Writer, byteCount: Int, now: Moment) {
+        if inFlight > 0 { inFlight -= 1 }
+        recent.note(writer.process, now: now)
+        if turn?.includes(writer.handle) == true { turn?.finish(byteCount: byteCount, now: now) }
+    }
+
+    // MARK: Ending
+
+    /// A handle was closed for the last time.
+    mutating func close(_ handle: OpenHandleID) {
+        handles.remove(handle)
+        turn?.remove(handle)
+        if turn?.members.isEmpty == true { turn = nil }
+    }
+
+    /// Takes waiting opens and held writes out.
+    mutating func cancel(_ effects: inout [Effect], who: (Ticket, Writer) -> Bool) {
+        effects += waiting.filter { who($0.ticket, $0.writer) }.map { .wake($0.ticket, .cancelled) }
+        effects += held.filter { who($0.ticket, $0.writer) }.map { .wake($0.ticket, .cancelled) }
+        waiting.removeAll { who($0.ticket, $0.writer) }
+        held.removeAll { who($0.ticket, $0.writer) }
+    }
+
+    /// Ends what has reached its deadline: a turn that somebody waits for, and the patience of held writes.
+    mutating func timePassed(now: Moment, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
+        checked = now
+        effects += held.filter { $0.deadline <= now }.map { .wake($0.ticket, .timedOut) }
+        held.removeAll { $0.deadline <= now }
+        guard let turn, isAwaited(turn), turn.isExpired(now: now, limits) else { return }
+        if turn.inFlight == 0 { self.turn = nil } else { self.turn?.isEnding = true }
+    }
+
+    /// Lets go on whoever can: opens in their order, and writes that no granted claim keeps off any more.
+    mutating func serve(now: Moment, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
+        if let turn, turn.isEnding, turn.inFlight == 0 { self.turn = nil }
+        if !held.isEmpty {
+            let free = held.filter { isHeldOff($0.writer, lineage: $0.lineage) == false }
+            let tickets = Set(free.map(\.ticket))
+            held.removeAll { tickets.contains($0.ticket) }
+            for write in free {
+                begin(write.writer, now: now)
+                effects.append(.wake(write.ticket, .granted))
+            }
         }
-    }
-
-    /// Where a turn stands; `nil` when it is over.
-    func place(of turn: TurnID) -> Place? {
-        if holder?.draining?.id == turn { return .draining }
-        return turns.firstIndex { $0.id == turn }.map { .inLine($0) }
-    }
-
-    /// When the session must be ended because someone waits; `nil` while nobody does, or a drain or a write must finish
-    /// first.
-    func deadline(_ limits: LockTable.Limits) -> Moment? {
-        guard let holder, holder.draining == nil, isAwaited(holder) else { return nil }
-        if holder.isEnding { return holder.inFlight == 0 ? holder.lastWrite : nil }
-        let limit = holder.began + limits.session
-        return holder.inFlight == 0 ? min(holder.lastWrite + limits.quiet, limit) : limit
+        while let index = waiting.firstIndex(where: { !isBarred($0) }) {
+            let open = waiting[index]
+            let isKin = turn?.isKin(of: open.writer.process, ancestors: open.lineage) == true
+            if let turn, !isKin, !turn.isExpired(now: now, limits) { return }
+            if let turn, !isKin, turn.inFlight > 0 {
+                self.turn?.isEnding = true
+                return
+            }
+            waiting.remove(at: index)
+            admit(open.writer, isRewriting: open.isRewriting, lineage: open.lineage, isKin: isKin, now: now)
+            effects.append(.wake(open.ticket, .granted))
+        }
     }
 }
 
 extension WriteOrder {
-    /// Ends the session between two writes: now, or when what is in flight has finished.
-    mutating func endSession(_ inode: InodeNumber, now: Moment, _ effects: inout [Effect]) {
-        guard let holder, holder.draining == nil else { return }
-        guard holder.inFlight == 0 else {
-            self.holder?.isEnding = true
-            return
-        }
-        forgotten += holder.members.map(\.process)
-        self.holder = nil
-        effects.append(.sessionEnded(inode))
-        handOver(inode, now: now, &effects)
+    func isBarred(_ open: WaitingOpen) -> Bool { gates.contains { $0.bars(open) } }
+
+    /// Whether somebody would go on if the turn ended: an open that no claim bars, or a claim.
+    private func isAwaited(_ turn: Turn) -> Bool {
+        gates.contains { !$0.isGranted && !$0.covers(turn) } || waiting.contains { !isBarred($0) }
     }
 
-    mutating func handOver(_ inode: InodeNumber, now: Moment, _ effects: inout [Effect]) {
-        guard holder == nil, let index = turns.firstIndex(where: { !isBarred($0) }) else { return }
-        var turn = turns.remove(at: index)
-        let id = turn.id
-        let hasQueued = turn.hasQueued
-        turn.isIdle = !hasQueued
-        holder = SessionHolder(granting: turn, now: now)
-        if hasQueued { effects.append(.grant(id)) } else { settle(inode, now: now, &effects) }
+    /// The gate of a set, with the opens that it must let through: those that nobody else keeps off either.
+    func gate(of set: ClaimSetID, covered: Set<ProcessID>, isGranted: Bool, now: Moment) -> ClaimGate {
+        let old = gates.first { $0.set == set }
+        return ClaimGate(
+            set: set, covered: covered,
+            passing: old?.passing ?? Set(waiting.filter { !isBarred($0) }.map(\.number)), since: old?.since ?? now,
+            isGranted: isGranted)
     }
 
-    /// Makes a drained turn the session it waited for, if nothing more of it is on its way.
-    mutating func settle(_ inode: InodeNumber, now: Moment, _ effects: inout [Effect]) {
-        guard let turn = holder?.draining, turn.isSettled else { return }
-        holder?.becomeSession(now: now)
-        forgotten += turn.members.map(\.writer.process) + turn.parked.map(\.writer.process)
-        for waiter in turn.parked {
-            if waiter.kind == .open { holder?.join(waiter.writer, lineage: [], now: now) }
-            effects.append(.wake(waiter.ticket, .granted))
+    /// Whether nobody whom the set does not cover has a turn, is to have one before it, or has written a moment ago.
+    func isClear(for set: ClaimSetID, now: Moment, _ limits: LockTable.Limits) -> Bool {
+        guard let gate = gates.first(where: { $0.set == set }) else { return true }
+        if let turn, !gate.covers(turn), !turn.isExpired(now: now, limits) { return false }
+        if waiting.contains(where: { gate.passing.contains($0.number) && !gate.covers($0.writer, $0.lineage) }) {
+            return false
         }
-        if holder?.members.isEmpty == true { endSession(inode, now: now, &effects) }
+        if now - gate.since >= limits.turn { return true }
+        guard inFlight == 0 else { return false }
+        if handles.isEmpty { return true }
+        return recent.last(except: gate.covered).map { now - $0 >= limits.quiet } ?? true
     }
 
-    mutating func finishInFlight(byteCount: Int, now: Moment) { holder?.finish(byteCount: byteCount, now: now) }
-
-    mutating func finished(
-        _ inode: InodeNumber, byteCount: Int, now: Moment, _ limits: LockTable.Limits, _ effects: inout [Effect]
-    ) {
-        finishInFlight(byteCount: byteCount, now: now)
-        guard let holder, holder.draining == nil, holder.inFlight == 0 else { return }
-        if holder.isEnding || (isAwaited(holder) && holder.isExpired(now: now, limits)) {
-            endSession(inode, now: now, &effects)
-        }
+    /// The processes that a claim, or an open, waits for.
+    func writers(now: Moment, _ limits: LockTable.Limits) -> [ProcessID] {
+        Set((turn?.processes ?? []) + recent.processes(within: limits.quiet, before: now)).subtracting([.kernel])
+            .sorted()
     }
 
-    /// Takes members out: a session that has none left ends; deferred writes keep their turn without them.
-    mutating func leave(
-        _ inode: InodeNumber, now: Moment, _ effects: inout [Effect], died: Bool, who: (Writer) -> Bool
-    ) {
-        for index in turns.indices {
-            forgotten += turns[index].membersGone(who: who, died: died)
-        }
-        if holder?.draining != nil {
-            forgotten += holder!.draining!.membersGone(who: who, died: died)
-        } else if let holder, holder.members.contains(where: who) {
-            forgotten += holder.members.filter(who).map(\.process)
-            self.holder?.remove(who)
-            if self.holder?.members.isEmpty == true { endSession(inode, now: now, &effects) }
-        }
-    }
-
-    /// Takes parked operations off their turns; a turn with nothing left to do leaves the line.
-    mutating func cancel(_ effects: inout [Effect], who: (Turn.Parked) -> Bool) {
-        for index in turns.indices {
-            forgotten += turns[index].cancelParked(who: who, &effects)
-        }
-        if holder?.draining != nil {
-            forgotten += holder!.draining!.cancelParked(who: who, &effects)
-        }
-        dropEmptyTurns(&effects)
-    }
-
-    /// Removes turns in line that have nothing to write any more, and lets what is parked on them go on.
-    mutating func dropEmptyTurns(_ effects: inout [Effect]) {
-        let dropped = turns.filter { $0.isSettled && !$0.hasParkedWriter }
-        guard !dropped.isEmpty else { return }
-        turns.removeAll { $0.isSettled && !$0.hasParkedWriter }
-        forgotten += dropped.flatMap(\.members).map(\.writer.process)
-        for waiter in dropped.flatMap(\.parked) {
-            // Its writer may have an earlier turn, which it must wait for all the same.
-            if let place = deferredPlace(of: waiter.writer) {
-                change(place) { $0.parked.append(waiter) }
-            } else {
-                forgotten.append(waiter.writer.process)
-                effects.append(.wake(waiter.ticket, .granted))
+    /// When time alone changes something here; `nil` when it does not, or a write must finish first.
+    func deadline(_ limits: LockTable.Limits) -> Moment? {
+        var next = held.map(\.deadline).min()
+        func consider(_ moment: Moment) { next = min(next ?? moment, moment) }
+        if let turn, isAwaited(turn), let end = turn.deadline(limits) { consider(end) }
+        for gate in gates where !gate.isGranted {
+            let last = inFlight == 0 ? recent.last(except: gate.covered) : nil
+            for moment in [last.map { $0 + limits.quiet }, gate.since + limits.turn].compactMap(\.self) {
+                // Once looked at it changes nothing any more: the set waits for something else.
+                if moment > checked { consider(moment) }
             }
         }
+        return next
     }
 }

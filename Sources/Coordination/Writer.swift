@@ -20,8 +20,6 @@ package struct OpenHandleID: RawRepresentable, Hashable, Sendable, Codable {
 }
 
 /// Who writes: a process through one of its open file descriptions.
-///
-/// Threads of a process, and processes sharing an open file description, are one writer; see ``isSameWriter(as:)``.
 package struct Writer: Hashable, Sendable {
     package var process: ProcessID
     /// `nil` when the file was named by its path, as in truncate(2).
@@ -30,9 +28,5 @@ package struct Writer: Hashable, Sendable {
     package init(process: ProcessID, handle: OpenHandleID?) {
         self.process = process
         self.handle = handle
-    }
-
-    package func isSameWriter(as other: Writer) -> Bool {
-        (process == other.process && process != .kernel) || (handle != nil && handle == other.handle)
     }
 }

@@ -9,8 +9,8 @@ import Remote
 ///
 /// | option | meaning | default | range |
 /// |---|---|---|---|
-/// | `session_quiet=DURATION` | how long a write session that someone waits for may be silent | `500ms` | 10 ms to 60 s |
-/// | `session_limit=DURATION` | how long such a session may last in all | `30s` | 1 s to 1 h |
+/// | `turn_quiet=DURATION` | how long the holder of a turn that someone waits for may write nothing | `500ms` | 10 ms to 60 s |
+/// | `turn_limit=DURATION` | how long such a turn may last in all | `30s` | 1 s to 1 h |
 /// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
 /// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
@@ -32,8 +32,8 @@ import Remote
 ///
 /// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`; a `SIZE` one with `K`, `M`, `G` or `T`, which are powers of 1024.
 package struct DaemonOptions: Hashable, Sendable {
-    package var sessionQuiet = Duration.milliseconds(500)
-    package var sessionLimit = Duration.seconds(30)
+    package var turnQuiet = Duration.milliseconds(500)
+    package var turnLimit = Duration.seconds(30)
     package var presenterTimeout = Duration.seconds(60)
     package var presenterPatience = EngineOptions.PresenterPatience.wait
     package var refusesDeadlocks = false
@@ -65,7 +65,7 @@ package struct DaemonOptions: Hashable, Sendable {
 
     package init() {}
 
-    /// - Parameter text: As it stands behind `-o`, such as `session_quiet=1s,link_down=512`.
+    /// - Parameter text: As it stands behind `-o`, such as `turn_quiet=1s,link_down=512`.
     package init(_ text: String) throws(Problem) {
         for option in text.split(separator: ",") {
             let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -79,8 +79,8 @@ package struct DaemonOptions: Hashable, Sendable {
 
     private mutating func setValue(_ name: String, _ value: String) throws(Problem) {
         switch name {
-        case "session_quiet": sessionQuiet = try Self.duration(name, value, .milliseconds(10)...(.seconds(60)))
-        case "session_limit": sessionLimit = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
+        case "turn_quiet": turnQuiet = try Self.duration(name, value, .milliseconds(10)...(.seconds(60)))
+        case "turn_limit": turnLimit = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
         case "presenter_timeout": presenterTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
         case "presenter_patience":
             presenterPatience = try Self.choice(
@@ -137,7 +137,7 @@ package struct DaemonOptions: Hashable, Sendable {
 
 extension DaemonOptions {
     private static let valueNames = [
-        "session_quiet", "session_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download",
+        "turn_quiet", "turn_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download",
         "storm_files", "storm_bytes", "cache_limit", "free_space", "network_timeout",
         "link_delay", "link_down", "link_up", "off",
         "log_level",
@@ -241,8 +241,8 @@ extension DaemonOptions {
 extension DaemonOptions {
     var engineOptions: EngineOptions {
         var options = EngineOptions()
-        options.sessionQuiet = sessionQuiet
-        options.sessionLimit = sessionLimit
+        options.turnQuiet = turnQuiet
+        options.turnLimit = turnLimit
         options.presenterTimeout = presenterTimeout
         options.presenterPatience = presenterPatience
         options.refusesDeadlocks = refusesDeadlocks

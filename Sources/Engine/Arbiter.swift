@@ -4,16 +4,15 @@ import Model
 import Replica
 import Synchronization
 
-/// Puts the writes of all processes in order: drives the lock table, keeps what waits, and carries out what the table decides.
+/// Puts opens for writing in order, and keeps the writes of others off what somebody has claimed: drives the lock table, and keeps
+/// what waits.
 ///
-/// The kernel holds a file's inode lock while it waits for the answer to a write, a truncate or a fallocate. Parking one would stop the
-/// very writer whose session it waits for, and nobody could be killed. So these are deferred instead: accepted at once, kept apart, and
-/// applied as one block when the writer's turn comes. What the kernel sends without that lock (open with truncation, read, close) parks
-/// until then.
+/// Turns are taken at open, which holds no lock in the kernel while it is parked: the holder of a turn, readers and listings go on, and
+/// the caller can be killed. The kernel does hold the inode lock while it waits for the answer to a write, a truncate or a fallocate, so
+/// these never wait for a turn, and for a claim no longer than ``LockTable/Limits/heldWrite``.
 final class Arbiter: Sendable {
     struct State {
         var table: LockTable
-        var deferred: [TurnID: DeferredWrites] = [:]
         /// Those who wait for a ticket, and tickets that were woken before their waiter came.
         var waiters: [Ticket: CheckedContinuation<WakeReason, Never>] = [:]
         var woken: [Ticket: WakeReason] = [:]
@@ -31,20 +30,13 @@ final class Arbiter: Sendable {
     let claimEffects = ClaimEffects()
     private let places: ClaimPlaces
     private let environment: EngineEnvironment
-    private let stagingDirectory: String
-    private let grants: AsyncStream<TurnID>
-    private let grant: AsyncStream<TurnID>.Continuation
     private let deadlines: AsyncStream<Void>
     private let deadline: AsyncStream<Void>.Continuation
 
-    init(
-        options: EngineOptions, environment: EngineEnvironment, places: ClaimPlaces, stagingDirectory: String
-    ) {
+    init(options: EngineOptions, environment: EngineEnvironment, places: ClaimPlaces) {
         state = Mutex(State(table: LockTable(limits: options.lockLimits)))
         self.places = places
         self.environment = environment
-        self.stagingDirectory = stagingDirectory
-        (grants, grant) = AsyncStream.makeStream(of: TurnID.self)
         (deadlines, deadline) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -54,40 +46,37 @@ final class Arbiter: Sendable {
         Writer(process: ProcessID(process), handle: OpenHandleID(handle.id.rawValue))
     }
 
-    // MARK: Writing
+    // MARK: Opening and writing
 
-    /// What becomes of a write, truncate or fallocate.
-    enum WriteTurn: Sendable {
-        /// Do it now, then call ``finished(_:by:byteCount:)``.
-        case now
-        /// Put it here, then call ``queued(_:)``.
-        case later(TurnID, DeferredWrites)
+    /// Waits until a file may be opened for writing; ``handleClosed(_:_:)`` follows, also when the open then fails.
+    ///
+    /// - Parameter isRewriting: Whether it takes a turn; else it shares the file.
+    func open(
+        _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, nonblocking: Bool
+    ) throws(FileError) -> Answer<Void> {
+        try admit(writer, on: inode) { table, ticket, now, standing in
+            table.open(
+                ticket, inode, by: writer, isRewriting: isRewriting, now: now, nonblocking: nonblocking,
+                standing: standing)
+        }
     }
 
-    func write(_ inode: InodeNumber, by writer: Writer, nonblocking: Bool) throws(FileError) -> WriteTurn {
+    /// A file was made and opened for writing.
+    func created(_ inode: InodeNumber, by writer: Writer, isRewriting: Bool) throws(FileError) {
         let now = now
-        var verdict = state.withLock { $0.table.write(inode, by: writer, now: now, nonblocking: nonblocking) }
-        if verdict == .unplaced {
-            let standing = try standing(of: writer, on: inode)
-            verdict = state.withLock {
-                $0.table.write(inode, by: writer, now: now, nonblocking: nonblocking, standing: standing)
-            }
+        guard !state.withLock({ $0.table.created(inode, by: writer, isRewriting: isRewriting, now: now) }) else {
+            return
         }
-        switch verdict {
-        case .proceed:
-            return .now
-        case .refused(let refusal):
-            throw FileError(refusal)
-        case .unplaced:
-            throw FileError(.busy, "claims asked twice where \(inode) is")
-        case .deferred(let turn):
-            deadline.yield()
-            do throws(FileError) {
-                return .later(turn, try queue(of: turn))
-            } catch {
-                withdrawn(turn)
-                throw error
-            }
+        let standing = try standing(of: writer, on: inode)
+        _ = state.withLock {
+            $0.table.created(inode, by: writer, isRewriting: isRewriting, now: now, standing: standing)
+        }
+    }
+
+    /// Waits until a write, truncate or fallocate may begin; ``finished(_:by:byteCount:)`` follows.
+    func write(_ inode: InodeNumber, by writer: Writer, nonblocking: Bool) throws(FileError) -> Answer<Void> {
+        try admit(writer, on: inode) { table, ticket, now, standing in
+            table.write(ticket, inode, by: writer, now: now, nonblocking: nonblocking, standing: standing)
         }
     }
 
@@ -95,57 +84,19 @@ final class Arbiter: Sendable {
         perform { table, now in table.finished(inode, by: writer, byteCount: byteCount, now: now) }
     }
 
-    func queued(_ turn: TurnID) {
-        perform { table, now in table.queued(turn, now: now) }
-    }
-
-    func withdrawn(_ turn: TurnID) {
-        perform { table, now in table.withdrawn(turn, now: now) }
-    }
-
-    private func queue(of turn: TurnID) throws(FileError) -> DeferredWrites {
-        if let queue = state.withLock({ $0.deferred[turn] }) { return queue }
-        let fresh = try DeferredWrites(
-            stagingDirectory: stagingDirectory, name: "\(turn.inode.rawValue)-\(turn.number)-\(environment.makeUUID())")
-        return state.withLock { state in
-            if let other = state.deferred[turn] { return other }
-            state.deferred[turn] = fresh
-            return fresh
-        }
-    }
-
-    func deferredWrites(of turn: TurnID) -> DeferredWrites? { state.withLock { $0.deferred[turn] } }
-
-    /// The queue of a granted turn was applied as far as it goes.
-    func drained(_ turn: TurnID, applied: Int) {
-        change { state, now in
-            let effects = state.table.drained(turn, applied: applied, now: now)
-            // Nothing comes to a turn that is over: its number is never used again.
-            if state.table.isOver(turn) { state.deferred[turn] = nil }
-            return ((), effects)
-        }
-    }
-
-    // MARK: Waiting
-
-    /// Whether someone writes the file now, so that turns matter for it.
-    func isBeingWritten(_ inode: InodeNumber) -> Bool { state.withLock { $0.table.isBeingWritten(inode) } }
-
-    /// Waits until what the writer deferred is applied; for `open`, until the writer may write.
-    func awaitTurn(
-        _ inode: InodeNumber, by writer: Writer, kind: WaitKind, nonblocking: Bool = false
+    private func admit(
+        _ writer: Writer, on inode: InodeNumber,
+        _ request: (inout LockTable, Ticket, Moment, Standing?) -> WriteVerdict
     ) throws(FileError) -> Answer<Void> {
-        func ask(_ standing: Standing?) -> (WaitVerdict, Ticket) {
+        func ask(_ standing: Standing?) -> (WriteVerdict, Ticket) {
             let now = now
             return state.withLock { state in
                 let ticket = state.newTicket()
-                let verdict = state.table.wait(
-                    ticket, for: kind, on: inode, by: writer, now: now, nonblocking: nonblocking, standing: standing)
-                return (verdict, ticket)
+                return (request(&state.table, ticket, now, standing), ticket)
             }
         }
-        let first = ask(nil)
-        let (verdict, ticket) = first.0 == .unplaced ? ask(try standing(of: writer, on: inode)) : first
+        var (verdict, ticket) = ask(nil)
+        if verdict == .unplaced { (verdict, ticket) = ask(try standing(of: writer, on: inode)) }
         switch verdict {
         case .proceed:
             return .ready(())
@@ -155,14 +106,20 @@ final class Arbiter: Sendable {
             throw FileError(.busy, "claims asked twice where \(inode) is")
         case .parked:
             deadline.yield()
-            return .pending { [self] () async throws(FileError) in try await wake(of: ticket) }
+            let parked = ticket
+            return .pending { [self] () async throws(FileError) in try await wake(of: parked) }
         }
     }
 
-    /// Where a plain writer writes, and whose descendant it is: asked for only while there are claims.
+    /// Where a plain writer writes, and whose relative it is: asked for only while there are claims or strangers' turns.
     private func standing(of writer: Writer, on inode: InodeNumber) throws(FileError) -> Standing {
-        Standing(item: try places.item(inode), lineage: ProcessTable.lineage(of: writer.process))
+        let rewriting = state.withLock { $0.table.turnProcesses(inode) }
+        return Standing(
+            item: try places.item(inode), lineage: ProcessTable.lineage(of: writer.process),
+            descendants: Set(rewriting.filter { ProcessTable.lineage(of: $0).contains(writer.process) }))
     }
+
+    // MARK: Waiting
 
     /// Waits for a ticket; leaves the table at once when the task is cancelled.
     func wake(of ticket: Ticket) async throws(FileError) {
@@ -188,14 +145,8 @@ final class Arbiter: Sendable {
 
     // MARK: Ending
 
-    func ended(_ inode: InodeNumber, by writer: Writer, reason: EndReason) {
-        perform { table, now in table.end(inode, by: writer, reason: reason, now: now) }
-    }
-
-    func handleClosed(_ handle: OpenHandle) {
-        perform { table, now in
-            table.handleClosed(handle.inode.number, OpenHandleID(handle.id.rawValue), now: now)
-        }
+    func handleClosed(_ inode: InodeNumber, _ handle: HandleID) {
+        perform { table, now in table.handleClosed(inode, OpenHandleID(handle.rawValue), now: now) }
     }
 
     // MARK: Advisory locks
@@ -260,8 +211,6 @@ final class Arbiter: Sendable {
     private func carryOut(_ effects: [Effect]) {
         for effect in effects {
             switch effect {
-            case .grant(let turn):
-                grant.yield(turn)
             case .wake(let ticket, let reason):
                 let waiter = state.withLock { state -> CheckedContinuation<WakeReason, Never>? in
                     guard let waiter = state.waiters.removeValue(forKey: ticket) else {
@@ -271,8 +220,6 @@ final class Arbiter: Sendable {
                     return waiter
                 }
                 waiter?.resume(returning: reason)
-            case .sessionEnded:
-                break
             case .claim:
                 // On its way already.
                 break
@@ -281,17 +228,8 @@ final class Arbiter: Sendable {
         if !effects.isEmpty { deadline.yield() }
     }
 
-    /// Applies granted turns with `apply` and ends sessions at their deadlines, until cancelled.
-    func run(_ apply: @escaping @Sendable (TurnID) async -> Void) async {
-        await withDiscardingTaskGroup { group in
-            group.addTask { await self.runDeadlines() }
-            for await turn in grants {
-                group.addTask { await apply(turn) }
-            }
-        }
-    }
-
-    private func runDeadlines() async {
+    /// Ends what has reached its deadline, until cancelled.
+    func run() async {
         var changes = deadlines.makeAsyncIterator()
         while !Task.isCancelled {
             guard let next = state.withLock({ $0.table.nextDeadline }) else {

@@ -98,7 +98,7 @@ extension Claims {
             throw FileError(error)
         }
         guard isWaiting else { return }
-        let ahead = arbiter.ask { $0.processesAhead(of: set.id) }
+        let ahead = arbiter.ask { [now = arbiter.now] in $0.processesAhead(of: set.id, now: now) }
         guard !ahead.isEmpty else { return }
         let deliver = state.withLock { $0.clients[session.client]?.deliver }
         deliver?(.waiting(claim: request.claim, for: ahead.map { Self.describe($0) }.joined(separator: ", ")))

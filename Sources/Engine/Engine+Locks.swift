@@ -41,11 +41,10 @@ extension Engine {
         case .shared: mode = .shared
         case .exclusive: mode = .exclusive
         case .unlock:
-            return try afterDeferredWrites(of: process) { [arbiter] in
-                arbiter.perform { table, now in
-                    table.unlockRecord(range, of: LockOwner(owner), process: process, on: inode, now: now)
-                }
+            arbiter.perform { table, now in
+                table.unlockRecord(range, of: LockOwner(owner), on: inode, now: now)
             }
+            return .ready(())
         }
         let request = RecordLock(mode: mode, range: range, owner: LockOwner(owner), process: process)
         handle.noteLockOwner(owner)
@@ -90,11 +89,8 @@ extension Engine {
         case .shared: mode = .shared
         case .exclusive: mode = .exclusive
         case .unlock:
-            return try afterDeferredWrites(of: process) { [arbiter] in
-                arbiter.perform { table, now in
-                    table.unlockFlock(handle: owner, process: process, on: inode, now: now)
-                }
-            }
+            arbiter.perform { table, now in table.unlockFlock(handle: owner, on: inode, now: now) }
+            return .ready(())
         }
         return try withGrace {
             openFiles.closingHandles(of: inode).contains { $0.id != id }
@@ -133,25 +129,6 @@ extension Engine {
                     }
                 }
                 throw refusal
-            }
-        }
-    }
-
-    /// Unlocks once the process's deferred writes are in their files: whoever takes the lock next must find them.
-    private func afterDeferredWrites(
-        of process: ProcessID, _ unlock: @escaping @Sendable () -> Void
-    ) throws(FileError) -> Answer<Void> {
-        let files = arbiter.ask { $0.filesWithDeferredWrites(of: process) }
-        guard !files.isEmpty else {
-            unlock()
-            return .ready(())
-        }
-        let writer = Writer(process: process, handle: nil)
-        return .pending { [arbiter] () async throws(FileError) in
-            // Interrupted or not, the lock is let go: an unlock that failed would hold it for ever.
-            defer { unlock() }
-            for file in files {
-                if case .pending(let wait) = try arbiter.awaitTurn(file, by: writer, kind: .unlock) { try await wait() }
             }
         }
     }

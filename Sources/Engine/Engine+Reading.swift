@@ -33,31 +33,7 @@ extension Engine {
     package func read(
         _ id: HandleID, offset: Int64, byteCount: Int, by caller: Caller
     ) throws(FileError) -> Answer<ByteSource> {
-        let handle = try openFiles.handle(id)
-        if handle.isWritable, arbiter.isBeingWritten(handle.inode.number) {
-            return try readAfterTurn(handle, offset: offset, byteCount: byteCount, by: caller)
-        }
-        return try source(handle, offset: offset, byteCount: byteCount, by: caller)
-    }
-
-    /// A process that wrote out of turn sees its own writes only once they are in the file.
-    private func readAfterTurn(
-        _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
-    ) throws(FileError) -> Answer<ByteSource> {
-        switch try arbiter.awaitTurn(
-            handle.inode.number, by: Arbiter.writer(handle, process: handle.process(of: caller)), kind: .read)
-        {
-        case .ready:
-            return try source(handle, offset: offset, byteCount: byteCount, by: caller)
-        case .pending(let wait):
-            return .pending { [self] () async throws(FileError) in
-                try await wait()
-                switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
-                case .ready(let source): return source
-                case .pending(let wait): return try await wait()
-                }
-            }
-        }
+        try source(try openFiles.handle(id), offset: offset, byteCount: byteCount, by: caller)
     }
 
     private func source(

@@ -1,10 +1,9 @@
-import Logging
 import Coordination
 import Glibc
 package import Model
 import Replica
 
-/// The second flow: a write meets the lock table, then goes to the backing file; or it is deferred until its writer's turn.
+/// The second flow: a write goes to the backing file at once, unless somebody has claimed the file.
 extension Engine {
     /// Related: pwrite(2).
     ///
@@ -21,7 +20,7 @@ extension Engine {
             return try perform(change, bytes, on: handle.inode, caller: caller) {}
         }
         let writer = Arbiter.writer(handle, process: process)
-        return try inTurn(change, bytes, on: handle.inode.number, open: handle.inode, writer, flags, caller)
+        return try admitted(change, bytes, on: handle.inode, writer, flags, caller)
     }
 
     /// Related: truncate(2), ftruncate(2).
@@ -33,61 +32,51 @@ extension Engine {
         let writer =
             open.map { Arbiter.writer($0, process: $0.process(of: caller)) }
             ?? Writer(process: ProcessID(ProcessTable.process(ofThread: caller.thread)), handle: nil)
-        let isTemporary = open == nil
         let answer: Answer<Int>
         if let inode = open?.inode ?? openFiles.inode(number) {
-            answer = try inTurn(
-                .truncate(size), UnsafeRawBufferPointer(start: nil, count: 0), on: number, open: inode, writer, 0,
-                caller)
+            answer = try admitted(.truncate(size), .none, on: inode, writer, 0, caller)
         } else {
             answer = try truncateClosed(number, to: size, writer, caller)
         }
         switch answer {
         case .ready:
-            return .ready(try sized(number, size, writer, isTemporary, caller))
+            return .ready(try truncated(number, caller))
         case .pending(let wait):
             return .pending { [self] () async throws(FileError) in
                 _ = try await wait()
-                return try sized(number, size, writer, isTemporary, caller)
+                return try truncated(number, caller)
             }
         }
     }
 
-    /// The attributes after a truncation, which may still wait for its turn: the caller is told what it asked for.
-    private func sized(
-        _ number: InodeNumber, _ size: Int64, _ writer: Writer, _ isTemporary: Bool, _ caller: Caller
-    ) throws(FileError) -> Attributes {
+    private func truncated(_ number: InodeNumber, _ caller: Caller) throws(FileError) -> Attributes {
         if let open = openFiles.inode(number) { try recordBytes(of: open, by: caller) }
-        // A truncation by path has no close that would end its session.
-        if isTemporary { arbiter.ended(number, by: writer, reason: .close) }
         activity.noteLocalChange()
-        var attributes = try attributes(of: number)
-        attributes.size = size
-        return attributes
+        return try attributes(of: number)
     }
 
     /// Truncates a file that nobody has open.
     private func truncateClosed(
         _ number: InodeNumber, to size: Int64, _ writer: Writer, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
-        let request = OpenRequest(inode: number, flags: O_RDWR, caller: caller)
+        let request = OpenRequest(inode: number, flags: O_RDONLY, caller: caller)
         guard case .ready(let opened) = try self.open(request) else {
             throw FileError(.inputOutput, "an open without truncation waited")
         }
         let handle = try openFiles.handle(opened.handle)
         do throws(FileError) {
-            let answer = try inTurn(
-                .truncate(size), UnsafeRawBufferPointer(start: nil, count: 0), on: number, open: handle.inode, writer,
-                0,
-                caller)
+            let answer = try admitted(.truncate(size), .none, on: handle.inode, writer, 0, caller)
             switch answer {
             case .ready(let count):
+                try recordBytes(of: handle.inode, by: caller)
                 release(opened.handle, flockOwner: nil, by: caller)
                 return .ready(count)
             case .pending(let wait):
                 return .pending { [self] () async throws(FileError) in
                     defer { release(opened.handle, flockOwner: nil, by: caller) }
-                    return try await wait()
+                    let count = try await wait()
+                    try recordBytes(of: handle.inode, by: caller)
+                    return count
                 }
             }
         } catch {
@@ -103,42 +92,35 @@ extension Engine {
         let handle = try openFiles.handle(id)
         let writer = Arbiter.writer(handle, process: handle.process(of: caller))
         let change = ByteChange.allocate(mode: mode, offset: offset, byteCount: byteCount)
-        return try inTurn(
-            change, UnsafeRawBufferPointer(start: nil, count: 0), on: handle.inode.number, open: handle.inode, writer,
-            0,
-            caller
-        ).discardingCount
+        return try admitted(change, .none, on: handle.inode, writer, 0, caller).discardingCount
     }
 
     // MARK: Order
 
-    /// Lets a change meet the lock table.
-    private func inTurn(
-        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on number: InodeNumber, open: OpenInode,
-        _ writer: Writer,
-        _ flags: Int32, _ caller: Caller
+    /// Carries a change out unless a claim keeps it off; then it waits for a moment.
+    private func admitted(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer, _ flags: Int32,
+        _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
         if change.byteCount > 0 { try freeSpaceFloor.admit(change.byteCount) }
-        switch try arbiter.write(number, by: writer, nonblocking: flags & O_NONBLOCK != 0) {
-        case .now:
-            return try perform(change, bytes, on: open, caller: caller) { [arbiter] in
-                arbiter.finished(number, by: writer, byteCount: change.byteCount)
-            }
-        case .later(let turn, let deferred):
-            if let handle = writer.handle { deferred.note(HandleID(rawValue: handle.rawValue)) }
-            do throws(FileError) {
-                switch change {
-                case .write(let offset, _): try deferred.append(bytes, at: offset)
-                case .truncate(let size): deferred.append(.truncate(size))
-                case .allocate(let mode, let offset, let byteCount):
-                    deferred.append(.allocate(mode: mode, offset: offset, byteCount: byteCount))
+        let finished: @Sendable () -> Void = { [arbiter] in
+            arbiter.finished(open.number, by: writer, byteCount: change.byteCount)
+        }
+        switch try arbiter.write(open.number, by: writer, nonblocking: flags & O_NONBLOCK != 0) {
+        case .ready:
+            return try perform(change, bytes, on: open, caller: caller, finished: finished)
+        case .pending(let wait):
+            let copy = Array(bytes)
+            return .pending { [self] () async throws(FileError) in
+                try await wait()
+                let answer = try copy.withBytes { bytes throws(FileError) in
+                    try perform(change, bytes, on: open, caller: caller, finished: finished)
                 }
-            } catch {
-                arbiter.withdrawn(turn)
-                throw error
+                switch answer {
+                case .ready(let count): return count
+                case .pending(let wait): return try await wait()
+                }
             }
-            arbiter.queued(turn)
-            return .ready(change.byteCount)
         }
     }
 
@@ -235,85 +217,24 @@ extension Engine {
         kernel.inodeChanged(number, bytes: false)
     }
 
-    /// Open with `O_TRUNC`: it holds no lock of the kernel's, so it waits for its turn.
+    /// The truncation of an open with `O_TRUNC`, whose turn has come.
     func truncateAtOpen(_ handle: OpenHandle, by caller: Caller) throws(FileError) -> Answer<Void> {
         let writer = Arbiter.writer(handle, process: handle.process(of: caller))
-        let number = handle.inode.number
-        let truncate: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
-            let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-            guard
-                case .ready = try perform(
-                    .truncate(0), nothing, on: handle.inode, caller: caller,
-                    finished: { [arbiter] in arbiter.finished(number, by: writer, byteCount: 0) })
-            else { throw FileError(.inputOutput, "a truncation to nothing waited for bytes") }
+        let answer = try admitted(.truncate(0), .none, on: handle.inode, writer, handle.flags, caller)
+        let finish: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
             try recordBytes(of: handle.inode, by: caller)
             activity.noteLocalChange()
         }
-        switch try arbiter.awaitTurn(
-            number, by: writer, kind: .open, nonblocking: handle.flags & O_NONBLOCK != 0)
-        {
+        switch answer {
         case .ready:
-            try truncate()
+            try finish()
             return .ready(())
         case .pending(let wait):
             return .pending { () async throws(FileError) in
-                try await wait()
-                try truncate()
+                _ = try await wait()
+                try finish()
             }
         }
-    }
-
-    // MARK: Deferred changes
-
-    /// Applies what a writer deferred, now that its turn has come.
-    func applyDeferred(_ turn: TurnID) async {
-        guard let deferred = arbiter.deferredWrites(of: turn) else {
-            arbiter.drained(turn, applied: 0)
-            return
-        }
-        do throws(FileError) {
-            let open = openFiles.inode(turn.inode)?.descriptor
-            let descriptor = if let open { open } else { try replica.openBytes(of: turn.inode) }
-            try replica.secureBytes(of: turn.inode, in: descriptor)
-            _ = try replica.markModified(turn.inode)
-            while let change = deferred.takeNext() { try apply(change, deferred.descriptor, to: descriptor) }
-            // Once more: an upload that read in between is not of this generation.
-            _ = try replica.markModified(turn.inode)
-            try replica.recordBytes(of: turn.inode, from: descriptor)
-        } catch {
-            // Its writer was told that these were written, and hears of it at close or fsync, as of any late failure.
-            for id in deferred.handles { (try? openFiles.handle(id))?.noteFailure(error) }
-            logger.error(
-                "deferred writes failed", metadata: ["inode": "\(turn.inode)", "error": "\(error)"])
-            while deferred.takeNext() != nil {}
-        }
-        kernel.inodeChanged(turn.inode, bytes: true)
-        events.changed(turn.inode, by: .engine)
-        activity.noteLocalChange()
-        // Whoever waits for this turn then sees its size.
-        await kernel.settle()
-        arbiter.drained(turn, applied: deferred.takenCount)
-    }
-
-    private func apply(
-        _ change: DeferredWrites.Change, _ source: Descriptor, to descriptor: Descriptor
-    ) throws(FileError) {
-        switch change {
-        case .write(let offset, let sourceOffset, let byteCount):
-            let end = offset == nil ? try descriptor.status().size : 0
-            let target = offset ?? end
-            var done = 0
-            while done < byteCount {
-                done += try source.copy(
-                    to: descriptor, from: sourceOffset + Int64(done), at: target + Int64(done),
-                    byteCount: byteCount - done)
-            }
-        case .truncate(let size):
-            try descriptor.truncate(to: size)
-        case .allocate(let mode, let offset, let byteCount):
-            try descriptor.allocate(mode: mode, offset: offset, byteCount: byteCount)
-        }
-        try replica.stamp(descriptor)
     }
 
     // MARK: Copying
@@ -351,8 +272,9 @@ extension Engine {
     /// - Returns: How many bytes the copy has, or `nil` when they must be copied one by one.
     private func share(_ source: OpenInode, with copy: OpenInode, atMost limit: Int) throws(FileError) -> Int? {
         let size = try replica.attributes(of: source.number).size
-        guard size > 0, size <= Int64(limit), !copy.isBeingWritten, !arbiter.isBeingWritten(copy.number),
-            try replica.share(source.number, with: copy.number)
+        // What was written into it must be known to the index, which else takes it for empty.
+        try recordBytes(of: copy)
+        guard size > 0, size <= Int64(limit), !copy.isBeingWritten, try replica.share(source.number, with: copy.number)
         else { return nil }
         copy.becamePlaceholder()
         activity.noteLocalChange()
@@ -393,4 +315,9 @@ extension Answer<Int> {
         case .pending(let wait): .pending { () async throws(FileError) in _ = try await wait() }
         }
     }
+}
+
+extension UnsafeRawBufferPointer {
+    /// No bytes: what a truncation or an allocation brings.
+    fileprivate static var none: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 }

@@ -11,7 +11,7 @@ import Synchronization
 /// The five flows and where they live:
 ///
 ///     read of a placeholder   Engine+Reading    → Downloads → Download
-///     write                   Engine+Writing    → Arbiter → Uploader
+///     write                   Engine+Opening, Engine+Writing → Arbiter → Uploader
 ///     remote change           Follower          → CommitApplier → CommitApplication → Reconcile
 ///     eviction                Eviction, and CacheKeeper by itself
 ///     locks                   Engine+Locks      → Arbiter
@@ -102,8 +102,7 @@ package final class Engine: Sendable {
         self.activity = activity
         let places = ClaimPlaces(replica: replica)
         self.places = places
-        let arbiter = Arbiter(
-            options: options, environment: environment, places: places, stagingDirectory: replica.state.staging)
+        let arbiter = Arbiter(options: options, environment: environment, places: places)
         self.arbiter = arbiter
         names = NameChanging(arbiter: arbiter, places: places)
         let gate = CommitGate()
@@ -190,14 +189,14 @@ package final class Engine: Sendable {
 
     var mountAbilities: MountAbilities { abilities.withLock { $0 } }
 
-    /// Runs what goes on in the background until cancelled: uploads, other devices' changes, downloads, write turns.
+    /// Runs what goes on in the background until cancelled: uploads, other devices' changes, downloads, deadlines of turns and claims.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.downloads.run() }
             group.addTask { await self.uploader.run() }
             group.addTask { await self.follower.run() }
             group.addTask { await self.snapshots.run() }
-            group.addTask { await self.arbiter.run { turn in await self.applyDeferred(turn) } }
+            group.addTask { await self.arbiter.run() }
             group.addTask { await self.claims.run() }
             group.addTask { await self.syncAccess.run() }
             group.addTask { await self.placeholders.run() }

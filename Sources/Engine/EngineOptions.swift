@@ -3,10 +3,10 @@ package import Model
 
 /// What a mount may set.
 package struct EngineOptions: Sendable, Hashable {
-    /// How long a write session that someone waits for may be silent. Default 500 ms; 10 ms to 60 s.
-    package var sessionQuiet: Duration = .milliseconds(500)
-    /// How long a write session that someone waits for may last in all. Default 30 s; 1 s to 1 h.
-    package var sessionLimit: Duration = .seconds(30)
+    /// How long the holder of a turn that someone waits for may write nothing. Default 500 ms; 10 ms to 60 s.
+    package var turnQuiet: Duration = .milliseconds(500)
+    /// How long a turn that someone waits for may last in all. Default 30 s; 1 s to 1 h.
+    package var turnLimit: Duration = .seconds(30)
     /// How long an operation that needs the store goes on trying while the store does not answer. Default 20 s; 1 s to 1 h.
     package var networkTimeout: Duration = .seconds(20)
 
@@ -40,7 +40,7 @@ package struct EngineOptions: Sendable, Hashable {
 
 extension EngineOptions {
     var lockLimits: LockTable.Limits {
-        var limits = LockTable.Limits(quiet: sessionQuiet, session: sessionLimit)
+        var limits = LockTable.Limits(quiet: turnQuiet, turn: turnLimit)
         limits.claims.presenterTimeout = presenterTimeout
         limits.claims.patience =
             switch presenterPatience {

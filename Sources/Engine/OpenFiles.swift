@@ -39,13 +39,22 @@ final class OpenFiles: Sendable {
         state.withLock { Array($0.inodes.values) }
     }
 
-    /// Adds a handle, and the inode with its first one.
-    func add(_ number: InodeNumber, flags: Int32, makeInode: () -> OpenInode) -> OpenHandle {
+    /// A number for a handle, which may wait for its turn before it is added.
+    func newID() -> HandleID {
         state.withLock { state in
             state.lastHandle += 1
+            return HandleID(rawValue: state.lastHandle)
+        }
+    }
+
+    /// Adds a handle, and the inode with its first one.
+    ///
+    /// - Parameter id: From ``newID()``.
+    func add(_ id: HandleID, _ number: InodeNumber, flags: Int32, makeInode: () -> OpenInode) -> OpenHandle {
+        state.withLock { state in
             let inode = state.inodes[number] ?? makeInode()
             state.inodes[number] = inode
-            let handle = OpenHandle(id: HandleID(rawValue: state.lastHandle), inode: inode, flags: flags)
+            let handle = OpenHandle(id: id, inode: inode, flags: flags)
             state.handles[handle.id] = handle
             inode.opened(writable: handle.isWritable)
             return handle

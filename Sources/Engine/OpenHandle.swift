@@ -29,19 +29,6 @@ final class OpenHandle: Sendable {
     var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
     var appends: Bool { flags & O_APPEND != 0 }
 
-    /// What became of writes that were accepted and failed when their turn came: told once, at close or fsync.
-    private let failure = Mutex<FileError?>(nil)
-
-    func noteFailure(_ error: FileError) { failure.withLock { $0 = $0 ?? error } }
-
-    func throwFailure() throws(FileError) {
-        let error = failure.withLock { failure in
-            defer { failure = nil }
-            return failure
-        }
-        if let error { throw error }
-    }
-
     /// Which process was found to be allowed to download by reading, under which state of the rules.
     struct Admission: Equatable {
         var process: Int32
@@ -74,6 +61,11 @@ final class OpenHandle: Sendable {
     func noteLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.insert(owner) } }
 
     func forgetLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.remove(owner) } }
+
+    /// The process of the thread that opened it is known.
+    func note(process: Int32, ofThread thread: Int32) {
+        lastCaller.withLock { $0 = LastCaller(thread: thread, process: process) }
+    }
 
     /// The process of a calling thread, looked up once as long as the same thread calls.
     func process(of caller: Caller) -> Int32 {

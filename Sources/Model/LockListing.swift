@@ -27,7 +27,7 @@ package struct LockListing: Hashable, Sendable, Codable {
     }
 
     package struct Party: Hashable, Sendable, Codable {
-        /// `read claim`, `write claim`, `batch`, `eviction`, `write session`, `record lock`, `flock`, `deferred writes`, `read`, `close`, `fsync`, `open`.
+        /// `read claim`, `write claim`, `batch`, `eviction`, `turn`, `record lock`, `flock`, `open`, `write`, `name change`.
         package var kind: String
         /// Such as `exclusive, bytes 0-511`; empty when there is nothing to add.
         package var detail: String

@@ -8,7 +8,7 @@ struct MountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mount", abstract: "Mounts a container and returns when the mount answers.",
         discussion: """
-            OPTIONS, separated by commas: session_quiet=500ms, session_limit=30s, network_timeout=20s, \
+            OPTIONS, separated by commas: turn_quiet=500ms, turn_limit=30s, network_timeout=20s, \
             presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
             storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, \
             link_down=KIB_PER_S, link_up=KIB_PER_S, off=FAST_PATH:…, log_level=info, allow_other or noallow_other, \

@@ -74,7 +74,7 @@ extension Program {
 
     private mutating func close(_ file: OpenFile) async throws {
         defer { try? engine.release(file.handle, flockOwner: nil, by: caller) }
-        try await device.value(of: engine.flush(file.handle, lockOwner: 0, by: caller))
+        try engine.flush(file.handle, lockOwner: 0, by: caller)
     }
 
     mutating func closeAll() async {
@@ -83,7 +83,7 @@ extension Program {
     }
 
     private func synchronize(_ file: OpenFile) async throws {
-        try await device.value(of: engine.sync(file.handle, by: caller))
+        try engine.sync(file.handle, by: caller)
     }
 
     // MARK: Bytes
@@ -125,8 +125,8 @@ extension Program {
     private mutating func create() async throws {
         let place = try place(existing: 0)
         guard place.attributes == nil else { throw FileError(.exists, "\(place)") }
-        let (attributes, opened) = try engine.create(
-            place.name, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller)
+        let (attributes, opened) = try await device.value(
+            of: engine.create(place.name, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller))
         let file = OpenFile(handle: opened.handle, inode: attributes.inode, flags: O_RDWR)
         if random.happens(0.9) { try await write(file, "creates \(place)") }
         try await finish(file)
@@ -192,8 +192,8 @@ extension Program {
         if let old = place.attributes { content = try device.content(of: old.inode) }
         content.truncate(to: min(content.count, 8))
         let temporary = try ItemName(".\(place.name.pathExtension)-\(random.number(0...9)).tmp")
-        let (attributes, opened) = try engine.create(
-            temporary, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller)
+        let (attributes, opened) = try await device.value(
+            of: engine.create(temporary, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller))
         let file = OpenFile(handle: opened.handle, inode: attributes.inode, flags: O_RDWR)
         do {
             content.write(tokens("saves \(place)"), at: random.number(0...content.count))
@@ -237,8 +237,8 @@ extension Program {
         let target = try place(existing: 0)
         guard target.attributes == nil else { throw FileError(.exists, "\(target)") }
         let original = try await open(number, O_RDONLY)
-        let (attributes, opened) = try engine.create(
-            target.name, in: target.parent, mode: 0o644, flags: O_WRONLY, by: caller)
+        let (attributes, opened) = try await device.value(
+            of: engine.create(target.name, in: target.parent, mode: 0o644, flags: O_WRONLY, by: caller))
         let duplicate = OpenFile(handle: opened.handle, inode: attributes.inode, flags: O_WRONLY)
         do { try await copy(original, to: duplicate) } catch {
             try await close(original)

@@ -31,7 +31,7 @@ import Testing
                 path: "Docs/a.txt", inode: InodeNumber(42), holders: [claim], waiters: [waiter], presenters: presenters,
                 parent: InodeNumber(7)),
             LockListing(
-                path: "Docs/b.txt", inode: InodeNumber(43), holders: [Self.party("write session", "", 5)], waiters: []),
+                path: "Docs/b.txt", inode: InodeNumber(43), holders: [Self.party("turn", "", 5)], waiters: []),
             LockListing(path: "", inode: InodeNumber(9), holders: [Self.party("flock", "shared", 6)], waiters: []),
         ])
         #expect(
@@ -55,7 +55,7 @@ import Testing
                   <NSFileAccessNode #43> parent: #7, name: "b.txt"
                   presenters: <none>
                   access claims:
-                      write session client: p5(5) state: granted age: 1.3 s
+                      turn client: p5(5) state: granted age: 1.3 s
                   children: <none>
                 (unlinked)
                 <NSFileAccessNode #9> parent: <none>, name: "(unlinked)"

@@ -23,21 +23,32 @@ extension LockTable {
     /// A write that begins and finishes at one moment.
     @discardableResult
     mutating func wrote(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) -> [Effect]? {
-        guard write(inode, by: writer, now: now) == .proceed else { return nil }
+        guard write(Ticket(900), inode, by: writer, now: now) == .proceed else { return nil }
         return finished(inode, by: writer, byteCount: 1, now: now)
     }
 
-    /// A write that is deferred and reaches the queue of its turn, which nobody drains yet.
-    @discardableResult
-    mutating func deferred(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) throws -> TurnID {
-        let verdict = write(inode, by: writer, now: now)
-        guard case .deferred(let turn) = verdict else { throw NotDeferred(verdict: verdict) }
-        let effects = queued(turn, now: now)
-        #expect(effects == [])
-        return turn
+    /// An open as the engine makes it: it says whose relative the writer is when it is asked.
+    mutating func open(
+        _ ticket: UInt64, _ writer: Writer, on inode: InodeNumber = file, rewriting: Bool = true, at now: Moment,
+        nonblocking: Bool = false, ancestors: Set<ProcessID> = [], descendants: Set<ProcessID> = []
+    ) -> WriteVerdict {
+        let ticket = Ticket(ticket)
+        let verdict = open(
+            ticket, inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking)
+        guard verdict == .unplaced else { return verdict }
+        let standing = Standing(
+            item: ClaimItem(orphan: inode), lineage: ancestors.union([writer.process]), descendants: descendants)
+        return open(
+            ticket, inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking, standing: standing)
     }
 
-    struct NotDeferred: Error { let verdict: WriteVerdict }
+    mutating func close(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) -> [Effect] {
+        handleClosed(inode, writer.handle!, now: now)
+    }
+}
+
+extension Effect {
+    static func opened(_ ticket: UInt64) -> Effect { .wake(Ticket(ticket), .granted) }
 }
 
 /// The generator of these tests: the same seed gives the same numbers (SplitMix64, Steele and others 2014).

@@ -147,13 +147,35 @@ struct ClaimStage {
 
     /// A write as the engine makes it: it tells where the file is when it is asked.
     mutating func write(
-        _ inode: InodeNumber = file, by writer: Writer, lineage: Set<ProcessID> = []
+        _ inode: InodeNumber = file, by writer: Writer, lineage: Set<ProcessID> = [], ticket: UInt64 = 900,
+        nonblocking: Bool = false
     ) -> WriteVerdict {
-        let verdict = table.write(inode, by: writer, now: now)
+        let verdict = table.write(Ticket(ticket), inode, by: writer, now: now, nonblocking: nonblocking)
         guard verdict == .unplaced else { return verdict }
-        let standing = Standing(
-            item: whereabouts[inode] ?? ClaimItem(orphan: inode), lineage: lineage.union([writer.process]))
-        return table.write(inode, by: writer, now: now, standing: standing)
+        return table.write(
+            Ticket(ticket), inode, by: writer, now: now, nonblocking: nonblocking,
+            standing: standing(inode, writer, lineage))
+    }
+
+    /// An open for writing, likewise.
+    mutating func open(
+        _ inode: InodeNumber = file, by writer: Writer, rewriting: Bool = true, lineage: Set<ProcessID> = [],
+        ticket: UInt64 = 900, nonblocking: Bool = false
+    ) -> WriteVerdict {
+        let verdict = table.open(
+            Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking)
+        guard verdict == .unplaced else { return verdict }
+        return table.open(
+            Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking,
+            standing: standing(inode, writer, lineage))
+    }
+
+    private func standing(_ inode: InodeNumber, _ writer: Writer, _ lineage: Set<ProcessID>) -> Standing {
+        Standing(item: whereabouts[inode] ?? ClaimItem(orphan: inode), lineage: lineage.union([writer.process]))
+    }
+
+    mutating func close(_ inode: InodeNumber = file, _ writer: Writer) -> [Effect] {
+        settle(table.handleClosed(inode, writer.handle!, now: now))
     }
 
     mutating func finish(_ inode: InodeNumber = file, by writer: Writer) -> [Effect] {

@@ -14,7 +14,7 @@ import Testing
             claims(2, [(.read([.withoutChanges, .forUploading]), document), (.write(.forMoving), stranger)]))
         _ = try stage.request(claims(3, [(.write(.plain), folder)]))
         _ = try stage.request(claims(4, [(.write(.forReplacing), plainFile(nil, in: [root], "draft"))], mode: .access))
-        guard case .deferred = stage.write(by: ann) else { throw WrongVerdict() }
+        #expect(stage.open(by: ann) == .parked)
         let rename = NameChange(Ticket(9), of: [document], by: bob.process, lineage: [])
         #expect(stage.table.nameChange(rename, now: stage.now).verdict == .parked)
 
@@ -29,7 +29,7 @@ import Testing
         #expect(node.claims.map(\.waitsFor) == [[], [.claims(1)]])
         #expect(node.claims.map(\.waitsForProcesses) == [[], [ProcessID(101)]])
         #expect(node.claims.map(\.age) == [.seconds(3), .seconds(2)])
-        #expect(node.waiters.map(\.kind) == [.deferredWrites, .nameChange])
+        #expect(node.waiters.map(\.kind) == [.open, .nameChange])
         #expect(node.waiters.map(\.waitsFor) == [[ProcessID(101)], [ProcessID(101)]])
         #expect(nodes[3].presenters.map(\.id) == [1])
         #expect(nodes[3].presenters.map(\.unanswered) == [[.relinquishToWriter]])
@@ -41,12 +41,12 @@ import Testing
         let listing = node.listing(path: "folder/document") { "program\($0.rawValue)" }
         #expect(listing.holders.map(\.kind) == ["write claim"])
         #expect(listing.holders.map(\.detail) == ["forMerging, purpose purpose 1"])
-        #expect(listing.waiters.map(\.kind) == ["read claim", "deferred writes", "name change"])
+        #expect(listing.waiters.map(\.kind) == ["read claim", "open", "name change"])
         #expect(listing.waiters.map(\.waitsFor) == [[101], [101], [101]])
     }
 
-    @Test mutating func `a claim that waits for a session lists its process`() throws {
-        #expect(stage.write(by: ann) == .proceed)
+    @Test mutating func `a claim that waits for a turn lists its process`() throws {
+        #expect(stage.open(by: ann) == .proceed)
         _ = try stage.request(claims(1, [(.write(.plain), document)]))
         let claim = try #require(stage.table.snapshot(now: .ms(0)).flatMap(\.claims).first)
         #expect(claim.waitsFor == [.writes(file)])

@@ -20,21 +20,29 @@ struct ClaimRun {
     /// Sets that were requested and have neither ended nor been released, in order.
     private var sets: [ClaimSet] = []
     private var granted: Set<ClaimSetID> = []
+    private var requested: [ClaimSetID: Moment] = [:]
     private var downloads: [ClaimSetID] = []
     private var toLocate: [InodeNumber] = []
     private var questions: [Question] = []
     private var presenters: Set<PresenterID> = []
     private var names: [Ticket: NameChange] = [:]
     private var namesUnderWay: Set<Ticket> = []
-    private var inFlight: [(inode: InodeNumber, process: ProcessID)] = []
-    private var queues: [TurnID: Int] = [:]
-    private var grantedTurns: Set<TurnID> = []
+    private struct Open: Equatable {
+        let inode: InodeNumber
+        let writer: Writer
+    }
+
+    /// What plain programs have open for writing, what they write, and what they wait to open or write.
+    private var open: [Open] = []
+    private var inFlight: [Open] = []
+    private var parkedOpens: [Ticket: Open] = [:]
+    private var parkedWrites: [Ticket: Open] = [:]
     /// Everything the table answered, in order.
     private(set) var transcript: [String] = []
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
-        var limits = LockTable.Limits(quiet: .milliseconds(50), session: .milliseconds(300))
+        var limits = LockTable.Limits(quiet: .milliseconds(50), turn: .milliseconds(300))
         limits.claims.presenterTimeout = .milliseconds(500)
         limits.claims.patience = [.wait, .fail, .skip][Int(seed % 3)]
         limits.claims.refusesDeadlocks = seed % 2 == 0
@@ -49,9 +57,10 @@ struct ClaimRun {
         case 28..<36: answerOne()
         case 36..<44: downloadOne()
         case 44..<50: locateAll()
-        case 50..<62: write()
+        case 50..<56: openOne()
+        case 56..<62: write()
         case 62..<72: finishOne()
-        case 72..<78: drainOne()
+        case 72..<78: closeOne()
         case 78..<83: changeName()
         case 83..<87: nameChanged()
         case 87..<90: cancelOne()
@@ -65,14 +74,12 @@ struct ClaimRun {
     /// No new events: everything that was begun comes to its end within a bounded number of rounds.
     mutating func settle() {
         var rounds = 0
-        while !(sets.isEmpty && names.isEmpty && queues.isEmpty && inFlight.isEmpty), rounds < 3000 {
+        while !(sets.isEmpty && names.isEmpty && hasNobodyParked && inFlight.isEmpty), rounds < 3000 {
             rounds += 1
             if !toLocate.isEmpty {
                 locateAll()
             } else if !inFlight.isEmpty {
                 finishOne()
-            } else if !grantedTurns.isEmpty {
-                drainOne()
             } else if !questions.isEmpty {
                 answerOne()
             } else if !downloads.isEmpty {
@@ -91,10 +98,13 @@ struct ClaimRun {
         }
         #expect(sets.isEmpty, "somebody waits for ever for a claim")
         #expect(names.isEmpty, "somebody waits for ever to change a name")
-        #expect(queues.isEmpty && inFlight.isEmpty, "somebody waits for ever to write")
+        #expect(hasNobodyParked && inFlight.isEmpty, "somebody waits for ever to write")
     }
 
+    private var hasNobodyParked: Bool { parkedOpens.isEmpty && parkedWrites.isEmpty }
+
     mutating func everybodyLeaves() {
+        while !open.isEmpty { closeOne() }
         for process in Self.processes { perform(table.processDied(process, now: now)) }
         #expect(table.isEmpty)
         #expect(table.snapshot(now: now) == [])
@@ -126,6 +136,7 @@ extension ClaimRun {
             purpose: Int.random(in: 0..<5, using: &random) == 0 ? "shared" : nil, presenter: presenter, mode: mode,
             deadline: Int.random(in: 0..<4, using: &random) == 0 ? now + .milliseconds(200) : nil)
         sets.append(set)
+        requested[set.id] = now
         perform(try table.request(set, now: now))
     }
 
@@ -175,37 +186,76 @@ extension ClaimRun {
         perform(table.located(Dictionary(places) { first, _ in first }, now: now))
     }
 
+    private func standing(_ inode: InodeNumber, _ process: ProcessID) -> Standing {
+        Standing(item: Self.files.first { $0.inode == inode }!, lineage: [process])
+    }
+
+    private mutating func openOne() {
+        lastTicket += 1
+        let ticket = Ticket(lastTicket)
+        let inode = pick(Self.files, &random).inode!
+        let writer = Writer(process: pick(Self.processes, &random), handle: OpenHandleID(lastTicket))
+        let isRewriting = Bool.random(using: &random)
+        var verdict = table.open(ticket, inode, by: writer, isRewriting: isRewriting, now: now)
+        if verdict == .unplaced {
+            verdict = table.open(
+                ticket, inode, by: writer, isRewriting: isRewriting, now: now,
+                standing: standing(inode, writer.process))
+        }
+        transcript.append("\(verdict)")
+        let handle = Open(inode: inode, writer: writer)
+        switch verdict {
+        case .proceed: open.append(handle)
+        case .parked: parkedOpens[ticket] = handle
+        case .refused, .unplaced: Issue.record("neither may be: \(verdict)")
+        }
+    }
+
     private mutating func write() {
-        let item = pick(Self.files, &random)
-        let process = pick(Self.processes, &random)
-        let writer = Writer(process: process, handle: nil)
-        var verdict = table.write(item.inode!, by: writer, now: now)
+        let idle = open.filter { handle in
+            !inFlight.contains(handle) && !parkedWrites.values.contains(handle)
+        }
+        guard let handle = idle.randomElement(using: &random) else { return }
+        lastTicket += 1
+        let ticket = Ticket(lastTicket)
+        var verdict = table.write(ticket, handle.inode, by: handle.writer, now: now)
         if verdict == .unplaced {
             verdict = table.write(
-                item.inode!, by: writer, now: now, standing: Standing(item: item, lineage: [process]))
+                ticket, handle.inode, by: handle.writer, now: now,
+                standing: standing(handle.inode, handle.writer.process))
         }
         transcript.append("\(verdict)")
         switch verdict {
-        case .proceed: inFlight.append((item.inode!, process))
-        case .deferred(let turn):
-            queues[turn, default: 0] += 1
-            perform(table.queued(turn, now: now))
+        case .proceed: begin(handle)
+        case .parked: parkedWrites[ticket] = handle
         case .refused, .unplaced: Issue.record("neither may be: \(verdict)")
+        }
+    }
+
+    private mutating func begin(_ handle: Open) {
+        inFlight.append(handle)
+        let write = Claim(.write(.plain), Self.files.first { $0.inode == handle.inode }!)
+        for set in sets where granted.contains(set.id) && set.mode == .access {
+            guard set.process != handle.writer.process, !isShared(set, handle.writer.process) else { continue }
+            // A claim that came when the file was known to be open, but not yet where, may be granted only after that.
+            #expect(
+                !set.claims.contains { ClaimMatrix.waits(new: write, earlier: $0) }, "wrote what others have claimed")
         }
     }
 
     private mutating func finishOne() {
         guard let index = inFlight.indices.randomElement(using: &random) else { return }
-        let (inode, process) = inFlight.remove(at: index)
-        perform(table.finished(inode, by: Writer(process: process, handle: nil), byteCount: 1, now: now))
+        let handle = inFlight.remove(at: index)
+        perform(table.finished(handle.inode, by: handle.writer, byteCount: 1, now: now))
     }
 
-    private mutating func drainOne() {
-        let turns = grantedTurns.sorted { $0.number < $1.number }
-        guard let turn = turns.randomElement(using: &random) else { return }
-        grantedTurns.remove(turn)
-        perform(table.drained(turn, applied: queues[turn]!, now: now))
-        if table.isOver(turn) { queues[turn] = nil }
+    private mutating func closeOne() {
+        let idle = open.indices.filter { index in
+            !inFlight.contains(open[index]) && !parkedWrites.values.contains(open[index])
+        }
+        guard let index = idle.randomElement(using: &random) else { return }
+        let handle = open.remove(at: index)
+        perform(table.handleClosed(handle.inode, handle.writer.handle!, now: now))
     }
 
     private mutating func changeName() {
@@ -256,6 +306,7 @@ extension ClaimRun {
             names[ticket] = nil
         }
         perform(table.processDied(process, now: now))
+        #expect(!parkedOpens.values.contains { $0.writer.process == process }, "a dead process waits to open")
         #expect(!sets.contains { $0.process == process }, "a dead process has claims")
         #expect(!names.values.contains { $0.process == process }, "a dead process waits")
     }
@@ -296,9 +347,15 @@ extension ClaimRun {
         for effect in effects {
             transcript.append("\(effect)")
             switch effect {
-            case .grant(let turn): grantedTurns.insert(turn)
-            case .sessionEnded: break
             case .wake(let ticket, let reason):
+                if let handle = parkedOpens.removeValue(forKey: ticket) {
+                    if reason == .granted { open.append(handle) }
+                    continue
+                }
+                if let handle = parkedWrites.removeValue(forKey: ticket) {
+                    if reason == .granted { begin(handle) }
+                    continue
+                }
                 guard let change = names[ticket], !namesUnderWay.contains(ticket) else {
                     Issue.record("woken twice, or never parked")
                     continue
@@ -339,8 +396,10 @@ extension ClaimRun {
                 other.id.rawValue > set.id.rawValue || set.presenter != nil, "an earlier one was overtaken")
         }
         guard set.mode == .access else { return }
-        for (inode, process) in inFlight where process != set.process && !isShared(set, process) {
-            let item = Self.files.first { $0.inode == inode }!
+        // A turn and those who share a file are waited for 300 ms at most, but between two writes.
+        for handle in inFlight where handle.writer.process != set.process && !isShared(set, handle.writer.process) {
+            guard now - requested[set.id, default: now] < .milliseconds(300) else { continue }
+            let item = Self.files.first { $0.inode == handle.inode }!
             let write = Claim(.write(.plain), item)
             #expect(
                 !set.claims.contains { ClaimMatrix.waits(new: write, earlier: $0) }, "granted in the middle of a write")
@@ -358,8 +417,11 @@ extension ClaimRun {
         #expect(Set(states.keys) == Set(sets.map(\.id)), "the listing does not show who has and wants claims")
         #expect(Set(states.values.filter { $0.state == .granted }.map(\.set)) == granted)
         let parked = Set(names.keys).subtracting(namesUnderWay)
-        #expect(Set(nodes.flatMap(\.waiters).compactMap(\.ticket)) == parked)
-        for set in sets where states[set.id]?.state == .waiting && set.mode == .access {
+        let tickets = parked.union(parkedOpens.keys).union(parkedWrites.keys)
+        #expect(Set(nodes.flatMap(\.waiters).map(\.ticket)) == tickets)
+        // Once a deadline has passed a set may wait for nothing but being told.
+        let isDue = table.nextDeadline.map { $0 <= now } == true
+        for set in sets where states[set.id]?.state == .waiting && set.mode == .access && !isDue {
             #expect(states[set.id]?.waitsFor.isEmpty == false, "somebody waits for nothing")
         }
         for ticket in parked {
@@ -369,7 +431,5 @@ extension ClaimRun {
             }
             #expect(isBarred, "a name change waits for nothing")
         }
-        let inFlightProcesses = Dictionary(grouping: inFlight, by: \.inode).mapValues { Set($0.map(\.process)) }
-        #expect(inFlightProcesses.values.allSatisfy { $0.count <= 1 }, "two processes write at once")
     }
 }

@@ -6,17 +6,13 @@ import Testing
 @Suite struct ClaimWriterTests {
     var stage = ClaimStage()
 
-    @Test mutating func `a writer waits for a claim, whatever it is for`() throws {
-        for kind in allKinds {
-            var stage = ClaimStage()
-            try stage.hold(claims(1, [(kind, document)]))
-            guard case .deferred(let turn) = stage.write(by: ann) else {
-                Issue.record("\(kind) let a writer through")
-                continue
-            }
-            #expect(stage.table.queued(turn, now: .ms(1)) == [])
-            #expect(stage.release(1) == [.grant(turn)])
-        }
+    @Test(arguments: allKinds, [true, false])
+    func `an open for writing waits for a claim, whatever it is for`(kind: AccessKind, rewriting: Bool) throws {
+        var stage = ClaimStage()
+        try stage.hold(claims(1, [(kind, document)]))
+        #expect(stage.open(by: ann, rewriting: rewriting, ticket: 5) == .parked)
+        #expect(stage.release(1) == [.opened(5)])
+        #expect(stage.write(by: ann) == .proceed)
     }
 
     @Test(arguments: allKinds)
@@ -24,160 +20,190 @@ import Testing
         for (item, inode) in [(folder, file), (folder, InodeNumber(22))] {
             var stage = ClaimStage()
             try stage.hold(claims(1, [(kind, item)]))
-            #expect((stage.write(inode, by: ann) == .proceed) == !kind.isDeep)
-            #expect(stage.write(otherFile, by: ann) == .proceed)
+            #expect((stage.open(inode, by: ann) == .proceed) == !kind.isDeep)
+            #expect((stage.write(inode, by: bob) == .proceed) == !kind.isDeep)
+            #expect(stage.open(otherFile, by: ann) == .proceed)
         }
         var stage = ClaimStage()
         try stage.hold(claims(1, [(kind, nestedPackage)]))
-        #expect(stage.write(InodeNumber(32), by: ann) != .proceed, "a package is one item")
+        #expect(stage.open(InodeNumber(32), by: ann) == .parked, "a package is one item")
     }
 
-    @Test mutating func `the claim's process and its descendants write freely`() throws {
+    @Test mutating func `the claim's process and its descendants open and write freely`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
+        #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(stage.finish(by: ann) == [])
-        #expect(stage.table.end(file, by: ann, reason: .close, now: .ms(1)) == [.sessionEnded(file)])
-        #expect(stage.write(by: bob) != .proceed)
+        #expect(stage.close(file, ann) == [])
+        #expect(stage.open(by: bob, ticket: 5) == .parked)
         // A child overtakes the stranger in line.
-        #expect(stage.write(by: cat, lineage: [ann.process, ProcessID(50)]) == .proceed)
+        #expect(stage.open(by: cat, lineage: [ann.process, ProcessID(50)]) == .proceed)
+        #expect(stage.write(by: cat, lineage: [ann.process]) == .proceed)
         #expect(stage.finish(by: cat) == [])
-        #expect(stage.table.nextDeadline == nil, "nobody in line could go on if the session ended")
+        #expect(stage.table.nextDeadline == nil, "nobody in line could go on if the turn ended")
     }
 
-    @Test mutating func `writers who may both write take turns all the same`() throws {
-        try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
-        #expect(stage.write(by: ann) == .proceed)
-        guard case .deferred(let turn) = stage.write(by: cat, lineage: [ann.process]) else {
-            Issue.record("two sessions at a time")
-            return
-        }
-        #expect(stage.table.queued(turn, now: .ms(0)) == [])
-        #expect(stage.write(by: bob) != .proceed)
+    @Test mutating func `a write through a handle that was open before waits two seconds, then fails`() throws {
+        #expect(stage.open(by: ann, rewriting: false) == .proceed)
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        #expect(stage.write(by: ann, ticket: 5) == .parked)
+        #expect(stage.pass(to: .ms(1)) == [])
+        #expect(stage.table.nextDeadline == .ms(2000))
+        #expect(stage.table.snapshot(now: .ms(1)).flatMap(\.waiters).map(\.kind) == [.write])
+        #expect(stage.pass(to: .ms(1999)) == [])
+        #expect(stage.pass(to: .ms(2000)) == [.wake(Ticket(5), .timedOut)])
+        #expect(stage.write(by: ann, ticket: 6, nonblocking: true) == .refused(.wouldBlock))
+    }
+
+    @Test mutating func `a held write goes on when the claim ends, and counts until it has finished`() throws {
+        #expect(stage.open(by: ann, rewriting: false) == .proceed)
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        #expect(stage.write(by: ann, ticket: 5) == .parked)
+        #expect(stage.release(1) == [.wake(Ticket(5), .granted)])
+        #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
         #expect(stage.finish(by: ann) == [])
-        #expect(stage.pass(to: .ms(500)) == [.sessionEnded(file), .grant(turn)])
+        #expect(stage.pass(to: .ms(500)) == [.granted(2)])
+    }
+
+    @Test mutating func `an interrupted write leaves at once`() throws {
+        #expect(stage.open(by: ann, rewriting: false) == .proceed)
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        #expect(stage.write(by: ann, ticket: 5) == .parked)
+        #expect(stage.table.cancel(Ticket(5), now: .ms(1)) == [.wake(Ticket(5), .cancelled)])
+        #expect(stage.table.nextDeadline == nil)
     }
 
     @Test mutating func `mapped pages are written back under any claim`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         let kernel = Writer(process: .kernel, handle: OpenHandleID(99))
         #expect(stage.write(by: kernel) == .proceed)
-        #expect(stage.write(by: bob) != .proceed)
+        #expect(stage.write(by: bob) == .parked)
     }
 
-    @Test mutating func `a session that exists is asked to end, and then the claim is granted`() throws {
+    @Test mutating func `a claim waits for a turn until it is quiet`() throws {
+        #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(try stage.request(claims(1, [(.read([]), document)])) == [])
         #expect(stage.state(of: 1) == .waiting)
         #expect(stage.finish(by: ann) == [])
         #expect(stage.table.nextDeadline == .ms(500))
-        #expect(stage.write(by: ann) == .proceed)
+        stage.now = .ms(100)
+        #expect(stage.write(by: ann) == .proceed, "until it is granted a claim keeps no write off")
         #expect(stage.finish(by: ann) == [])
-        #expect(stage.pass(to: .ms(500)) == [.sessionEnded(file), .granted(1)])
-        #expect(stage.write(by: ann) != .proceed)
+        #expect(stage.pass(to: .ms(500)) == [])
+        #expect(stage.pass(to: .ms(600)) == [.granted(1)])
+        #expect(stage.write(by: ann) == .parked)
     }
 
-    @Test mutating func `a busy session ends after its time for a claim too`() throws {
+    @Test mutating func `a claim waits until those who share the file are quiet`() throws {
+        #expect(stage.open(by: ann, rewriting: false) == .proceed)
+        #expect(stage.write(by: ann) == .proceed)
+        #expect(stage.finish(by: ann) == [])
+        stage.now = .ms(300)
+        #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
+        #expect(stage.table.nextDeadline == .ms(500))
+        #expect(stage.pass(to: .ms(499)) == [])
+        #expect(stage.pass(to: .ms(500)) == [.granted(1)])
+    }
+
+    @Test mutating func `a claim waits thirty seconds at most for those who share the file`() throws {
+        #expect(stage.open(by: ann, rewriting: false) == .proceed)
+        #expect(stage.write(by: ann) == .proceed)
+        #expect(stage.finish(by: ann) == [])
+        #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
+        for time in stride(from: Int64(100), to: 30_000, by: 100) {
+            stage.now = .ms(time)
+            #expect(stage.write(by: ann) == .proceed)
+            #expect(stage.finish(by: ann) == [])
+            #expect(stage.pass(to: .ms(time)) == [])
+        }
+        #expect(stage.pass(to: .ms(30_000)) == [.granted(1)])
+    }
+
+    @Test mutating func `a busy turn ends after its time for a claim too`() throws {
+        #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
         stage.now = .ms(30_000)
-        #expect(stage.finish(by: ann) == [.sessionEnded(file), .granted(1)])
+        #expect(stage.finish(by: ann) == [.granted(1)])
     }
 
-    @Test mutating func `a close lets the claim in at once`() throws {
-        do {
-            #expect(stage.write(by: ann) == .proceed)
-            #expect(stage.finish(by: ann) == [])
-        }
-        #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
-        let effects = stage.table.end(file, by: ann, reason: .close, now: .ms(1))
-        #expect(effects == [.sessionEnded(file), .granted(1)])
-    }
-
-    @Test mutating func `the session of the claim's own process goes on`() throws {
+    @Test mutating func `a close ends the turn, and the quiet time after the last write lets the claim in`() throws {
+        #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
-        try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
         #expect(stage.finish(by: ann) == [])
+        #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
+        stage.now = .ms(1)
+        #expect(stage.close(file, ann) == [.granted(1)], "nobody has it open any more")
+    }
+
+    @Test mutating func `the turn of the claim's own process goes on`() throws {
+        #expect(stage.open(by: ann) == .proceed)
+        #expect(stage.write(by: ann) == .proceed)
+        #expect(stage.finish(by: ann) == [])
+        try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
         #expect(stage.write(by: ann) == .proceed)
     }
 
     @Test mutating func `who was in line before the claim goes first, who came later waits`() throws {
-        #expect(stage.write(by: ann) == .proceed)
-        guard case .deferred(let before) = stage.write(by: bob) else { throw WrongVerdict() }
-        #expect(stage.table.queued(before, now: .ms(0)) == [])
+        #expect(stage.open(by: ann) == .proceed)
+        #expect(stage.open(by: bob, ticket: 5) == .parked)
         #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
-        guard case .deferred(let after) = stage.write(by: cat) else { throw WrongVerdict() }
-        #expect(stage.table.queued(after, now: .ms(0)) == [])
-        #expect(stage.finish(by: ann) == [])
-        #expect(stage.pass(to: .ms(500)) == [.sessionEnded(file), .grant(before)])
-        #expect(stage.table.drained(before, applied: 1, now: .ms(600)) == [])
-        #expect(stage.pass(to: .ms(1100)) == [.sessionEnded(file), .granted(1)])
-        #expect(stage.release(1) == [.grant(after)])
+        #expect(stage.open(by: cat, ticket: 6) == .parked)
+        #expect(stage.close(file, ann) == [.opened(5)])
+        #expect(stage.close(file, bob) == [.granted(1)])
+        #expect(stage.release(1) == [.opened(6)])
     }
 
     @Test mutating func `who waited for a claim goes before the next claim`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
-        guard case .deferred(let turn) = stage.write(by: bob) else { throw WrongVerdict() }
-        #expect(stage.table.queued(turn, now: .ms(0)) == [])
-        #expect(stage.release(1) == [.grant(turn)])
-        #expect(stage.table.drained(turn, applied: 1, now: .ms(1)) == [])
-        let effects = stage.table.end(file, by: bob, reason: .close, now: .ms(2))
-        #expect(effects == [.sessionEnded(file), .granted(2)])
+        #expect(stage.open(by: bob, ticket: 5) == .parked)
+        #expect(stage.release(1) == [.opened(5)])
+        #expect(stage.close(file, bob) == [.granted(2)])
     }
 
     @Test mutating func `a claim inside another of its purpose does not wait for who waits for that`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)], purpose: "one"))
-        guard case .deferred = stage.write(by: bob) else { throw WrongVerdict() }
+        #expect(stage.open(by: bob) == .parked)
         try stage.hold(claims(2, [(.write(.plain), document)], purpose: "one"))
         // And each writes as if the other had no claim.
-        #expect(stage.write(by: Writer(process: ProcessID(102), handle: nil)) == .proceed)
+        #expect(stage.open(by: Writer(process: ProcessID(102), handle: OpenHandleID(5))) == .proceed)
     }
 
     @Test mutating func `a holder of one file is not kept off a file that others only wait for`() throws {
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document), (.write(.plain), stranger)])) == [])
         // Else the holder, who may need the file, would wait for who waits for it.
-        #expect(stage.write(by: Writer(process: ProcessID(101), handle: nil)) == .proceed)
-    }
-
-    @Test mutating func `a nonblocking writer is refused, an open with truncation parked`() throws {
-        try stage.hold(claims(1, [(.write(.plain), document)]))
-        let standing = Standing(item: document, lineage: [bob.process])
-        #expect(
-            stage.table.write(file, by: bob, now: .ms(0), nonblocking: true, standing: standing)
-                == .refused(.wouldBlock))
-        #expect(stage.table.wait(Ticket(1), for: .open, on: file, by: bob, now: .ms(0)) == .unplaced)
-        #expect(
-            stage.table.wait(Ticket(1), for: .open, on: file, by: bob, now: .ms(0), standing: standing) == .parked)
-        #expect(stage.table.wait(Ticket(2), for: .read, on: file, by: ann, now: .ms(0)) == .proceed)
-        #expect(stage.release(1) == [.wake(Ticket(1), .granted)])
+        #expect(stage.open(by: Writer(process: ProcessID(101), handle: OpenHandleID(5))) == .proceed)
     }
 
     @Test mutating func `without claims nobody is asked where a file is`() throws {
-        #expect(stage.table.write(file, by: ann, now: .ms(0)) == .proceed)
+        #expect(stage.table.open(Ticket(1), file, by: ann, isRewriting: false, now: .ms(0)) == .proceed)
         try stage.hold(claims(1, [(.read([]), stranger)]))
-        #expect(stage.table.write(file, by: ann, now: .ms(0)) == .proceed, "the same writer goes on")
-        #expect(stage.table.write(otherFile, by: ann, now: .ms(0)) == .unplaced)
+        #expect(stage.table.write(Ticket(2), file, by: ann, now: .ms(0)) == .proceed, "its file is known")
+        #expect(stage.table.open(Ticket(3), otherFile, by: ann, isRewriting: false, now: .ms(0)) == .unplaced)
+        #expect(stage.table.created(InodeNumber(9), by: ann, isRewriting: false, now: .ms(0)) == false)
         _ = stage.release(1)
-        #expect(stage.table.write(otherFile, by: ann, now: .ms(0)) == .proceed)
+        #expect(stage.table.open(Ticket(3), otherFile, by: ann, isRewriting: false, now: .ms(0)) == .proceed)
     }
 
-    @Test mutating func `a claim is not granted before it is known where the files are that are written`() throws {
-        #expect(stage.write(by: ann) == .proceed)
-        #expect(stage.write(otherFile, by: ann) == .proceed)
-        let effects = try stage.table.request(claims(1, [(.write(.forMoving), folder)]), now: .ms(0))
+    @Test mutating func `a claim is not granted before it is known where the files are that are open`() throws {
+        #expect(stage.open(by: ann) == .proceed)
+        #expect(stage.open(otherFile, by: ann) == .proceed)
+        stage.now = .ms(500)
+        let effects = try stage.table.request(claims(1, [(.write(.forMoving), folder)]), now: .ms(500))
         #expect(effects == [.claim(.locate([file, otherFile]))])
-        #expect(stage.table.located([otherFile: stranger], now: .ms(0)) == [])
-        #expect(stage.table.located([file: ClaimItem(orphan: file)], now: .ms(0)) == [.granted(1)])
+        #expect(stage.table.located([otherFile: stranger], now: .ms(500)) == [])
+        #expect(stage.table.located([file: ClaimItem(orphan: file)], now: .ms(500)) == [.granted(1)])
     }
 
-    @Test mutating func `a file that moves out of a claimed directory is written again`() throws {
+    @Test mutating func `a file that moves out of a claimed directory is opened and written again`() throws {
+        #expect(stage.open(by: ann, rewriting: false) == .proceed)
         try stage.hold(claims(1, [(.write(.forMoving), folder)]))
-        guard case .deferred(let turn) = stage.write(by: ann) else { throw WrongVerdict() }
-        #expect(stage.table.queued(turn, now: .ms(0)) == [])
+        #expect(stage.write(by: ann, ticket: 5) == .parked)
+        #expect(stage.open(by: bob, ticket: 6) == .parked)
         let effects = stage.table.moved(file, to: plainFile(7, in: [root], "out"), now: .ms(1))
-        #expect(effects == [.grant(turn)])
+        #expect(effects == [.wake(Ticket(5), .granted), .opened(6)])
     }
 }
-
-struct WrongVerdict: Error {}

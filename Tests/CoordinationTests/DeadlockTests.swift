@@ -130,31 +130,24 @@ import Testing
         }
     }
 
-    @Test func `a session that ends by itself is nobody's deadlock`() throws {
+    @Test func `a turn that ends by itself is nobody's deadlock`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
-        #expect(stage.write(by: ann) == .proceed)
-        #expect(stage.finish(by: ann) == [])
+        #expect(stage.open(by: ann) == .proceed)
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
-        // Ann waits for claim 1, whose process waits inside it for Ann's session.
+        // Ann waits for claim 1, whose process waits inside it for Ann's turn.
         let blocked = NameChange(Ticket(1), of: [stranger], by: ann.process, lineage: [])
         #expect(stage.table.nameChange(blocked, now: .ms(0)).verdict == .parked)
         #expect(try stage.request(claims(2, [(.write(.plain), document)], within: [1])) == [])
-        #expect(stage.pass(to: .ms(500)) == [.sessionEnded(file), .granted(2)])
+        #expect(stage.pass(to: .ms(500)) == [.granted(2)])
     }
 
-    @Test func `a writer parked on a claim that waits for its own`() throws {
+    @Test func `an open parked on a claim that waits for its own`() throws {
         var stage = ClaimStage()
         try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
         try stage.hold(claims(2, [(.write(.plain), stranger)], by: bob.process))
-        for (writer, inode, item) in [(ann, otherFile, stranger), (bob, file, document)] {
-            guard case .deferred(let turn) = stage.write(inode, by: writer) else { throw WrongVerdict() }
-            #expect(stage.table.queued(turn, now: .ms(0)) == [])
-            #expect(
-                stage.table.wait(
-                    Ticket(UInt64(writer.process.rawValue)), for: .close, on: inode, by: writer, now: .ms(0),
-                    standing: Standing(item: item, lineage: [])) == .parked)
-        }
-        // A parked close has no effects of its own; the clock tells.
+        #expect(stage.open(otherFile, by: ann, ticket: 1) == .parked)
+        #expect(stage.open(file, by: bob, ticket: 2) == .parked)
+        // A parked open has no effects of its own; the clock tells.
         let cycle = circle(.claims(1), .process(ann.process), .claims(2), .process(bob.process))
         #expect(try #require(stage.table.nextDeadline) <= .ms(0))
         #expect(stage.pass(to: .ms(0)) == [.claim(.deadlock(cycle))])

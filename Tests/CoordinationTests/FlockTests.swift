@@ -13,7 +13,7 @@ import Testing
     }
 
     private mutating func unlock(_ who: Writer) -> [Effect] {
-        table.unlockFlock(handle: who.handle!, process: who.process, on: file, now: .ms(0))
+        table.unlockFlock(handle: who.handle!, on: file, now: .ms(0))
     }
 
     @Test(arguments: [
@@ -44,7 +44,6 @@ import Testing
         #expect(flock(.exclusive, ann).verdict == .granted)
         #expect(flock(.exclusive, bob, ticket: 2).verdict == .parked)
         #expect(table.handleClosed(file, OpenHandleID(99), now: .ms(1)) == [])
-        #expect(table.end(file, by: ann, reason: .close, now: .ms(1)) == [])
         #expect(table.handleClosed(file, OpenHandleID(11), now: .ms(1)) == [.wake(Ticket(2), .granted)])
     }
 

@@ -45,7 +45,7 @@ private struct ByteModelRun {
         case 3..<6: request(lock, mayWait: true)
         case 6..<9:
             for byte in lock.range { bytes[lock.owner]?[Int(byte)] = nil }
-            apply(table.unlockRecord(lock.range, of: lock.owner, process: lock.process, on: file, now: now))
+            apply(table.unlockRecord(lock.range, of: lock.owner, on: file, now: now))
         case 9:
             let conflict = table.conflict(with: lock, on: file)
             #expect(conflict.map { isHeld($0) && conflicts(lock).contains($0.owner) } ?? conflicts(lock).isEmpty)

@@ -19,8 +19,7 @@ import Testing
     }
 
     private mutating func unlock(_ range: ClosedRange<Int64>, _ process: Int32, at now: Moment = .ms(0)) -> [Effect] {
-        table.unlockRecord(
-            range, of: LockOwner(UInt64(process)), process: ProcessID(process), on: file, now: now)
+        table.unlockRecord(range, of: LockOwner(UInt64(process)), on: file, now: now)
     }
 
     /// What is held, as `mode first-last process`.

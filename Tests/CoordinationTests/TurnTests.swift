@@ -5,151 +5,172 @@ import Testing
 @Suite struct TurnTests {
     var table = LockTable()
 
-    @Test mutating func `turns are granted first come, first served`() throws {
-        table.wrote(ann, at: .ms(0))
-        let second = try table.deferred(bob, at: .ms(1))
-        let third = try table.deferred(cat, at: .ms(2))
-        #expect(table.end(file, by: ann, reason: .close, now: .ms(3)) == [.sessionEnded(file), .grant(second)])
-        let fourth = try table.deferred(ann, at: .ms(4))
-        #expect(table.drained(second, applied: 1, now: .ms(5)) == [])
-        #expect(table.end(file, by: bob, reason: .close, now: .ms(6)) == [.sessionEnded(file), .grant(third)])
-        #expect(table.drained(third, applied: 1, now: .ms(7)) == [])
-        #expect(table.end(file, by: cat, reason: .close, now: .ms(8)) == [.sessionEnded(file), .grant(fourth)])
-    }
-
-    @Test mutating func `a drained turn holds the session and writes directly`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        _ = table.end(file, by: ann, reason: .close, now: .ms(2))
-        #expect(!table.isOver(turn))
-        #expect(table.drained(turn, applied: 1, now: .ms(3)) == [])
-        #expect(table.isOver(turn))
-        #expect(table.wrote(bob, at: .ms(4)) == [])
-        try table.deferred(ann, at: .ms(5))
-        #expect(table.nextDeadline == .ms(504))
-    }
-
-    @Test mutating func `writes during the drain go behind it, and are drained with it`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        _ = table.end(file, by: ann, reason: .close, now: .ms(2))
-        #expect(table.write(file, by: bob, now: .ms(3)) == .deferred(turn))
-        #expect(table.queued(turn, now: .ms(3)) == [])
-        #expect(table.drained(turn, applied: 1, now: .ms(4)) == [.grant(turn)])
-        #expect(table.drained(turn, applied: 2, now: .ms(5)) == [])
-        #expect(table.wrote(bob, at: .ms(6)) == [])
-    }
-
-    @Test mutating func `a drain waits for a write on its way into the queue`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        #expect(table.write(file, by: bob, now: .ms(1)) == .deferred(turn))
-        _ = table.end(file, by: ann, reason: .close, now: .ms(2))
-        #expect(table.drained(turn, applied: 1, now: .ms(3)) == [])
-        #expect(!table.isOver(turn))
-        #expect(table.queued(turn, now: .ms(4)) == [.grant(turn)])
-        #expect(table.drained(turn, applied: 2, now: .ms(5)) == [])
-        #expect(table.isOver(turn))
-    }
-
-    @Test mutating func `a turn is granted only when its first write is in the queue`() throws {
-        table.wrote(ann, at: .ms(0))
-        guard case .deferred(let turn) = table.write(file, by: bob, now: .ms(1)) else {
-            Issue.record("the write was not deferred")
-            return
-        }
-        #expect(table.end(file, by: ann, reason: .close, now: .ms(2)) == [.sessionEnded(file)])
-        try table.deferred(cat, at: .ms(3))
-        #expect(table.nextDeadline == nil)
-        #expect(table.queued(turn, now: .ms(4)) == [.grant(turn)])
-    }
-
-    @Test mutating func `a write that the drain found before it was announced is not waited for`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        _ = table.end(file, by: ann, reason: .close, now: .ms(2))
-        #expect(table.write(file, by: bob, now: .ms(3)) == .deferred(turn))
-        #expect(table.drained(turn, applied: 2, now: .ms(4)) == [])
-        #expect(table.isOver(turn))
-        #expect(table.queued(turn, now: .ms(5)) == [])
-    }
-
-    @Test mutating func `a turn whose only write was withdrawn leaves the line`() {
-        table.wrote(ann, at: .ms(0))
-        guard case .deferred(let turn) = table.write(file, by: bob, now: .ms(1)) else {
-            Issue.record("the write was not deferred")
-            return
-        }
-        #expect(table.wait(Ticket(1), for: .read, on: file, by: bob, now: .ms(1)) == .parked)
-        #expect(table.withdrawn(turn, now: .ms(2)) == [.wake(Ticket(1), .granted)])
-        #expect(table.isOver(turn))
-        #expect(table.nextDeadline == nil)
-        #expect(table.processes == [ann.process])
-    }
-
-    @Test mutating func `a withdrawn write ends a drain that waited for it`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        #expect(table.write(file, by: bob, now: .ms(1)) == .deferred(turn))
-        _ = table.end(file, by: ann, reason: .close, now: .ms(2))
-        #expect(table.drained(turn, applied: 1, now: .ms(3)) == [])
-        #expect(table.withdrawn(turn, now: .ms(4)) == [])
-        #expect(table.isOver(turn))
-        #expect(table.wrote(bob, at: .ms(5)) == [])
-    }
-
-    @Test mutating func `a writer faster than its drain stands in line again after a session's time`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(0))
-        let next = try table.deferred(cat, at: .ms(0))
-        _ = table.end(file, by: ann, reason: .close, now: .ms(0))
-        #expect(try table.deferred(bob, at: .ms(29_999)) == turn)
-        let again = try table.deferred(bob, at: .ms(30_000))
-        #expect(again != turn)
-        #expect(again.number > next.number)
-    }
-
-    @Test mutating func `a closed handle keeps its turn until drained, then the session ends at once`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        let next = try table.deferred(cat, at: .ms(2))
-        #expect(table.handleClosed(file, OpenHandleID(12), now: .ms(3)) == [])
-        #expect(table.end(file, by: ann, reason: .close, now: .ms(4)) == [.sessionEnded(file), .grant(turn)])
-        #expect(table.drained(turn, applied: 1, now: .ms(5)) == [.sessionEnded(file), .grant(next)])
-    }
-
-    @Test mutating func `a handle closed during its drain ends the session with it`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        _ = table.end(file, by: ann, reason: .close, now: .ms(2))
-        #expect(table.end(file, by: bob, reason: .close, now: .ms(3)) == [])
-        #expect(table.drained(turn, applied: 1, now: .ms(5)) == [.sessionEnded(file)])
+    @Test mutating func `a rewriting open takes the turn until its handle is closed`() {
         #expect(table.isEmpty)
-        #expect(table.processes.isEmpty)
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.snapshot(now: .ms(10)).map { $0.holders.map(\.kind) } == [[.turn]])
+        #expect(table.open(2, bob, at: .ms(10)) == .parked)
+        #expect(table.wrote(ann, at: .ms(20)) == [])
+        #expect(table.close(ann, at: .ms(30)) == [.opened(2)])
+        #expect(table.close(bob, at: .ms(40)) == [])
+        #expect(table.isEmpty)
     }
 
-    @Test mutating func `what a dead process deferred is kept, and its number matches nobody`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        #expect(table.processDied(bob.process, now: .ms(2)) == [])
-        #expect(table.processes == [ann.process])
-        let newborn = try table.deferred(bob.through(77), at: .ms(3))
-        #expect(newborn != turn)
-        #expect(table.end(file, by: ann, reason: .close, now: .ms(4)) == [.sessionEnded(file), .grant(turn)])
-        #expect(table.drained(turn, applied: 1, now: .ms(5)) == [.sessionEnded(file), .grant(newborn)])
+    @Test mutating func `turns of different files do not meet`() {
+        #expect(table.open(1, ann, on: file, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, on: otherFile, at: .ms(0)) == .proceed)
     }
 
-    @Test mutating func `a writer of two turns is behind the later one`() throws {
-        table.wrote(ann, at: .ms(0))
-        try table.deferred(bob, at: .ms(1))
-        let later = try table.deferred(cat, at: .ms(2))
-        // Cat through Bob's handle: behind what Bob wrote through it, and behind what Cat wrote before.
-        #expect(try table.deferred(cat.through(12), at: .ms(3)) == later)
+    @Test mutating func `rewriting opens are served first come, first served, one at a time`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(1)) == .parked)
+        #expect(table.open(3, cat, at: .ms(2)) == .parked)
+        #expect(table.close(ann, at: .ms(3)) == [.opened(2)])
+        #expect(table.close(bob, at: .ms(4)) == [.opened(3)])
+        #expect(table.close(cat, at: .ms(5)) == [])
+        #expect(table.isEmpty)
     }
 
-    @Test mutating func `a member of the session who waits in line elsewhere does not overtake itself`() throws {
-        table.wrote(ann, at: .ms(0))
-        let turn = try table.deferred(bob, at: .ms(1))
-        #expect(try table.deferred(bob.through(11), at: .ms(2)) == turn)
+    @Test mutating func `sharing opens never make anyone wait, nor wait for each other`() {
+        #expect(table.open(1, ann, rewriting: false, at: .ms(0)) == .proceed)
+        #expect(table.wrote(ann, at: .ms(1)) == [])
+        #expect(table.open(2, bob, rewriting: false, at: .ms(1)) == .proceed)
+        #expect(table.open(3, cat, at: .ms(1)) == .proceed)
+        #expect(table.nextDeadline == nil)
+    }
+
+    @Test mutating func `a sharing open waits for a stranger's active turn only`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, rewriting: false, at: .ms(499)) == .parked)
+        #expect(table.cancel(Ticket(2), now: .ms(499)) == [.wake(Ticket(2), .cancelled)])
+        // Quiet for long enough: it shares the file, and the turn stays whose it is.
+        #expect(table.open(3, bob, rewriting: false, at: .ms(500)) == .proceed)
+        #expect(table.wrote(ann, at: .ms(501)) == [])
+        #expect(table.open(4, cat, at: .ms(502)) == .parked)
+    }
+
+    @Test mutating func `when a turn ends all sharing opens up to the next rewriting one go on`() {
+        let dan = Writer(process: ProcessID(4), handle: OpenHandleID(14))
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, rewriting: false, at: .ms(1)) == .parked)
+        #expect(table.open(3, cat, at: .ms(2)) == .parked)
+        #expect(table.open(4, dan, rewriting: false, at: .ms(3)) == .parked)
+        #expect(table.close(ann, at: .ms(4)) == [.opened(2), .opened(3)])
+        #expect(table.close(cat, at: .ms(5)) == [.opened(4)])
+    }
+
+    @Test mutating func `who has the file open writes at once, whoever has the turn`() {
+        #expect(table.open(1, ann, rewriting: false, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(0)) == .proceed)
+        #expect(table.wrote(ann, at: .ms(1)) == [])
+        #expect(table.wrote(bob, at: .ms(1)) == [])
+        // What others write does not make the turn last longer.
+        #expect(table.wrote(ann, at: .ms(400)) == [])
+        #expect(table.open(3, cat, at: .ms(401)) == .parked)
+        #expect(table.timePassed(now: .ms(501)) == [.opened(3)])
+        #expect(table.wrote(bob, at: .ms(502)) == [])
+    }
+
+    @Test mutating func `another open of the same process joins its turn`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, ann.through(99), at: .ms(1)) == .proceed)
+        #expect(table.open(3, bob, at: .ms(2)) == .parked)
+        #expect(table.close(ann, at: .ms(3)) == [])
+        #expect(table.close(ann.through(99), at: .ms(4)) == [.opened(3)])
+    }
+
+    @Test mutating func `a descendant and an ancestor of who has the turn join it, a sibling waits`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(1), ancestors: [ann.process, ProcessID(50)]) == .proceed)
+        #expect(table.open(3, cat, at: .ms(2), descendants: [ann.process]) == .proceed)
+        let sibling = Writer(process: ProcessID(4), handle: OpenHandleID(14))
+        #expect(table.open(4, sibling, at: .ms(3), ancestors: [ProcessID(50)]) == .parked)
+    }
+
+    @Test mutating func `a relative in line joins the turn that it waited behind others for`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(1)) == .parked)
+        #expect(table.open(3, cat, at: .ms(2), ancestors: [bob.process]) == .parked)
+        #expect(table.close(ann, at: .ms(3)) == [.opened(2), .opened(3)])
+    }
+
+    @Test mutating func `a nonblocking open is refused instead of parked`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(1), nonblocking: true) == .refused(.wouldBlock))
+        #expect(table.nextDeadline == nil)
+    }
+
+    @Test mutating func `a newcomer takes over at once from a holder who has been quiet for long enough`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(500)) == .proceed)
+        #expect(table.open(3, cat, at: .ms(501)) == .parked)
+        #expect(table.close(ann, at: .ms(502)) == [])
+        #expect(table.close(bob, at: .ms(503)) == [.opened(3)])
+    }
+
+    @Test mutating func `a turn is not taken over while one of its writes is in flight`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.write(Ticket(9), file, by: ann, now: .ms(1)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(60_000)) == .parked)
+        #expect(table.timePassed(now: .ms(60_001)) == [])
+        #expect(table.finished(file, by: ann, byteCount: 1, now: .ms(60_002)) == [.opened(2)])
+    }
+
+    @Test mutating func `an interrupted open leaves the line to those behind it`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(1)) == .parked)
+        #expect(table.open(3, cat, at: .ms(2)) == .parked)
+        #expect(table.cancel(Ticket(2), now: .ms(3)) == [.wake(Ticket(2), .cancelled)])
+        #expect(table.cancel(Ticket(2), now: .ms(3)) == [])
+        #expect(table.close(ann, at: .ms(4)) == [.opened(3)])
+        #expect(table.cancel(Ticket(3), now: .ms(5)) == [])
+    }
+
+    @Test mutating func `a dead process waits for nothing`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.open(2, bob, at: .ms(1)) == .parked)
+        #expect(table.processes == [bob.process])
+        #expect(table.processDied(bob.process, now: .ms(2)) == [.wake(Ticket(2), .cancelled)])
+        #expect(table.close(ann, at: .ms(3)) == [])
+        #expect(table.isEmpty)
+    }
+
+    @Test mutating func `the bound of waiters refuses opens`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        for number in 0..<UInt64(table.limits.waitersPerFile) {
+            let writer = Writer(process: ProcessID(Int32(100 + number)), handle: OpenHandleID(100 + number))
+            #expect(table.open(100 + number, writer, at: .ms(1)) == .parked)
+        }
+        #expect(table.open(2, bob, at: .ms(1)) == .refused(.tooMany))
+        #expect(table.wrote(ann, at: .ms(1)) == [])
+    }
+
+    @Test mutating func `a file that was just made is its maker's`() {
+        #expect(table.created(file, by: ann, isRewriting: true, now: .ms(0)) == true)
+        #expect(table.open(1, bob, at: .ms(1)) == .parked)
+        #expect(table.created(otherFile, by: ann, isRewriting: false, now: .ms(0)) == true)
+        #expect(table.open(2, bob, on: otherFile, at: .ms(1)) == .proceed)
+    }
+
+    @Test mutating func `a truncation by path writes at once and leaves nothing`() {
+        #expect(table.wrote(bob.through(nil), at: .ms(0)) == [])
+        #expect(table.isEmpty)
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        #expect(table.wrote(bob.through(nil), at: .ms(1)) == [])
+    }
+
+    @Test mutating func `names change without waiting for turns`() {
+        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
+        let rename = NameChange(Ticket(1), of: [document], by: bob.process, lineage: [])
+        #expect(table.nameChange(rename, now: .ms(0)).verdict == .proceed)
+    }
+
+    @Test mutating func `events about nobody change nothing`() {
+        #expect(table.finished(file, by: ann, now: .ms(0)) == [])
+        #expect(table.handleClosed(file, OpenHandleID(11), now: .ms(0)) == [])
+        #expect(table.processDied(ann.process, now: .ms(0)) == [])
+        #expect(table.cancel(Ticket(1), now: .ms(0)) == [])
+        #expect(table.timePassed(now: .ms(0)) == [])
+        #expect(table.isEmpty)
     }
 }

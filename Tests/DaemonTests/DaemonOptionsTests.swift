@@ -12,12 +12,12 @@ import Testing
 
     @Test func `every option sets its value`() throws {
         let options = try DaemonOptions(
-            "session_quiet=1s,session_limit=2m,network_timeout=1h,link_delay=30ms,link_down=512,link_up=64,off=splice:readdirplus,off=passthrough,"
+            "turn_quiet=1s,turn_limit=2m,network_timeout=1h,link_delay=30ms,link_down=512,link_up=64,off=splice:readdirplus,off=passthrough,"
                 + "log_level=debug,noallow_other,nonempty,ro,nosuid,noexec,presenter_timeout=5s,presenter_patience=skip,deadlock=fail"
         )
         var expected = DaemonOptions()
-        expected.sessionQuiet = .seconds(1)
-        expected.sessionLimit = .seconds(120)
+        expected.turnQuiet = .seconds(1)
+        expected.turnLimit = .seconds(120)
         expected.networkTimeout = .seconds(3600)
         expected.presenterTimeout = .seconds(5)
         expected.presenterPatience = .skip
@@ -65,13 +65,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("session_quiet=9ms", "session_quiet is 10ms to 60s, not 9ms"),
-        ("session_quiet=61s", "session_quiet is 10ms to 60s, not 61s"),
-        ("session_quiet=5", "session_quiet is a whole number with ms, s, m or h, as in 500ms, not 5"),
-        ("session_limit=-1s", "session_limit is a whole number with ms, s, m or h, as in 500ms, not -1s"),
+        ("turn_quiet=9ms", "turn_quiet is 10ms to 60s, not 9ms"),
+        ("turn_quiet=61s", "turn_quiet is 10ms to 60s, not 61s"),
+        ("turn_quiet=5", "turn_quiet is a whole number with ms, s, m or h, as in 500ms, not 5"),
+        ("turn_limit=-1s", "turn_limit is a whole number with ms, s, m or h, as in 500ms, not -1s"),
         (
-            "session_limit=9223372036854775807h",
-            "session_limit is a whole number with ms, s, m or h, as in 500ms, not 9223372036854775807h"
+            "turn_limit=9223372036854775807h",
+            "turn_limit is a whole number with ms, s, m or h, as in 500ms, not 9223372036854775807h"
         ),
         ("link_down=0", "link_down is a number of KiB per second, 1 to 1000000000, not 0"),
         (
@@ -89,7 +89,7 @@ import Testing
         ("presenter_timeout=0s", "presenter_timeout is 1s to 3600s, not 0s"),
         ("presenter_patience=never", "presenter_patience is fail, skip or wait, not never"),
         ("deadlock=maybe", "deadlock is fail or wait, not maybe"),
-        ("session_quiet", "session_quiet needs a value, as in session_quiet=…"),
+        ("turn_quiet", "turn_quiet needs a value, as in turn_quiet=…"),
         ("cache_limit=20", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 20"),
         ("cache_limit=1023K", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not 1023K"),
         ("cache_limit=-1G", "cache_limit is a whole number with K, M, G or T, 1M or more, as in 20G, not -1G"),
@@ -113,7 +113,7 @@ import Testing
     @Test(arguments: ["bogus", "bogus=1", "allow_other=1", "Session_quiet=1s"])
     func `an unknown option is refused and the known ones are named`(text: String) throws {
         let problem = try #require(throws: DaemonOptions.Problem.self) { try DaemonOptions(text) }
-        #expect(problem.description.contains("session_quiet=…"))
+        #expect(problem.description.contains("turn_quiet=…"))
         #expect(problem.description.contains("allow_other"))
     }
 }

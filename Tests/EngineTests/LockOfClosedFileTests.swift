@@ -17,7 +17,7 @@ import Testing
             let first = try await device.open("f", O_RDWR)
             let second = try await device.open("f", O_RDWR)
             try await lock(engine, first)
-            try await device.value(engine.flush(first, lockOwner: 1, by: TestDevice.caller))
+            try engine.flush(first, lockOwner: 1, by: TestDevice.caller)
             async let released: Void = engine.release(first, flockOwner: 7, by: TestDevice.caller)
             try await device.value(relock(engine, second))
             await released

@@ -100,7 +100,9 @@ final class TestDevice: Sendable {
     func open(_ path: String, _ flags: Int32) async throws -> HandleID {
         let (parent, name) = try split(path)
         if flags & O_CREAT != 0, (try? engine.lookup(name, in: parent)) == nil {
-            return try engine.create(name, in: parent, mode: 0o644, flags: flags, by: Self.caller).1.handle
+            return try await value(
+                engine.create(name, in: parent, mode: 0o644, flags: flags, by: Self.caller)
+            ).1.handle
         }
         return try await value(
             engine.open(OpenRequest(inode: try inode(path), flags: flags, caller: Self.caller))
@@ -124,7 +126,7 @@ final class TestDevice: Sendable {
     }
 
     func close(_ handle: HandleID, by caller: Caller = TestDevice.caller) async throws {
-        try await value(engine.flush(handle, lockOwner: 0, by: caller))
+        try engine.flush(handle, lockOwner: 0, by: caller)
         engine.release(handle, flockOwner: nil, by: caller)
     }
 

@@ -4,11 +4,13 @@ extension RealMount {
     @Suite("Writers of one file") struct Writers {
         /// The cases of `Drivers/writers.py`.
         static let cases = [
-            "two_appenders_and_one_that_dies", "two_writers_of_the_same_range", "a_silent_writer_gives_way",
-            "a_long_silent_writer_costs_nothing", "a_session_ends_at_close", "a_session_ends_at_fsync",
-            "a_session_ends_at_unlock", "a_session_ends_with_its_process", "a_busy_writer_is_not_cut_in_two",
-            "not_blocking_says_so", "truncating_takes_its_turn", "crossed_writers_do_not_lock_each_other_out",
-            "first_come_first_served", "renaming_and_removing_never_wait", "readers_never_wait", "interrupting_a_wait",
+            "two_rewriters_do_not_mix", "two_appenders_write_whole_records", "sharers_see_what_they_write",
+            "a_rewriting_open_waits_for_the_close", "a_quiet_holder_gives_way", "a_long_quiet_holder_costs_nothing",
+            "a_turn_ends_with_its_process", "sharing_opens_wait_for_an_active_turn_only",
+            "sharing_opens_make_nobody_wait", "relatives_are_one_writer", "not_blocking_says_so",
+            "crossed_writers_do_not_lock_each_other_out", "first_come_first_served",
+            "renaming_and_removing_never_wait", "readers_never_wait", "a_waiting_open_can_be_killed",
+            "an_exit_is_never_held", "interrupting_a_wait",
         ]
 
         @Test(arguments: cases)
@@ -43,7 +45,7 @@ extension RealMount {
                     wait
                     """#, a.point, container.binary, environment: container.environment)
                 #expect(listed.contains("log"))
-                #expect(listed.contains("write session"))
+                #expect(listed.contains("turn"))
                 #expect(listed.contains("locked"))
                 #expect(listed.contains("flock"))
                 #expect(listed.contains("\"waiters\""))

@@ -1,0 +1,56 @@
+package import Model
+
+extension LockTable {
+    /// A file is about to be opened for writing. Related: open(2).
+    ///
+    /// - Parameters:
+    ///   - ticket: Names the open from here on, if it is parked.
+    ///   - isRewriting: Whether it takes a turn, being write-only without `O_APPEND` or with `O_TRUNC`; else it shares the file.
+    ///   - nonblocking: Whether it would rather be refused than parked (`O_NONBLOCK`).
+    ///   - standing: What claims and strangers' turns ask of the writer; only wanted after an `.unplaced`.
+    package mutating func open(
+        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Moment,
+        nonblocking: Bool = false, standing: Standing? = nil
+    ) -> WriteVerdict {
+        guard claims.hasNoSets || standing != nil else { return .unplaced }
+        var order = take(inode, standing, now: now)
+        var effects: [Effect] = []
+        defer { put(order, inode, &effects) }
+        switch order.admission(writer, isRewriting: isRewriting, standing, now: now, limits) {
+        case .unknown:
+            return .unplaced
+        case .admitted:
+            order.admit(
+                writer, isRewriting: isRewriting, lineage: standing?.lineage ?? [],
+                isKin: order.isKin(writer, standing), now: now)
+            return .proceed
+        case .waits:
+            guard !nonblocking else { return .refused(.wouldBlock) }
+            guard order.waiterCount < limits.waitersPerFile else { return .refused(.tooMany) }
+            order.append(
+                WaitingOpen(
+                    ticket: ticket, number: newNumber(), writer: writer, lineage: standing?.lineage ?? [],
+                    isRewriting: isRewriting, since: now))
+            parked[ticket] = inode
+            claims.graphHasGrown = true
+            return .parked
+        }
+    }
+
+    /// A file was just made and is open for writing: nobody else can be in its way.
+    ///
+    /// - Returns: `false` when there are claims and its standing was not told: ask again with it.
+    package mutating func created(
+        _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Moment, standing: Standing? = nil
+    ) -> Bool {
+        guard claims.hasNoSets || standing != nil else { return false }
+        var order = take(inode, standing, now: now)
+        order.admit(writer, isRewriting: isRewriting, lineage: standing?.lineage ?? [], isKin: true, now: now)
+        var effects: [Effect] = []
+        put(order, inode, &effects)
+        return true
+    }
+
+    /// The processes that have the turn of a file: whether they descend from who opens it is part of its ``Standing``.
+    package func turnProcesses(_ inode: InodeNumber) -> [ProcessID] { orders[inode]?.turn?.processes ?? [] }
+}

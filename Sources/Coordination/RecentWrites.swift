@@ -1,0 +1,28 @@
+/// Who wrote a file last, and who did before: what a claim must know to wait until those it does not cover are quiet.
+struct RecentWrites: Sendable {
+    private struct Entry: Sendable {
+        var process: ProcessID
+        var at: Moment
+    }
+
+    private var last: Entry?
+    /// The last write of any other process than `last`'s.
+    private var before: Entry?
+
+    mutating func note(_ process: ProcessID, now: Moment) {
+        if let last, last.process != process { before = last }
+        last = Entry(process: process, at: now)
+    }
+
+    /// When somebody else than these processes last wrote; `nil` when nobody did.
+    func last(except covered: Set<ProcessID>) -> Moment? {
+        if let last, !covered.contains(last.process) { return last.at }
+        if let before, !covered.contains(before.process) { return before.at }
+        return nil
+    }
+
+    /// The processes that wrote in the time before a moment, as far as they are known.
+    func processes(within time: Duration, before now: Moment) -> [ProcessID] {
+        [last, before].compactMap { entry in entry.flatMap { now - $0.at < time ? $0.process : nil } }
+    }
+}

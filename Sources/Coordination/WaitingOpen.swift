@@ -1,0 +1,24 @@
+/// An open for writing that is parked: behind a stranger's turn, or behind a claim.
+struct WaitingOpen: Sendable {
+    let ticket: Ticket
+    /// Its place in the order of all requests.
+    let number: UInt64
+    let writer: Writer
+    /// The ancestors of its process.
+    let lineage: Set<ProcessID>
+    /// Whether it takes a turn; else it shares the file.
+    let isRewriting: Bool
+    let since: Moment
+}
+
+/// A write or truncation through a handle that was open before a claim was granted.
+///
+/// The kernel holds the file's inode lock meanwhile, and whoever has the claim may need it. So it waits
+/// ``LockTable/Limits/heldWrite`` at most, and is then refused.
+struct HeldWrite: Sendable {
+    let ticket: Ticket
+    let writer: Writer
+    let lineage: Set<ProcessID>
+    let since: Moment
+    let deadline: Moment
+}

@@ -1,0 +1,214 @@
+import Coordination
+import Glibc
+import Logging
+package import Model
+package import Replica
+
+/// What an open file is to the kernel.
+package enum OpenAccess: Sendable {
+    /// Through the page cache, which stays from one open to the next.
+    case cached
+    /// Past the page cache: every read and write comes to the engine.
+    case direct
+    /// The kernel reads and maps the backing file itself; with `alsoDirect`, read(2) and write(2) still come to the engine.
+    case passthrough(descriptor: Descriptor, alsoDirect: Bool)
+}
+
+package struct OpenedFile: Sendable {
+    package let handle: HandleID
+    package let access: OpenAccess
+}
+
+package struct OpenRequest: Sendable {
+    package let inode: InodeNumber
+    /// The flags of `open(2)`.
+    package let flags: Int32
+    package let caller: Caller
+
+    package init(inode: InodeNumber, flags: Int32, caller: Caller) {
+        self.inode = inode
+        self.flags = flags
+        self.caller = caller
+    }
+
+    /// Whether it may change the bytes, now or later.
+    var isWriting: Bool { flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 }
+
+    /// Whether it takes a turn: what it wants is to write the file anew, not to change what is there together with others.
+    var isRewriting: Bool {
+        flags & O_TRUNC != 0 || (flags & O_ACCMODE == O_WRONLY && flags & O_APPEND == 0)
+    }
+}
+
+extension Engine {
+    /// Related: open(2) with `O_CREAT`. Under somebody's claim of the place it waits for a moment, as a rename does.
+    package func create(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
+    ) throws(FileError) -> Answer<(Attributes, OpenedFile)> {
+        try names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
+            try createNow(name, in: parent, mode: mode, flags: flags, by: caller)
+        }
+    }
+
+    private func createNow(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
+    ) throws(FileError) -> (Attributes, OpenedFile) {
+        let (attributes, descriptor) = try replica.createFile(
+            name, in: parent, mode: mode, owner: caller.user, group: caller.group)
+        let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
+        let handle = openFiles.add(openFiles.newID(), attributes.inode, flags: flags) {
+            OpenInode(
+                number: attributes.inode, descriptor: descriptor, access: accessForBytesHere, isMarked: true)
+        }
+        if request.isWriting {
+            let process = handle.process(of: caller)
+            try arbiter.created(
+                attributes.inode, by: Arbiter.writer(handle, process: process), isRewriting: request.isRewriting)
+        }
+        // Sent once it is closed or quiet, so that others do not see it empty first.
+        handle.inode.noteActivity(at: environment.uptime())
+        appeared(name, in: parent, by: caller)
+        return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
+    }
+
+    /// Opens a file. Nothing is downloaded yet, and truncation to nothing never downloads.
+    ///
+    /// Opening for writing waits for a stranger's turn and for claims; nothing is held meanwhile.
+    /// - Throws: ``FileError/Code/superseded`` when the file lost its last name while the open waited: the kernel then looks the path
+    ///   up again.
+    package func open(_ request: OpenRequest) throws(FileError) -> Answer<OpenedFile> {
+        follower.use.note()
+        let inode = try replica.inode(request.inode)
+        guard inode.attributes.kind == .file else {
+            throw FileError(
+                inode.attributes.kind == .directory ? .isDirectory : .invalid, "\(request.inode) is not a file")
+        }
+        let id = openFiles.newID()
+        guard request.isWriting else { return .ready(openedFile(try add(id, request, inode))) }
+        let process = ProcessTable.process(ofThread: request.caller.thread)
+        let writer = Writer(process: ProcessID(process), handle: OpenHandleID(id.rawValue))
+        let turn = try arbiter.open(
+            request.inode, by: writer, isRewriting: request.isRewriting, nonblocking: request.flags & O_NONBLOCK != 0)
+        switch turn {
+        case .ready:
+            return try openInTurn(id, request, inode, process)
+        case .pending(let wait):
+            let hadName = inode.attributes.linkCount > 0
+            return .pending { [self] () async throws(FileError) in
+                try await wait()
+                switch try openInTurn(id, request, try stillNamed(request.inode, hadName, id), process) {
+                case .ready(let opened): return opened
+                case .pending(let wait): return try await wait()
+                }
+            }
+        }
+    }
+
+    /// The file as it is after a wait, in which it may have been replaced or removed.
+    private func stillNamed(_ number: InodeNumber, _ hadName: Bool, _ id: HandleID) throws(FileError) -> Inode {
+        let inode: Inode?
+        do throws(FileError) {
+            inode = try replica.inode(number)
+        } catch  where error.code == .notFound {
+            inode = nil
+        } catch {
+            arbiter.handleClosed(number, id)
+            throw error
+        }
+        guard let inode, !hadName || inode.attributes.linkCount > 0 else {
+            arbiter.handleClosed(number, id)
+            throw FileError(.superseded, "\(number) was replaced or removed while its open waited")
+        }
+        return inode
+    }
+
+    /// Opens a file for writing whose turn has come, and truncates it if that is asked for.
+    private func openInTurn(
+        _ id: HandleID, _ request: OpenRequest, _ inode: Inode, _ process: Int32
+    ) throws(FileError) -> Answer<OpenedFile> {
+        let handle: OpenHandle
+        do throws(FileError) {
+            handle = try add(id, request, inode)
+        } catch {
+            arbiter.handleClosed(request.inode, id)
+            throw error
+        }
+        handle.note(process: process, ofThread: request.caller.thread)
+        guard request.flags & O_TRUNC != 0 else { return .ready(openedFile(handle)) }
+        do throws(FileError) {
+            switch try truncateAtOpen(handle, by: request.caller) {
+            case .ready: return .ready(openedFile(handle))
+            case .pending(let wait):
+                return .pending { [self] () async throws(FileError) in
+                    do throws(FileError) {
+                        try await wait()
+                    } catch {
+                        release(id, flockOwner: nil, by: request.caller)
+                        throw error
+                    }
+                    return openedFile(handle)
+                }
+            }
+        } catch {
+            release(id, flockOwner: nil, by: request.caller)
+            throw error
+        }
+    }
+
+    private func add(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
+        let descriptor = inode.isHere && openFiles.inode(request.inode) == nil ? try bytesHere(request.inode) : nil
+        let handle = openFiles.add(id, request.inode, flags: request.flags) {
+            OpenInode(
+                number: request.inode, descriptor: descriptor,
+                access: descriptor == nil ? .direct : accessForBytesHere)
+        }
+        cacheKeeper.noteUse(of: request.inode)
+        if handle.inode.isVolatile { kernel.inodeChanged(request.inode, bytes: false) }
+        return handle
+    }
+
+    private func openedFile(_ handle: OpenHandle) -> OpenedFile {
+        OpenedFile(handle: handle.id, access: openAccess(handle))
+    }
+
+    /// The backing file of an inode that is here; `nil` when somebody removed it behind our back and the container has it.
+    private func bytesHere(_ number: InodeNumber) throws(FileError) -> Descriptor? {
+        do throws(FileError) {
+            return try replica.openBytes(of: number)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            try replica.bytesAreMissing(number)
+            logger.warning(
+                "the bytes of a file were removed from the backing directory: they come again when it is read",
+                metadata: ["inode": "\(number)"])
+            return nil
+        }
+    }
+
+    private var accessForBytesHere: OpenInode.Access {
+        mountAbilities.passthrough ? .passthrough : .cached
+    }
+
+    /// How this open goes, by the mode that the inode got at its first open. Writers go past the page cache, so that every write
+    /// meets the lock table on its own.
+    private func openAccess(_ handle: OpenHandle) -> OpenAccess {
+        switch handle.inode.access {
+        case .direct: .direct
+        case .cached: handle.isWritable && mountAbilities.directMapping ? .direct : .cached
+        case .passthrough:
+            if let descriptor = handle.inode.readable {
+                .passthrough(
+                    descriptor: descriptor, alsoDirect: handle.isWritable || handle.inode.descriptor == nil)
+            } else {
+                .direct
+            }
+        }
+    }
+}
+
+extension OpenAccess {
+    /// The file number of the backing file that the kernel is to use, if it is to use one.
+    package var backingFileNumber: Int32? {
+        if case .passthrough(let descriptor, _) = self { descriptor.rawValue } else { nil }
+    }
+}
