@@ -47,6 +47,14 @@ def wanted(user=None, passes_through=None, files=None, store=None):
     ]
 
 
+def hindrance(scratch):
+    """Why nothing can be compared here; None where it can."""
+    if not os.path.exists("/dev/fuse"):
+        return "there is no /dev/fuse here"
+    kind = mount.run("stat", "--file-system", "--format=%T", scratch)
+    return None if kind == "ext2/ext3" else f"{scratch} is on {kind}, and not on ext4: set TMPDIR"
+
+
 def obstacle(combination):
     """Why a combination cannot be run here; None where it can."""
     is_root = os.geteuid() == 0

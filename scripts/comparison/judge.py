@@ -30,9 +30,12 @@ class Clock:
     def __init__(self):
         self.seen = {}
         self.ticks = False
+        # Whether another device has changed something: the times are its own, or of the moment when its change came.
+        self.has_met = False
 
-    def forget(self):
+    def meet(self):
         self.seen.clear()
+        self.ticks, self.has_met = False, True
 
     def plain(self, result):
         """A result with times in words, all through."""
@@ -46,6 +49,8 @@ class Clock:
 
     def ordered(self, attributes):
         rest = {key: value for key, value in attributes.items() if key not in ("times", "identity")}
+        if self.has_met and attributes["kind"] == "directory":
+            return rest
         times, now = attributes["times"], time.time_ns()
         last = self.seen.get(attributes["identity"])
         self.seen[attributes["identity"]] = times
@@ -57,7 +62,7 @@ class Clock:
                 rest[field] = times[index]
             else:
                 rest[field] = "now"
-            if last is not None:
+            if last is not None and not self.has_met:
                 rest[f"{field} and before"] = order(times[index], last[index])
         if rest["mtime"] == "now" and self.ticks:
             rest["mtime and ctime"] = order(times[1], times[2])

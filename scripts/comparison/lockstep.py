@@ -183,9 +183,8 @@ class Lockstep:
         ours = self.ours.call(step)
         self.stage.meet_back()
         reference = self.reference.call(step)
-        # The times are the other device's, or of the moment when its change came.
         for side in (self.reference, self.ours):
-            side.clock.forget()
+            side.clock.meet()
         return self.judge(step, reference, ours)
 
     def unfit(self, step):
