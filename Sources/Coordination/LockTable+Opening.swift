@@ -6,11 +6,10 @@ extension LockTable {
     /// - Parameters:
     ///   - ticket: Names the open from here on, if it is parked.
     ///   - isRewriting: Whether it takes a turn, being write-only without `O_APPEND` or with `O_TRUNC`; else it shares the file.
-    ///   - nonblocking: Whether it would rather be refused than parked (`O_NONBLOCK`).
     ///   - standing: What claims and strangers' turns ask of the writer; only wanted after an `.unplaced`.
     package mutating func open(
         _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Moment,
-        nonblocking: Bool = false, standing: Standing? = nil
+        standing: Standing? = nil
     ) -> WriteVerdict {
         guard claims.hasNoSets || standing != nil else { return .unplaced }
         var order = take(inode, standing, now: now)
@@ -25,7 +24,6 @@ extension LockTable {
                 isKin: order.isKin(writer, standing), now: now)
             return .proceed
         case .waits:
-            guard !nonblocking else { return .refused(.wouldBlock) }
             guard order.waiterCount < limits.waitersPerFile else { return .refused(.tooMany) }
             order.append(
                 WaitingOpen(
@@ -37,15 +35,15 @@ extension LockTable {
         }
     }
 
-    /// A file was just made and is open for writing: nobody else can be in its way.
+    /// An open for writing that waits for nobody: the file was just made, or the caller opens it with `O_NONBLOCK`.
     ///
     /// - Returns: `false` when there are claims and its standing was not told: ask again with it.
-    package mutating func created(
+    package mutating func admit(
         _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Moment, standing: Standing? = nil
     ) -> Bool {
         guard claims.hasNoSets || standing != nil else { return false }
         var order = take(inode, standing, now: now)
-        order.admit(writer, isRewriting: isRewriting, lineage: standing?.lineage ?? [], isKin: true, now: now)
+        order.admit(writer, isRewriting: isRewriting, lineage: standing?.lineage ?? [], isKin: false, now: now)
         var effects: [Effect] = []
         put(order, inode, &effects)
         return true

@@ -6,11 +6,9 @@ extension LockTable {
     /// One look-up while nobody has claimed the file.
     /// - Parameters:
     ///   - ticket: Names the write from here on, if it is parked.
-    ///   - nonblocking: Whether the writer would rather be refused than parked (`O_NONBLOCK`).
     ///   - standing: What claims ask of the writer; only wanted after an `.unplaced`.
     package mutating func write(
-        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, now: Moment, nonblocking: Bool = false,
-        standing: Standing? = nil
+        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, now: Moment, standing: Standing? = nil
     ) -> WriteVerdict {
         if orders[inode]?.beginUnlessClaimed(writer, now: now) == true { return .proceed }
         guard claims.hasNoSets || standing != nil else { return .unplaced }
@@ -23,7 +21,6 @@ extension LockTable {
             order.begin(writer, now: now)
             return .proceed
         }
-        guard !nonblocking else { return .refused(.wouldBlock) }
         guard order.waiterCount < limits.waitersPerFile else { return .refused(.tooMany) }
         order.hold(
             HeldWrite(

@@ -52,31 +52,30 @@ final class Arbiter: Sendable {
     ///
     /// - Parameter isRewriting: Whether it takes a turn; else it shares the file.
     func open(
-        _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, nonblocking: Bool
+        _ inode: InodeNumber, by writer: Writer, isRewriting: Bool
     ) throws(FileError) -> Answer<Void> {
-        try admit(writer, on: inode) { table, ticket, now, standing in
+        try ask(writer, on: inode) { table, ticket, now, standing in
             table.open(
-                ticket, inode, by: writer, isRewriting: isRewriting, now: now, nonblocking: nonblocking,
-                standing: standing)
+                ticket, inode, by: writer, isRewriting: isRewriting, now: now, standing: standing)
         }
     }
 
-    /// A file was made and opened for writing.
-    func created(_ inode: InodeNumber, by writer: Writer, isRewriting: Bool) throws(FileError) {
+    /// An open for writing that waits for nobody; ``handleClosed(_:_:)`` follows.
+    func admit(_ inode: InodeNumber, by writer: Writer, isRewriting: Bool) throws(FileError) {
         let now = now
-        guard !state.withLock({ $0.table.created(inode, by: writer, isRewriting: isRewriting, now: now) }) else {
+        guard !state.withLock({ $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now) }) else {
             return
         }
         let standing = try standing(of: writer, on: inode)
         _ = state.withLock {
-            $0.table.created(inode, by: writer, isRewriting: isRewriting, now: now, standing: standing)
+            $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now, standing: standing)
         }
     }
 
     /// Waits until a write, truncate or fallocate may begin; ``finished(_:by:byteCount:)`` follows.
-    func write(_ inode: InodeNumber, by writer: Writer, nonblocking: Bool) throws(FileError) -> Answer<Void> {
-        try admit(writer, on: inode) { table, ticket, now, standing in
-            table.write(ticket, inode, by: writer, now: now, nonblocking: nonblocking, standing: standing)
+    func write(_ inode: InodeNumber, by writer: Writer) throws(FileError) -> Answer<Void> {
+        try ask(writer, on: inode) { table, ticket, now, standing in
+            table.write(ticket, inode, by: writer, now: now, standing: standing)
         }
     }
 
@@ -84,19 +83,19 @@ final class Arbiter: Sendable {
         perform { table, now in table.finished(inode, by: writer, byteCount: byteCount, now: now) }
     }
 
-    private func admit(
+    private func ask(
         _ writer: Writer, on inode: InodeNumber,
         _ request: (inout LockTable, Ticket, Moment, Standing?) -> WriteVerdict
     ) throws(FileError) -> Answer<Void> {
-        func ask(_ standing: Standing?) -> (WriteVerdict, Ticket) {
+        func answer(_ standing: Standing?) -> (WriteVerdict, Ticket) {
             let now = now
             return state.withLock { state in
                 let ticket = state.newTicket()
                 return (request(&state.table, ticket, now, standing), ticket)
             }
         }
-        var (verdict, ticket) = ask(nil)
-        if verdict == .unplaced { (verdict, ticket) = ask(try standing(of: writer, on: inode)) }
+        var (verdict, ticket) = answer(nil)
+        if verdict == .unplaced { (verdict, ticket) = answer(try standing(of: writer, on: inode)) }
         switch verdict {
         case .proceed:
             return .ready(())

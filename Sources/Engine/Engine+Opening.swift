@@ -38,6 +38,9 @@ package struct OpenRequest: Sendable {
     var isRewriting: Bool {
         flags & O_TRUNC != 0 || (flags & O_ACCMODE == O_WRONLY && flags & O_APPEND == 0)
     }
+
+    /// Whether it waits for nobody and takes no turn: touch(1) and truncate(1) open with `O_NONBLOCK`. Claims hold its writes off.
+    var isImpatient: Bool { flags & O_NONBLOCK != 0 && flags & O_TRUNC == 0 }
 }
 
 extension Engine {
@@ -62,7 +65,7 @@ extension Engine {
         }
         if request.isWriting {
             let process = handle.process(of: caller)
-            try arbiter.created(
+            try arbiter.admit(
                 attributes.inode, by: Arbiter.writer(handle, process: process), isRewriting: request.isRewriting)
         }
         // Sent once it is closed or quiet, so that others do not see it empty first.
@@ -87,8 +90,12 @@ extension Engine {
         guard request.isWriting else { return .ready(openedFile(try add(id, request, inode))) }
         let process = ProcessTable.process(ofThread: request.caller.thread)
         let writer = Writer(process: ProcessID(process), handle: OpenHandleID(id.rawValue))
+        guard !request.isImpatient else {
+            try arbiter.admit(request.inode, by: writer, isRewriting: false)
+            return try openInTurn(id, request, inode, process)
+        }
         let turn = try arbiter.open(
-            request.inode, by: writer, isRewriting: request.isRewriting, nonblocking: request.flags & O_NONBLOCK != 0)
+            request.inode, by: writer, isRewriting: request.isRewriting)
         switch turn {
         case .ready:
             return try openInTurn(id, request, inode, process)

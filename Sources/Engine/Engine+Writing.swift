@@ -9,7 +9,7 @@ extension Engine {
     ///
     /// - Parameter fromPageCache: The kernel writes mapped pages back: on nobody's behalf, and past the lock table.
     package func write(
-        _ id: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, flags: Int32, fromPageCache isFromPageCache: Bool,
+        _ id: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, fromPageCache isFromPageCache: Bool,
         by caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let handle = try openFiles.handle(id)
@@ -20,7 +20,7 @@ extension Engine {
             return try perform(change, bytes, on: handle.inode, caller: caller) {}
         }
         let writer = Arbiter.writer(handle, process: process)
-        return try admitted(change, bytes, on: handle.inode, writer, flags, caller)
+        return try admitted(change, bytes, on: handle.inode, writer, caller)
     }
 
     /// Related: truncate(2), ftruncate(2).
@@ -34,7 +34,7 @@ extension Engine {
             ?? Writer(process: ProcessID(ProcessTable.process(ofThread: caller.thread)), handle: nil)
         let answer: Answer<Int>
         if let inode = open?.inode ?? openFiles.inode(number) {
-            answer = try admitted(.truncate(size), .none, on: inode, writer, 0, caller)
+            answer = try admitted(.truncate(size), .none, on: inode, writer, caller)
         } else {
             answer = try truncateClosed(number, to: size, writer, caller)
         }
@@ -65,7 +65,7 @@ extension Engine {
         }
         let handle = try openFiles.handle(opened.handle)
         do throws(FileError) {
-            let answer = try admitted(.truncate(size), .none, on: handle.inode, writer, 0, caller)
+            let answer = try admitted(.truncate(size), .none, on: handle.inode, writer, caller)
             switch answer {
             case .ready(let count):
                 try recordBytes(of: handle.inode, by: caller)
@@ -92,21 +92,21 @@ extension Engine {
         let handle = try openFiles.handle(id)
         let writer = Arbiter.writer(handle, process: handle.process(of: caller))
         let change = ByteChange.allocate(mode: mode, offset: offset, byteCount: byteCount)
-        return try admitted(change, .none, on: handle.inode, writer, 0, caller).discardingCount
+        return try admitted(change, .none, on: handle.inode, writer, caller).discardingCount
     }
 
     // MARK: Order
 
     /// Carries a change out unless a claim keeps it off; then it waits for a moment.
     private func admitted(
-        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer, _ flags: Int32,
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer,
         _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
         if change.byteCount > 0 { try freeSpaceFloor.admit(change.byteCount) }
         let finished: @Sendable () -> Void = { [arbiter] in
             arbiter.finished(open.number, by: writer, byteCount: change.byteCount)
         }
-        switch try arbiter.write(open.number, by: writer, nonblocking: flags & O_NONBLOCK != 0) {
+        switch try arbiter.write(open.number, by: writer) {
         case .ready:
             return try perform(change, bytes, on: open, caller: caller, finished: finished)
         case .pending(let wait):
@@ -220,7 +220,7 @@ extension Engine {
     /// The truncation of an open with `O_TRUNC`, whose turn has come.
     func truncateAtOpen(_ handle: OpenHandle, by caller: Caller) throws(FileError) -> Answer<Void> {
         let writer = Arbiter.writer(handle, process: handle.process(of: caller))
-        let answer = try admitted(.truncate(0), .none, on: handle.inode, writer, handle.flags, caller)
+        let answer = try admitted(.truncate(0), .none, on: handle.inode, writer, caller)
         let finish: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
             try recordBytes(of: handle.inode, by: caller)
             activity.noteLocalChange()
@@ -288,7 +288,7 @@ extension Engine {
         let bytes = try source.bytes()
         guard !bytes.isEmpty else { return .ready(0) }
         return try bytes.withBytes { bytes throws(FileError) in
-            try write(target, offset: targetOffset, bytes: bytes, flags: 0, fromPageCache: false, by: caller)
+            try write(target, offset: targetOffset, bytes: bytes, fromPageCache: false, by: caller)
         }
     }
 

@@ -21,8 +21,7 @@ extension Operations {
                 try request.engine.write(
                     HandleID(information), offset: Int64(offset),
                     bytes: UnsafeRawBufferPointer(start: bytes, count: byteCount),
-                    flags: information!.pointee.flags, fromPageCache: information!.pointee.writepage != 0,
-                    by: request.caller)
+                    fromPageCache: information!.pointee.writepage != 0, by: request.caller)
             } with: { reply, byteCount in
                 reply.written(byteCount)
             }

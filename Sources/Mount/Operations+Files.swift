@@ -106,10 +106,10 @@ struct OpenMode {
             keepsCache = false
         }
         file = FileHandle(opened.handle, isPassthrough: backing != nil)
-        var flags: UInt32 = 0
-        if isDirect, session.uses(.parallelRequests) { flags |= WireCompletion.OpenCompletion.parallelDirectWrites }
-        if backing != nil { flags |= WireCompletion.OpenCompletion.passthrough }
-        completion = flags == 0 ? nil : WireCompletion.OpenCompletion(flags: flags, backing: backing ?? 0)
+        // Without `FOPEN_PARALLEL_DIRECT_WRITES`: a write that takes several requests would mix with others.
+        completion = backing.map {
+            WireCompletion.OpenCompletion(flags: WireCompletion.OpenCompletion.passthrough, backing: $0)
+        }
     }
 
     func apply(to information: inout fuse_file_info) {

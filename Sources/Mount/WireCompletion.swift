@@ -28,7 +28,6 @@ final class WireCompletion: Sendable {
         var flags: UInt32
         var backing: Int32
 
-        static let parallelDirectWrites: UInt32 = 1 << 6
         static let passthrough: UInt32 = 1 << 7
     }
 

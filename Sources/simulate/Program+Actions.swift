@@ -111,7 +111,7 @@ extension Program {
         let limit = interruption()
         try await change(before: [before], after: [after], of: file.inode) {
             let answer = try bytes.withUnsafeBytes {
-                try engine.write(file.handle, offset: offset, bytes: $0, flags: 0, fromPageCache: false, by: caller)
+                try engine.write(file.handle, offset: offset, bytes: $0, fromPageCache: false, by: caller)
             }
             guard try await device.value(of: answer, limit: limit) == bytes.count else {
                 throw Violation("\(device.name): a short write")
@@ -201,7 +201,7 @@ extension Program {
             let bytes = FileContent.bytes(ofCellsIn: content)
             try await change(before: [], after: [content], of: file.inode) {
                 let answer = try bytes.withUnsafeBytes {
-                    try engine.write(file.handle, offset: 0, bytes: $0, flags: 0, fromPageCache: false, by: caller)
+                    try engine.write(file.handle, offset: 0, bytes: $0, fromPageCache: false, by: caller)
                 }
                 _ = try await device.value(of: answer)
             }

@@ -30,16 +30,15 @@ extension LockTable {
     /// An open as the engine makes it: it says whose relative the writer is when it is asked.
     mutating func open(
         _ ticket: UInt64, _ writer: Writer, on inode: InodeNumber = file, rewriting: Bool = true, at now: Moment,
-        nonblocking: Bool = false, ancestors: Set<ProcessID> = [], descendants: Set<ProcessID> = []
+        ancestors: Set<ProcessID> = [], descendants: Set<ProcessID> = []
     ) -> WriteVerdict {
         let ticket = Ticket(ticket)
-        let verdict = open(
-            ticket, inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking)
+        let verdict = open(ticket, inode, by: writer, isRewriting: rewriting, now: now)
         guard verdict == .unplaced else { return verdict }
         let standing = Standing(
             item: ClaimItem(orphan: inode), lineage: ancestors.union([writer.process]), descendants: descendants)
         return open(
-            ticket, inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking, standing: standing)
+            ticket, inode, by: writer, isRewriting: rewriting, now: now, standing: standing)
     }
 
     mutating func close(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) -> [Effect] {

@@ -147,26 +147,25 @@ struct ClaimStage {
 
     /// A write as the engine makes it: it tells where the file is when it is asked.
     mutating func write(
-        _ inode: InodeNumber = file, by writer: Writer, lineage: Set<ProcessID> = [], ticket: UInt64 = 900,
-        nonblocking: Bool = false
+        _ inode: InodeNumber = file, by writer: Writer, lineage: Set<ProcessID> = [], ticket: UInt64 = 900
     ) -> WriteVerdict {
-        let verdict = table.write(Ticket(ticket), inode, by: writer, now: now, nonblocking: nonblocking)
+        let verdict = table.write(Ticket(ticket), inode, by: writer, now: now)
         guard verdict == .unplaced else { return verdict }
         return table.write(
-            Ticket(ticket), inode, by: writer, now: now, nonblocking: nonblocking,
+            Ticket(ticket), inode, by: writer, now: now,
             standing: standing(inode, writer, lineage))
     }
 
     /// An open for writing, likewise.
     mutating func open(
         _ inode: InodeNumber = file, by writer: Writer, rewriting: Bool = true, lineage: Set<ProcessID> = [],
-        ticket: UInt64 = 900, nonblocking: Bool = false
+        ticket: UInt64 = 900
     ) -> WriteVerdict {
         let verdict = table.open(
-            Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking)
+            Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now)
         guard verdict == .unplaced else { return verdict }
         return table.open(
-            Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now, nonblocking: nonblocking,
+            Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now,
             standing: standing(inode, writer, lineage))
     }
 

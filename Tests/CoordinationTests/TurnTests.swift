@@ -94,12 +94,6 @@ import Testing
         #expect(table.close(ann, at: .ms(3)) == [.opened(2), .opened(3)])
     }
 
-    @Test mutating func `a nonblocking open is refused instead of parked`() {
-        #expect(table.open(1, ann, at: .ms(0)) == .proceed)
-        #expect(table.open(2, bob, at: .ms(1), nonblocking: true) == .refused(.wouldBlock))
-        #expect(table.nextDeadline == nil)
-    }
-
     @Test mutating func `a newcomer takes over at once from a holder who has been quiet for long enough`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(500)) == .proceed)
@@ -146,9 +140,9 @@ import Testing
     }
 
     @Test mutating func `a file that was just made is its maker's`() {
-        #expect(table.created(file, by: ann, isRewriting: true, now: .ms(0)) == true)
+        #expect(table.admit(file, by: ann, isRewriting: true, now: .ms(0)) == true)
         #expect(table.open(1, bob, at: .ms(1)) == .parked)
-        #expect(table.created(otherFile, by: ann, isRewriting: false, now: .ms(0)) == true)
+        #expect(table.admit(otherFile, by: ann, isRewriting: false, now: .ms(0)) == true)
         #expect(table.open(2, bob, on: otherFile, at: .ms(1)) == .proceed)
     }
 

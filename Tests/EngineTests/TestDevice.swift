@@ -120,7 +120,7 @@ final class TestDevice: Sendable {
     {
         let bytes = Array(text.utf8)
         let answer = try bytes.withUnsafeBytes {
-            try engine.write(handle, offset: offset, bytes: $0, flags: 0, fromPageCache: false, by: caller)
+            try engine.write(handle, offset: offset, bytes: $0, fromPageCache: false, by: caller)
         }
         _ = try await value(answer)
     }

@@ -4,10 +4,11 @@ extension RealMount {
     @Suite("Writers of one file") struct Writers {
         /// The cases of `Drivers/writers.py`.
         static let cases = [
-            "two_rewriters_do_not_mix", "two_appenders_write_whole_records", "sharers_see_what_they_write",
+            "two_rewriters_do_not_mix", "two_appenders_write_whole_records", "each_write_is_whole",
+            "sharers_see_what_they_write",
             "a_rewriting_open_waits_for_the_close", "a_quiet_holder_gives_way", "a_long_quiet_holder_costs_nothing",
             "a_turn_ends_with_its_process", "sharing_opens_wait_for_an_active_turn_only",
-            "sharing_opens_make_nobody_wait", "relatives_are_one_writer", "not_blocking_says_so",
+            "sharing_opens_make_nobody_wait", "relatives_are_one_writer", "not_blocking_waits_for_nobody",
             "crossed_writers_do_not_lock_each_other_out", "first_come_first_served",
             "renaming_and_removing_never_wait", "readers_never_wait", "a_waiting_open_can_be_killed",
             "an_exit_is_never_held", "interrupting_a_wait",
