@@ -24,7 +24,7 @@ extension CommitApplication {
         }
         guard let current = try transaction.entry(of: record.id) else { return entry }
         let moved = try transaction.move(current, to: directory, as: record.name)
-        effects.kernel.append(.entryRemoved(current.name, current.parent, current.inode))
+        effects.kernel.append(.entryChanged(current.name, current.parent))
         effects.kernel.append(.entryChanged(record.name, directory))
         return moved
     }
@@ -56,7 +56,7 @@ extension CommitApplication {
             try transaction.enqueue(item)
             effects.queued = true
         }
-        effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
+        effects.kernel.append(.entryChanged(entry.name, entry.parent))
         effects.kernel.append(.entryChanged(name, old))
         effects.displaced.append(entry.inode)
         effects.log.append("\(entry.name) is back where it was: another device moved the directory above it")

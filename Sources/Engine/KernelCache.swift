@@ -7,7 +7,8 @@ package import Model
 package protocol KernelCache: Sendable {
     /// The entry may now be another inode, or may be new.
     func entryChanged(_ name: ItemName, in parent: InodeNumber)
-    /// The entry is gone.
+    /// The entry was deleted. Of one that moved, both names have changed: told as a deletion, it would take the directory from under those
+    /// who work in it.
     func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber)
     /// The attributes changed and, with `bytes`, what is in the file.
     func inodeChanged(_ inode: InodeNumber, bytes: Bool)

@@ -115,6 +115,15 @@ extension RealMount {
             }
         }
 
+        @Test func `who stands in a directory or has it open goes on when another device renames it`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                try await Driver.run("standing.py", container.a.point, container.b.point)
+                try await container.a.sync()
+                try await container.b.sync()
+                try await container.b.check()
+            }
+        }
+
         @Test func `a rename moves the placeholder and keeps its identity`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
