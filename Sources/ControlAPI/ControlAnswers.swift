@@ -43,14 +43,15 @@ extension ControlFault {
         switch code {
         case .notFound, .noAttribute: 404
         case .denied, .notPermitted, .readOnly: 403
-        case .exists, .notEmpty, .busy, .wouldBlock, .deadlock, .superseded, .attributeExists, .interrupted, .cancelled:
+        case .exists, .notEmpty, .busy, .wouldBlock, .deadlock, .superseded, .attributeExists, .interrupted, .cancelled,
+            .notHere, .notInContainer, .downloadRefused:
             409
         case .tooLarge, .attributeTooLarge: 413
         case .badName, .nameTooLong, .notUTF8, .invalid, .notDirectory, .isDirectory, .tooManyLinks, .crossDevice,
             .bufferTooSmall, .noSuchOffset, .badHandle:
             400
         case .diskFull, .overQuota: 507
-        case .offline, .unreachable: 503
+        case .offline, .unreachable, .tooManyOpenFiles: 503
         case .timedOut: 504
         case .unsupported: 501
         case .corrupt, .inputOutput: 500

@@ -14,7 +14,7 @@ import Remote
 /// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
 /// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
-/// | `no_download=PROGRAM:…` | programs that may not download by reading (EAGAIN), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/EngineOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
+/// | `no_download=PROGRAM:…` | programs that may not download by reading (EDEADLK), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/EngineOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
 /// | `storm_files=N` | how many files a process group may download within a minute by reading before it is held | no limit | 1 to 1,000,000,000 |
 /// | `storm_bytes=SIZE` | how many bytes likewise | no limit | 1M and more |
 /// | `cache_limit=SIZE` | what files that are here may take on this disk before the least recently used are evicted | none | 1M and more |

@@ -5,6 +5,7 @@ package import Logging
 import Model
 import Mount
 import Remote
+import Replica
 import ServiceLifecycle
 import UnixSignals
 
@@ -149,6 +150,7 @@ package struct DaemonService: Sendable {
 
     private static func prepareProcess() {
         MemoryArenas.bound()
+        DescriptorReserve.raiseLimit()
         umask(0o077)
         // A daemon keeps no directory busy.
         chdir("/")

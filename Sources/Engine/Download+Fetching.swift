@@ -147,7 +147,7 @@ extension Download {
                 let elapsed = source.environment.uptime() - start
                 state.withLock { $0.pace.note(pieceCount: batch.count, in: elapsed) }
             } catch {
-                if error.code == .corrupt || error.code == .wouldBlock {
+                if error.code == .corrupt || error.code == .notInContainer {
                     // What is damaged or missing concerns these pieces only: the others are still worth having.
                     source.failed(error)
                     markDamaged(batch, error)

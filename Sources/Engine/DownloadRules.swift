@@ -4,7 +4,7 @@ import Synchronization
 
 /// Who may have bytes brought by reading: everybody but those who were told not to, and the programs that never may.
 ///
-/// Whoever may not gets EAGAIN at once, as a process does on macOS that must not materialize dataless files. What is here already may be
+/// Whoever may not gets EDEADLK at once, as a process does on macOS that must not materialize dataless files. What is here already may be
 /// read by everyone, and asking for a download outright is nobody's accident.
 final class DownloadRules: Sendable {
     private let withheld = Mutex<[ProcessID: Int]>([:])
@@ -68,7 +68,7 @@ final class DownloadRules: Sendable {
     /// Looks at who reads once for an open file and not at each read of it, and at its ancestors, some ten files of `/proc`, once in a
     /// ``familyTime``.
     ///
-    /// - Throws: ``FileError`` with `wouldBlock` for who may not.
+    /// - Throws: ``FileError`` with `downloadRefused` for who may not.
     func admit(_ process: Int32, to handle: OpenHandle) throws(FileError) {
         guard isActive.load(ordering: .acquiring) else { return }
         let admission = OpenHandle.Admission(process: process, generation: generation.load(ordering: .acquiring))
@@ -80,7 +80,7 @@ final class DownloadRules: Sendable {
             || ancestry.contains { relative in
                 programs.contain(relative.command) { ProcessTable.arguments(of: relative.process.rawValue) }
             }
-        if isWithheld { throw FileError(.wouldBlock, "\(ProcessTable.command(of: process)) may not download") }
+        if isWithheld { throw FileError(.downloadRefused, "\(ProcessTable.command(of: process)) may not download") }
         handle.note(admission)
         families.withLock { $0.note(ancestry.dropFirst().map(\.process), admission.generation) }
     }

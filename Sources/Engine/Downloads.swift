@@ -319,7 +319,7 @@ extension ItemFault {
     init(downloading error: FileError) {
         let code =
             switch error.code {
-            case .wouldBlock: 4353
+            case .notInContainer: 4353
             case .diskFull: 640
             case .corrupt: 259
             default: 4355

@@ -163,26 +163,36 @@ extension Engine {
     }
 
     private func add(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
-        let descriptor = inode.isHere && openFiles.inode(request.inode) == nil ? try bytesHere(request.inode) : nil
-        let handle = openFiles.add(id, request.inode, flags: request.flags) {
+        let known = openFiles.addToOpen(id, request.inode, flags: request.flags)
+        let handle = if let known { known } else { try addFirst(id, request, inode) }
+        cacheKeeper.noteUse(of: request.inode)
+        if handle.inode.isVolatile { kernel.inodeChanged(request.inode, bytes: false) }
+        return handle
+    }
+
+    /// The first handle of an inode that nobody has open, unless somebody opens it at the same time.
+    private func addFirst(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
+        let descriptor = inode.isHere ? try bytesHere(request.inode) : nil
+        return openFiles.add(id, request.inode, flags: request.flags) {
             OpenInode(
                 number: request.inode, descriptor: descriptor,
                 access: descriptor == nil ? .direct : accessForBytesHere)
         }
-        cacheKeeper.noteUse(of: request.inode)
-        if handle.inode.isVolatile { kernel.inodeChanged(request.inode, bytes: false) }
-        return handle
     }
 
     private func openedFile(_ handle: OpenHandle) -> OpenedFile {
         OpenedFile(handle: handle.id, access: openAccess(handle))
     }
 
-    /// The backing file of an inode that is here; `nil` when somebody removed it behind our back and the container has it.
-    private func bytesHere(_ number: InodeNumber) throws(FileError) -> Descriptor? {
+    /// The backing file of an inode that is here; `nil` when it has been let go since, and when somebody removed it behind our back and
+    /// the container has it.
+    func bytesHere(_ number: InodeNumber) throws(FileError) -> Descriptor? {
         do throws(FileError) {
-            return try replica.openBytes(of: number)
+            let descriptor = try replica.openBytes(of: number)
+            try DescriptorReserve.spare(descriptor)
+            return descriptor
         } catch {
+            if error.code == .notHere { return nil }
             guard error.code == .notFound else { throw error }
             try replica.bytesAreMissing(number)
             logger.warning(

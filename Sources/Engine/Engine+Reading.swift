@@ -106,7 +106,9 @@ extension Engine {
     }
 
     private func arrivedSource(_ handle: OpenHandle, offset: Int64, byteCount: Int) throws(FileError) -> ByteSource {
-        if handle.inode.readable == nil { handle.inode.arrived(try replica.openBytes(of: handle.inode.number)) }
+        if handle.inode.readable == nil, let descriptor = try bytesHere(handle.inode.number) {
+            handle.inode.arrived(descriptor)
+        }
         guard let descriptor = handle.inode.readable else {
             throw FileError(.superseded, "\(handle.inode.number) was let go while it was opened")
         }

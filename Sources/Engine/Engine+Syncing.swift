@@ -98,7 +98,7 @@ extension Engine {
             } catch {
                 // Newer bytes came in between.
                 attempts += 1
-                guard error.code == .wouldBlock, attempts < Self.excludeAttempts else { throw error }
+                guard error.code == .notHere, attempts < Self.excludeAttempts else { throw error }
             }
         }
         // From here on these are the only ones.

@@ -153,7 +153,7 @@ extension Engine {
             // Let go again as soon as it came: at most a few times, then it is worth an error.
             for _ in 0..<Self.bringAttempts {
                 try await downloads.bringHere(open.number)
-                if open.descriptor == nil { open.arrived(try replica.openBytes(of: open.number)) }
+                if open.descriptor == nil, let descriptor = try bytesHere(open.number) { open.arrived(descriptor) }
                 let count = try copy.withBytes { bytes throws(FileError) in
                     try performHere(change, bytes, on: open, caller: caller)
                 }
@@ -204,7 +204,13 @@ extension Engine {
     /// Truncation to nothing needs none of the bytes.
     private func emptyPlaceholder(_ open: OpenInode) throws(FileError) {
         downloads.active(open.number)?.cancel()
-        open.arrived(try replica.replaceWithEmpty(open.number))
+        do throws(FileError) {
+            open.arrived(try replica.replaceWithEmpty(open.number))
+        } catch {
+            // It has come since the file was opened.
+            guard error.code == .invalid, let descriptor = try bytesHere(open.number) else { throw error }
+            open.arrived(descriptor)
+        }
     }
 
     /// A write by anyone but root takes the set-user-ID and set-group-ID bits away. Related: inode(7).

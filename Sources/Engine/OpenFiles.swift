@@ -51,14 +51,20 @@ final class OpenFiles: Sendable {
     ///
     /// - Parameter id: From ``newID()``.
     func add(_ id: HandleID, _ number: InodeNumber, flags: Int32, makeInode: () -> OpenInode) -> OpenHandle {
-        state.withLock { state in
-            let inode = state.inodes[number] ?? makeInode()
-            state.inodes[number] = inode
-            let handle = OpenHandle(id: id, inode: inode, flags: flags)
-            state.handles[handle.id] = handle
-            inode.opened(writable: handle.isWritable)
-            return handle
-        }
+        state.withLock { state in Self.add(id, state.inodes[number] ?? makeInode(), flags: flags, to: &state) }
+    }
+
+    /// Adds a handle to an inode that is open; `nil` when it is not, or not any more.
+    func addToOpen(_ id: HandleID, _ number: InodeNumber, flags: Int32) -> OpenHandle? {
+        state.withLock { state in state.inodes[number].map { Self.add(id, $0, flags: flags, to: &state) } }
+    }
+
+    private static func add(_ id: HandleID, _ inode: OpenInode, flags: Int32, to state: inout State) -> OpenHandle {
+        state.inodes[inode.number] = inode
+        let handle = OpenHandle(id: id, inode: inode, flags: flags)
+        state.handles[handle.id] = handle
+        inode.opened(writable: handle.isWritable)
+        return handle
     }
 
     /// Takes a handle out.

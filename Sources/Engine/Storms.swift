@@ -23,7 +23,7 @@ final class Storms: Sendable {
     /// Counts a file that a process reads and that is not here.
     ///
     /// - Returns: `nil` when the read may go on; else what waits until it may.
-    /// - Throws: ``FileError`` with `wouldBlock` for whom it was refused, also from the wait.
+    /// - Throws: ``FileError`` with `downloadRefused` for whom it was refused, also from the wait.
     func admit(
         _ process: Int32, byteCount: Int64
     ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
@@ -98,7 +98,7 @@ final class Storms: Sendable {
             switch event {
             case .noticed: "a program downloads much by reading"
             case .held: "a program downloads too much by reading: its reads wait; see: dewpoint allow-download"
-            case .refused: "nobody let a program download that is held: its reads fail with EAGAIN"
+            case .refused: "nobody let a program download that is held: its reads fail with EDEADLK"
             }
         logger.warning(
             "\(sentence)",
@@ -109,7 +109,7 @@ final class Storms: Sendable {
     }
 
     private static func refusal(_ group: Int32) -> FileError {
-        FileError(.wouldBlock, "process group \(group) downloads too much at a time")
+        FileError(.downloadRefused, "process group \(group) downloads too much at a time")
     }
 
     /// The group's leader, who tells more than one of many helpers; while it is there.

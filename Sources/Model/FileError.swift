@@ -10,10 +10,11 @@ package struct FileError: Error, Equatable, Sendable {
         case invalid, denied, notPermitted, readOnly
         case diskFull, overQuota, tooLarge, tooManyLinks, crossDevice
         case busy, wouldBlock, deadlock
+        case notHere, notInContainer, downloadRefused
         case offline, unreachable, timedOut, corrupt, superseded
         case interrupted, cancelled, unsupported
         case noAttribute, attributeExists, attributeTooLarge, bufferTooSmall
-        case noSuchOffset, badHandle, inputOutput
+        case noSuchOffset, badHandle, tooManyOpenFiles, inputOutput
     }
 
     package let code: Code
@@ -51,9 +52,16 @@ extension FileError {
         case .tooManyLinks: EMLINK
         case .crossDevice: EXDEV
         case .busy: EBUSY
-        // The same number as EWOULDBLOCK; also for bytes that another device has not uploaded yet.
+        // The same number as EWOULDBLOCK: for O_NONBLOCK and LOCK_NB. Never for a read that may wait, since Python and Java take it for the end of
+        // the file; nor for setxattr(2), where the kernel makes EOPNOTSUPP of it.
         case .wouldBlock: EAGAIN
         case .deadlock: EDEADLK
+        // As macOS has it for dataless files. Every runtime takes it for a failure, and no disk has it for a fault of its own.
+        case .downloadRefused: EDEADLK
+        // It is at the other end that the bytes are missing; EIO would blame this disk.
+        case .notInContainer: EREMOTEIO
+        // For those inside who then bring the bytes; should it reach a program, it must not be taken for an end.
+        case .notHere: EIO
         // No network at all, found out before anything was sent.
         case .offline: ENETUNREACH
         // There is a network, but the store does not answer.
@@ -70,6 +78,8 @@ extension FileError {
         case .bufferTooSmall: ERANGE
         case .noSuchOffset: ENXIO
         case .badHandle: EBADF
+        // The mount has none left; EMFILE would send the caller to look for its own.
+        case .tooManyOpenFiles: ENFILE
         case .inputOutput: EIO
         }
     }
@@ -108,6 +118,7 @@ extension FileError {
             case ENODATA: .noAttribute
             case ENXIO: .noSuchOffset
             case EBADF: .badHandle
+            case EMFILE, ENFILE: .tooManyOpenFiles
             // Whatever else the kernel says of our own files is a fault of this machine, not of the caller.
             default: .inputOutput
             }

@@ -6,7 +6,7 @@ package struct StormReport: Hashable, Sendable, Codable {
         case noticed
         /// Its reads of what is not here wait for an answer.
         case held
-        /// They fail with EAGAIN.
+        /// They fail with EDEADLK.
         case refused
         case allowed
     }

@@ -54,7 +54,7 @@ extension StoreError {
             switch self.code {
             // The log names the object and it is not there: it may still be on its way, as behind a store that replicates.
             // ENOENT would say that the file is gone.
-            case .notFound: .wouldBlock
+            case .notFound: .notInContainer
             case .corrupt: .corrupt
             // Another device was faster. Who races for a key looks at the code; whoever passes it on has an old view.
             case .preconditionFailed: .superseded

@@ -101,6 +101,8 @@ final class BackingDirectory: Sendable {
     }
 
     private func remember(_ number: InodeNumber, _ handle: Descriptor) {
+        // Of the reserve nothing is kept.
+        guard DescriptorReserve.allows(handle) else { return }
         handles.withLock { handles in
             // Whichever goes: a descriptor in use lives on with its user.
             if handles.count >= Self.handleLimit, let some = handles.keys.first { handles[some] = nil }

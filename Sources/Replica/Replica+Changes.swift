@@ -107,7 +107,7 @@ extension Replica {
 /// Bytes, as the mount changes them.
 extension Replica {
     /// Opens the bytes of a file that is here, for reading and writing.
-    /// - Throws: `wouldBlock` when they are not here.
+    /// - Throws: `notHere` when they are not here.
     package func openBytes(of number: InodeNumber) throws(FileError) -> Descriptor {
         do {
             return try read { try $0.openBytes(of: number, backing) }

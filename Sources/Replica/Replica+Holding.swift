@@ -22,7 +22,7 @@ extension Replica {
 
     /// Keeps a file or directory, with what lies in it, on this machine, or lets it travel again. Related: the attribute
     /// `isExcludedFromSync`.
-    /// - Throws: `invalid` for the root; `wouldBlock` when bytes of it are not here.
+    /// - Throws: `invalid` for the root; `notHere` when bytes of it are not here.
     package func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws(FileError) {
         try change { try $0.setExcluded(isExcluded, of: number) }
     }

@@ -88,10 +88,10 @@ extension ReplicaTransaction {
 }
 
 extension Rows {
-    /// - Throws: `wouldBlock` when the bytes are not here.
+    /// - Throws: `notHere` when the bytes are not here.
     func openBytes(of number: InodeNumber, _ backing: BackingDirectory) throws -> Descriptor {
         let row = try file(number)
-        guard row.isHere, let identity = row.identity else { throw FileError(.wouldBlock, "\(number) is not here") }
+        guard row.isHere, let identity = row.identity else { throw FileError(.notHere, "\(number) is not here") }
         let place = try backing.objectPlace(of: number, self)
         let descriptor = try Self.open(place)
         guard try SystemCalls.status(of: descriptor).identity.matches(identity) else {

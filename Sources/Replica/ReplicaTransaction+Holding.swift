@@ -6,7 +6,7 @@ extension ReplicaTransaction {
     /// Keeps a file or directory, with what lies in it, on this machine, or lets it travel again.
     ///
     /// What the container has of it is deleted there; what is here stays. Bytes that are not here would be lost with that.
-    /// - Throws: `invalid` for the root; `wouldBlock` when bytes are not here, or newer ones wait to come.
+    /// - Throws: `invalid` for the root; `notHere` when bytes are not here, or newer ones wait to come.
     func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws {
         guard number != .root else { throw FileError(.invalid, "a container cannot be excluded from its own sync") }
         let row = try rows.inodeRow(number)
@@ -31,7 +31,7 @@ extension ReplicaTransaction {
         for file in files {
             let incoming = try rows.contents(of: file).incoming
             guard try rows.inodeRow(file).isHere, incoming == nil else {
-                throw FileError(.wouldBlock, "the bytes of \(file) are not here")
+                throw FileError(.notHere, "the bytes of \(file) are not here")
             }
         }
     }

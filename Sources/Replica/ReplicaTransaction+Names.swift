@@ -22,6 +22,7 @@ extension ReplicaTransaction {
         let directory = try backing.directory(parent, rows, making: changes)
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
         let descriptor = try changes.createFile(at: place, mode: Self.backingMode(mode))
+        try DescriptorReserve.spare(descriptor)
         try environment.stamp(descriptor)
         var row = row(new)
         row.isModified = true

@@ -9,7 +9,7 @@ struct AllowDownloadCommand: AsyncParsableCommand {
         abstract: "Lets a program go on that is held since it downloads too much by reading.",
         discussion: """
             dewpoint status names the programs that are held by the mount options storm_files and storm_bytes. The answer holds for the \
-            whole process group, for as long as it lasts. With --refuse its reads of what is not here fail with EAGAIN instead.
+            whole process group, for as long as it lasts. With --refuse its reads of what is not here fail with EDEADLK instead.
             """)
 
     @Argument(help: ArgumentHelp("A process, or a process group.", valueName: "process"))

@@ -43,7 +43,9 @@ extension ExitStatus {
             switch code {
             case .notFound, .noAttribute: .notFound
             case .offline, .unreachable, .timedOut: .unavailable
-            case .busy, .wouldBlock, .deadlock, .superseded: .busy
+            case .busy, .wouldBlock, .deadlock, .superseded, .notHere, .notInContainer, .downloadRefused,
+                .tooManyOpenFiles:
+                .busy
             case .denied, .notPermitted, .readOnly: .denied
             case .exists, .notEmpty, .diskFull, .overQuota, .attributeExists: .cannotCreate
             case .badName, .nameTooLong, .notUTF8, .invalid, .notDirectory, .isDirectory, .unsupported: .usage

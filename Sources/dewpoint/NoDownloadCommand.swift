@@ -9,7 +9,7 @@ struct NoDownloadCommand: AsyncParsableCommand {
         commandName: "no-download", abstract: "Runs a command whose reading downloads nothing.",
         discussion: """
             In all containers that are mounted now and that you can enter, what is not downloaded cannot be read by the command and by what it starts: \
-            reading it fails at once with EAGAIN. Everything else goes on as ever.
+            reading it fails at once with EDEADLK. Everything else goes on as ever.
 
             dewpoint no-download -- grep -r invoice .
 

@@ -41,7 +41,7 @@ import Testing
         let answer = Result { () throws(FileError) in try rules.admit(process, to: handle) }
         switch answer {
         case .success: #expect(isAdmitted, sourceLocation: location)
-        case .failure(let error): #expect(!isAdmitted && error.code == .wouldBlock, sourceLocation: location)
+        case .failure(let error): #expect(!isAdmitted && error.code == .downloadRefused, sourceLocation: location)
         }
     }
 

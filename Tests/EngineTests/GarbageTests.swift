@@ -340,7 +340,7 @@ import Testing
         #expect(try await keys("packs/").count == 2)
         try await store.delete(SnapshotStore.key(number))
         try await log.trim(1)
-        await #expect(throws: FileError(.wouldBlock, "")) { try await collect(a, grace: .zero) }
+        await #expect(throws: FileError(.notInContainer, "")) { try await collect(a, grace: .zero) }
         #expect(try await keys("packs/").count == 2)
         try await a.close()
     }

@@ -17,8 +17,10 @@ extension RealMount {
                 ]
                 try await container.change(pack, try #require(spoil[how]))
                 // What is not there at all may still come.
-                let answer = how == "missing" ? "EAGAIN" : "EIO"
+                let answer = how == "missing" ? "EREMOTEIO" : "EIO"
                 #expect(try await a.call("read", "bad", "19000", "5000") == answer)
+                #expect(try await a.call("setxattr", "bad", "user.dewpoint.download", "wait") == answer)
+                try await Driver.run("refusals.py", a.path("bad"), answer, container.directory)
                 #expect(try await a.sha256("good") == good)
                 #expect(try await a.call("stat", "bad") == "OK 50000")
                 #expect(try await a.downloadingStatus("bad") == .notDownloaded)
@@ -67,6 +69,18 @@ extension RealMount {
                 try await a.sync()
                 #expect(try await a.sha256("away") == hash)
                 try await a.check()
+            }
+        }
+
+        @Test(.needsRoot(to: "change the limits of another process"))
+        func `a mount that is out of descriptors says so, answers its clients and goes on`() async throws {
+            try await MountedContainer.with { container in
+                let daemons = Leftovers.daemons(mentioning: container.a.state)
+                try #require(daemons.count == 1)
+                try await Driver.run(
+                    "descriptors.py", container.a.point, "\(daemons[0])", container.binary,
+                    environment: container.environment)
+                try await container.a.check()
             }
         }
 

@@ -82,7 +82,7 @@ extension RealMount {
                 try await container.dewpoint(["allow-download", "--refuse", "\(storm.group)"])
                 let result = try await find.value
                 #expect(
-                    result.errors.split(separator: "\n").count { $0.contains("Resource temporarily unavailable") } == 15
+                    result.errors.split(separator: "\n").count { $0.contains("Resource deadlock avoided") } == 15
                 )
                 #expect(try await missingFileCount(container) == 15)
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StoreErrorTests {
     @Test(arguments: [
-        (StoreError.Code.notFound, FileError.Code.wouldBlock), (.preconditionFailed, .superseded),
+        (StoreError.Code.notFound, FileError.Code.notInContainer), (.preconditionFailed, .superseded),
         (.throttled, .unreachable),
         (.unavailable, .unreachable), (.denied, .denied), (.corrupt, .corrupt), (.full, .overQuota),
         (.invalid, .invalid),

@@ -46,7 +46,7 @@ import Testing
         #expect(attributes.size == 5 << 30)
         #expect((1...8).contains(attributes.blocks))
         #expect(attributes.owner == getuid())
-        #expect(throws: FileError(.wouldBlock, "")) { try lab.replica.openBytes(of: inode) }
+        #expect(throws: FileError(.notHere, "")) { try lab.replica.openBytes(of: inode) }
         #expect(try lab.replica.pendingCount() == 0)
         #expect(try lab.replica.check() == [])
     }

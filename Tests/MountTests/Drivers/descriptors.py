@@ -1,0 +1,53 @@
+"""A daemon that has no descriptors left: python3 descriptors.py DIRECTORY DAEMON DEWPOINT"""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+import time
+
+LIMIT = 300
+
+
+def code(call, *arguments):
+    try:
+        return call(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+
+directory, daemon, dewpoint = sys.argv[1:4]
+os.chdir(directory)
+for number in range(2 * LIMIT):
+    with open(f"{number}", "wb") as file:
+        file.write(b"x")
+resource.setrlimit(resource.RLIMIT_NOFILE, (4 * LIMIT, 4 * LIMIT))
+subprocess.run(["prlimit", "--pid", daemon, f"--nofile={LIMIT}:{LIMIT}"], check=True)
+opened = []
+for number in range(2 * LIMIT):
+    descriptor = code(os.open, f"{number}", os.O_RDONLY)
+    if isinstance(descriptor, str):
+        break
+    opened.append(descriptor)
+assert descriptor == "ENFILE", descriptor
+assert len(opened) > 50, len(opened)
+assert code(os.open, "new", os.O_WRONLY | os.O_CREAT) == "ENFILE"
+assert not os.path.exists("new"), "what was refused is there"
+assert len(os.listdir(".")) == 2 * LIMIT
+assert os.stat("7").st_size == 1
+clients = [
+    subprocess.Popen([dewpoint, "status", directory], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    for _ in range(4)
+]
+for client in clients:
+    errors = client.communicate(timeout=30)[1]
+    assert client.returncode == 0, errors
+for descriptor in opened:
+    os.close(descriptor)
+# The kernel tells of a close a little later.
+deadline = time.monotonic() + 10
+while (answer := code(os.open, "new", os.O_WRONLY | os.O_CREAT)) == "ENFILE" and time.monotonic() < deadline:
+    time.sleep(0.05)
+assert isinstance(answer, int), answer
+os.close(answer)
