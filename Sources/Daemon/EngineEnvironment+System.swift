@@ -1,16 +1,17 @@
 import Engine
 import Foundation
+import Glibc
 import Model
 
 extension EngineEnvironment {
     /// This machine's clock and randomness.
     static let system = EngineEnvironment(
         now: {
-            let time = Date().timeIntervalSinceReferenceDate
-            let seconds = time.rounded(.down)
-            return Timestamp(
-                seconds: Int64(seconds) + Int64(Date.timeIntervalBetween1970AndReferenceDate),
-                nanoseconds: Int64((time - seconds) * 1e9))
+            // The clock that the disk takes its times from: with a finer one, a file would be older after its first write than when it was
+            // made.
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME_COARSE, &time)
+            return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
         },
         uptime: { [start = ContinuousClock.now] in ContinuousClock.now - start },
         sleep: { duration throws(CancellationError) in

@@ -45,7 +45,7 @@ extension Engine {
         return ItemStatus(
             path: try replica.path(of: number), kind: inode.attributes.kind,
             item: number == .root ? .root : entry?.item,
-            logicalSize: current(inode.attributes).size, downloadingStatus: downloadingStatus,
+            logicalSize: try current(of: number).size, downloadingStatus: downloadingStatus,
             percentDownloaded: percent, percentUploaded: isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100,
             isDownloading: download != nil && download?.outcome == nil,
             downloadRequested: entry?.downloadRequested ?? false, isUploaded: travels && !isPending && !isElsewhere,

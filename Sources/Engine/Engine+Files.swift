@@ -53,9 +53,10 @@ extension Engine {
     /// - Returns: Whether there was anything to tell.
     @discardableResult
     func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
-        guard open.takeUnrecorded(), let descriptor = open.descriptor else { return false }
+        guard let (descriptor, change) = open.unrecorded else { return false }
         let before = events.isHeard ? try replica.attributes(of: open.number) : nil
-        open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor))
+        open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor), change: change)
+        openFiles.noteRecording(of: open.number)
         guard let before else { return true }
         let now = try replica.attributes(of: open.number)
         if now.size != before.size || now.modified != before.modified {

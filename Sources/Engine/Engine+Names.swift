@@ -9,41 +9,49 @@ import Replica
 extension Engine {
     package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
         follower.use.note()
-        return current(try replica.lookup(name, in: parent))
+        let moment = openFiles.recordingCount
+        return try current(try replica.lookup(name, in: parent), since: moment)
     }
 
     package func attributes(of inode: InodeNumber) throws(FileError) -> Attributes {
         follower.use.note()
-        return current(try replica.attributes(of: inode))
+        return try current(of: inode)
     }
 
-    /// Puts what the writes in flight have made of a file over what the index knows.
-    func current(_ attributes: Attributes) -> Attributes {
-        guard attributes.kind == .file, let open = openFiles.inode(attributes.inode),
-            let descriptor = open.unrecordedDescriptor, let status = try? descriptor.status()
-        else {
-            // A descriptor that cannot be asked leaves the index's answer, which was true at the last close or fsync.
-            return attributes
-        }
-        var attributes = attributes
+    /// What `stat(2)` says: what the index knows, under what the writes since have made of a file that is open.
+    ///
+    /// The kernel keeps the answer for an hour, so it must not be older than the question. Which writes the index does not know yet is
+    /// therefore asked before the index is: what is recorded in between is then told by the file itself.
+    func current(of number: InodeNumber) throws(FileError) -> Attributes {
+        let open = openFiles.inode(number)
+        let unrecorded = open?.unrecordedDescriptor
+        var attributes = try replica.attributes(of: number)
+        // A descriptor that cannot be asked leaves the index's answer, which was true at the last close or fsync.
+        guard attributes.kind == .file, let open, let status = try? unrecorded?.status() else { return attributes }
         attributes.isVolatile = open.isVolatile
-        // The disk's own ctime moves when we move the file: only a change of the bytes is one of the item.
         guard status.size != attributes.size || status.modified != attributes.modified else { return attributes }
         attributes.size = status.size
         attributes.blocks = max(status.blocks, status.size > 0 ? 1 : 0)
         attributes.modified = status.modified
-        attributes.changed = max(status.changed, attributes.changed)
+        // Not the disk's own ctime, which moves when we move the file: only a change of the bytes is one of the item.
+        attributes.changed = max(status.modified, attributes.changed)
         return attributes
+    }
+
+    /// The same for what the index said of an item after a moment of ``OpenFiles/recordingCount``.
+    private func current(_ attributes: Attributes, since moment: UInt64) throws(FileError) -> Attributes {
+        guard attributes.kind == .file, !openFiles.isCurrent(attributes.inode, since: moment) else { return attributes }
+        return try current(of: attributes.inode)
     }
 
     package func setAttributes(
         of inode: InodeNumber, _ change: AttributeChange, by caller: Caller
     ) throws(FileError) -> Attributes {
         if let open = openFiles.inode(inode) { try recordBytes(of: open) }
-        let attributes = try replica.setAttributes(of: inode, change)
+        _ = try replica.setAttributes(of: inode, change)
         activity.noteLocalChange()
         events.changed(inode, by: .program(caller))
-        return attributes
+        return try current(of: inode)
     }
 
     package func readLink(_ inode: InodeNumber) throws(FileError) -> String {
@@ -113,9 +121,9 @@ extension Engine {
         _ inode: InodeNumber, as name: ItemName, in parent: InodeNumber, by caller: Caller
     ) throws(FileError) -> Attributes {
         if let open = openFiles.inode(inode) { try recordBytes(of: open) }
-        let attributes = try replica.link(inode, in: parent, as: name)
+        _ = try replica.link(inode, in: parent, as: name)
         appeared(name, in: parent, by: caller)
-        return current(attributes)
+        return try current(of: inode)
     }
 
     package func removeFile(
@@ -200,9 +208,17 @@ extension Engine {
     package func children(
         of directory: InodeNumber, after name: ItemName?, limit: Int
     ) throws(FileError) -> [Child] {
-        try replica.children(of: directory, after: name, limit: limit).map { child in
-            Child(name: child.name, attributes: current(child.attributes))
+        let moment = openFiles.recordingCount
+        var children = try replica.children(of: directory, after: name, limit: limit)
+        for index in children.indices {
+            do throws(FileError) {
+                children[index].attributes = try current(children[index].attributes, since: moment)
+            } catch {
+                // Removed since the listing: it is listed as it was.
+                guard error.code == .notFound else { throw error }
+            }
         }
+        return children
     }
 
     package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {

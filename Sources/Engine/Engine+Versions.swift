@@ -32,9 +32,10 @@ extension Engine {
 
     private func current(_ entry: Entry, _ inode: Inode) throws(FileError) -> ItemVersion {
         let device = editor(of: entry, inode)
+        let attributes = try current(of: inode.attributes.inode)
         return ItemVersion(
-            id: "current", kind: .current, date: current(inode.attributes).modified, computer: try name(of: device),
-            device: device, size: current(inode.attributes).size, local: inode.isHere)
+            id: "current", kind: .current, date: attributes.modified, computer: try name(of: device),
+            device: device, size: attributes.size, local: inode.isHere)
     }
 
     private func editor(of entry: Entry, _ inode: Inode) -> DeviceID {
@@ -108,7 +109,7 @@ extension Engine {
             kept = nil
         case .newest:
             let device = editor(of: entry, inode)
-            let now = (current(inode.attributes).modified, device)
+            let now = (try current(of: number).modified, device)
             kept = entry.conflicts.filter { ($0.modified, $0.device) > now }
                 .max { ($0.modified, $0.device) < ($1.modified, $1.device) }
         case .version(let id):

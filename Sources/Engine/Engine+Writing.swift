@@ -187,6 +187,8 @@ extension Engine {
         }
         guard let descriptor else { return nil }
         defer { open.finishWrite(at: environment.uptime()) }
+        // First, as on other file systems: the time of the change is that of the bytes.
+        try clearSetID(open.number, caller)
         switch change {
         case .write(let offset, _):
             let end = offset == nil ? try descriptor.status().size : 0
@@ -197,7 +199,6 @@ extension Engine {
             try descriptor.allocate(mode: mode, offset: offset, byteCount: byteCount)
         }
         try replica.stamp(descriptor)
-        try clearSetID(open.number, caller)
         return change.byteCount
     }
 
@@ -217,7 +218,7 @@ extension Engine {
     private func clearSetID(_ number: InodeNumber, _ caller: Caller) throws(FileError) {
         guard caller.user != 0, caller.thread != 0 else { return }
         let mode = try replica.attributes(of: number).mode
-        let cleared = mode & ~(0o4000 | (mode & 0o010 != 0 ? 0o2000 : 0))
+        let cleared = AttributeChange.withoutSetID(mode)
         guard cleared != mode else { return }
         _ = try replica.setAttributes(of: number, AttributeChange(mode: cleared))
         kernel.inodeChanged(number, bytes: false)

@@ -14,7 +14,14 @@ final class OpenFiles: Sendable {
         var handles: [HandleID: OpenHandle] = [:]
         var inodes: [InodeNumber: OpenInode] = [:]
         var lastHandle: UInt64 = 0
+        /// How many times size and times of an open file were recorded.
+        var recordingCount: UInt64 = 0
+        /// The inodes of the last ones, in a ring.
+        var recordings: [InodeNumber] = []
     }
+
+    /// How many recordings are remembered.
+    static let recordingLimit = 256
 
     private let state = Mutex(State())
 
@@ -65,6 +72,34 @@ final class OpenFiles: Sendable {
         state.handles[handle.id] = handle
         inode.opened(writable: handle.isWritable)
         return handle
+    }
+
+    /// A moment among the recordings, for ``isCurrent(_:since:)``.
+    var recordingCount: UInt64 { state.withLock { $0.recordingCount } }
+
+    /// The index has committed the size and times of an open file.
+    func noteRecording(of number: InodeNumber) {
+        state.withLock { state in
+            if state.recordings.count < Self.recordingLimit {
+                state.recordings.append(number)
+            } else {
+                state.recordings[Int(state.recordingCount % UInt64(Self.recordingLimit))] = number
+            }
+            state.recordingCount += 1
+        }
+    }
+
+    /// Whether what the index said of a file after a moment is all there is to say: nobody has it open, and nothing was recorded since
+    /// then that could have come after the answer.
+    func isCurrent(_ number: InodeNumber, since moment: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.inodes[number] == nil else { return false }
+            if state.recordingCount == moment { return true }
+            guard state.recordingCount - moment < UInt64(Self.recordingLimit) else { return false }
+            return (moment..<state.recordingCount).allSatisfy {
+                state.recordings[Int($0 % UInt64(Self.recordingLimit))] != number
+            }
+        }
     }
 
     /// Takes a handle out.

@@ -22,8 +22,10 @@ final class OpenInode: Sendable {
         var writesInFlight = 0
         /// Whether the index knows that the bytes were changed since the last upload began.
         var isMarked = false
-        /// Whether the index has yet to learn the size and times that the writes made.
-        var isUnrecorded = false
+        /// How many changes of size and times were made.
+        var changeCount: UInt64 = 0
+        /// How many of them the index has committed.
+        var recordedCount: UInt64 = 0
         /// What the index learned last.
         var recorded: BackingStatus?
         var lastWrite: Duration?
@@ -77,7 +79,7 @@ final class OpenInode: Sendable {
             state.descriptor = nil
             state.formerDescriptor = nil
             state.isMarked = false
-            state.isUnrecorded = false
+            state.recordedCount = state.changeCount
         }
     }
 
@@ -117,7 +119,7 @@ final class OpenInode: Sendable {
     func finishWrite(at uptime: Duration) {
         state.withLock { state in
             state.writesInFlight -= 1
-            state.isUnrecorded = true
+            state.changeCount += 1
             state.lastWrite = uptime
         }
     }
@@ -130,24 +132,33 @@ final class OpenInode: Sendable {
         guard access == .passthrough, let descriptor else { return }
         let status = try BackingStatus(of: descriptor)
         state.withLock { state in
-            if state.recorded?.hasSameBytes(as: status) != true { state.isUnrecorded = true }
+            if state.recorded?.hasSameBytes(as: status) != true { state.changeCount += 1 }
         }
     }
 
-    func noteRecorded(_ status: BackingStatus) { state.withLock { $0.recorded = status } }
-
-    /// Whether the index must learn size and times; asking means that the caller tells it now.
-    func takeUnrecorded() -> Bool {
+    /// What the index must be told of: where to look, and which change was the last by now. `nil` when it knows all.
+    var unrecorded: (descriptor: Descriptor, change: UInt64)? {
         state.withLock { state in
-            defer { state.isUnrecorded = false }
-            return state.isUnrecorded
+            guard state.changeCount != state.recordedCount, let descriptor = state.descriptor else { return nil }
+            return (descriptor, state.changeCount)
+        }
+    }
+
+    /// The index has committed size and times as they were after a change, or later.
+    ///
+    /// Called after the commit, never before: until then, whoever asks for the size is answered from the file.
+    func noteRecorded(_ status: BackingStatus, change: UInt64) {
+        state.withLock { state in
+            state.recordedCount = max(state.recordedCount, change)
+            state.recorded = status
         }
     }
 
     /// The backing file whose size and times are newer than the index's, if any.
     var unrecordedDescriptor: Descriptor? {
         state.withLock { state in
-            state.isUnrecorded || state.writesInFlight > 0 || (access == .passthrough && state.writerCount > 0)
+            state.changeCount != state.recordedCount || state.writesInFlight > 0
+                || (access == .passthrough && state.writerCount > 0)
                 ? state.descriptor : nil
         }
     }

@@ -56,8 +56,9 @@ extension Uploader {
             // Whoever presents it saves first; whoever has claimed it to write is not finished.
             guard try syncAccess.mayUpload(inode.attributes.inode) else { return placeOnly(candidate, entry) }
             // Of a file that is still open the index does not know the size and times yet.
-            if let open, open.takeUnrecorded(), let descriptor = open.descriptor {
-                open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor))
+            if let open, let (descriptor, change) = open.unrecorded {
+                open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor), change: change)
+                openFiles.noteRecording(of: open.number)
             }
             // Read again: a write between the listing and now has changed it.
             let now = try replica.inode(inode.attributes.inode)

@@ -5,6 +5,9 @@ package struct AttributeChange: Hashable, Sendable {
     package var group: UInt32?
     package var accessed: Timestamp?
     package var modified: Timestamp?
+    /// Whether the times are those of the change itself (`UTIME_NOW`): then they are the same as its ctime.
+    package var isAccessedNow = false
+    package var isModifiedNow = false
 
     package init(
         mode: UInt16? = nil, owner: UInt32? = nil, group: UInt32? = nil, accessed: Timestamp? = nil,
@@ -15,5 +18,11 @@ package struct AttributeChange: Hashable, Sendable {
         self.group = group
         self.accessed = accessed
         self.modified = modified
+    }
+
+    /// What is left of a file's mode by a change of owner or group, and by a write of somebody who is not root: the set-user-ID bit goes,
+    /// and the set-group-ID bit of what the group may execute. Related: chown(2), inode(7).
+    package static func withoutSetID(_ mode: UInt16) -> UInt16 {
+        mode & ~(0o4000 | (mode & 0o010 != 0 ? 0o2000 : 0))
     }
 }

@@ -70,24 +70,15 @@ extension AttributeChange {
         if has(FUSE_SET_ATTR_UID) { owner = status.st_uid }
         if has(FUSE_SET_ATTR_GID) { group = status.st_gid }
         if has(FUSE_SET_ATTR_ATIME_NOW) {
-            accessed = .now()
+            isAccessedNow = true
         } else if has(FUSE_SET_ATTR_ATIME) {
             accessed = Timestamp(status.st_atim)
         }
         if has(FUSE_SET_ATTR_MTIME_NOW) {
-            modified = .now()
+            isModifiedNow = true
         } else if has(FUSE_SET_ATTR_MTIME) {
             modified = Timestamp(status.st_mtim)
         }
-    }
-}
-
-extension Timestamp {
-    /// The kernel leaves `UTIME_NOW` to the file system.
-    fileprivate static func now() -> Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(time)
     }
 }
 

@@ -8,12 +8,21 @@ extension ReplicaTransaction {
     func setAttributes(of number: InodeNumber, _ change: AttributeChange) throws -> Attributes {
         let row = try rows.inodeRow(number)
         var attributes = row.attributes
+        var change = change
+        let moment = later(than: attributes.changed)
+        if change.isAccessedNow { change.accessed = moment }
+        if change.isModifiedNow { change.modified = moment }
+        // Who says the mode too has the last word: a kernel that clears the bits by itself sends what is left.
+        if change.mode == nil, change.owner != nil || change.group != nil, row.kind != .directory {
+            let cleared = AttributeChange.withoutSetID(attributes.mode)
+            if cleared != attributes.mode { change.mode = cleared }
+        }
         attributes.mode = (change.mode ?? attributes.mode) & 0o7777
         attributes.owner = change.owner ?? attributes.owner
         attributes.group = change.group ?? attributes.group
         attributes.accessed = change.accessed ?? attributes.accessed
         attributes.modified = change.modified ?? attributes.modified
-        attributes.changed = now
+        attributes.changed = moment
         try update(attributes)
         try updateObject(row, to: attributes, change)
         // Owner and access time stay on this machine.

@@ -37,7 +37,8 @@ extension ReplicaTransaction {
         attributes.blocks = status.blocks
         if bytesChanged {
             if status.modified != row.backingModified { attributes.modified = status.modified }
-            attributes.changed = now
+            // A write changes both times at once.
+            attributes.changed = max(status.modified, row.attributes.changed)
         }
         try update(attributes)
         // Bytes that changed without notice are a local change all the same.
@@ -68,7 +69,7 @@ extension ReplicaTransaction {
         attributes.size = 0
         attributes.blocks = status.blocks
         attributes.modified = status.modified
-        attributes.changed = now
+        attributes.changed = max(status.modified, row.attributes.changed)
         try update(attributes)
         try rows.execute("UPDATE entries SET download_requested = 0, error = NULL WHERE inode = ?", [number.row])
         try refreshPlaceholders(of: number)

@@ -17,12 +17,14 @@ extension ReplicaTransaction {
     func createFile(
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
     ) throws -> (Attributes, Descriptor) {
-        let new = NewFile(kind: .file, mode: mode, owner: owner, group: group)
-        let item = try prepare(new.kind, name, in: parent)
+        var new = NewFile(kind: .file, mode: mode, owner: owner, group: group)
+        let item = try prepare(&new, name, in: parent)
         let directory = try backing.directory(parent, rows, making: changes)
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
         let descriptor = try changes.createFile(at: place, mode: Self.backingMode(mode))
         try DescriptorReserve.spare(descriptor)
+        // The time that its first stat tells is that of the bytes, so that the first write cannot put it back.
+        if environment.diskTime == nil { try SystemCalls.setTimes(of: descriptor, modified: now) }
         try environment.stamp(descriptor)
         var row = row(new)
         row.isModified = true
@@ -35,8 +37,8 @@ extension ReplicaTransaction {
     func makeDirectory(
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
     ) throws -> Attributes {
-        let new = NewFile(kind: .directory, mode: mode, owner: owner, group: group)
-        let item = try prepare(new.kind, name, in: parent)
+        var new = NewFile(kind: .directory, mode: mode, owner: owner, group: group)
+        let item = try prepare(&new, name, in: parent)
         // The directory on the disk comes with the first thing that is put in it.
         return try insert(row(new), name, in: parent, item: item)
     }
@@ -44,8 +46,8 @@ extension ReplicaTransaction {
     func makeSymbolicLink(
         _ name: ItemName, in parent: InodeNumber, target: String, owner: UInt32, group: UInt32
     ) throws -> Attributes {
-        let new = NewFile(kind: .symbolicLink, mode: 0o777, owner: owner, group: group, target: target)
-        let item = try prepare(new.kind, name, in: parent)
+        var new = NewFile(kind: .symbolicLink, mode: 0o777, owner: owner, group: group, target: target)
+        let item = try prepare(&new, name, in: parent)
         let directory = try backing.directory(parent, rows, making: changes)
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
         try changes.makeSymbolicLink(at: place, to: target)
@@ -60,8 +62,8 @@ extension ReplicaTransaction {
         _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
         group: UInt32
     ) throws -> Attributes {
-        let new = NewFile(kind: kind, mode: mode, owner: owner, group: group, device: device)
-        let item = try prepare(kind, name, in: parent)
+        var new = NewFile(kind: kind, mode: mode, owner: owner, group: group, device: device)
+        let item = try prepare(&new, name, in: parent)
         return try insert(row(new), name, in: parent, item: item)
     }
 
@@ -72,7 +74,7 @@ extension ReplicaTransaction {
         guard let first = try rows.firstEntryRow(of: number) else {
             throw FileError(.notFound, "\(number) has no name any more")
         }
-        let item = try prepare(row.kind, name, in: parent)
+        let item = try prepare(row.kind, name, in: parent, try rows.parentInfo(parent))
         if row.identity != nil {
             let old = try backing.objectPlace(of: first, rows)
             let directory = try backing.directory(parent, rows, making: changes)
@@ -203,10 +205,20 @@ extension ReplicaTransaction {
     /// The owner can always read and write what stands on the disk; the mount keeps the real mode.
     static func backingMode(_ mode: UInt16) -> UInt16 { (mode | 0o600) & 0o777 }
 
+    /// Checks that a new file can get its name, and gives it what it inherits from its directory.
+    /// - Returns: The item that will live there; `nil` when it never leaves this machine.
+    func prepare(_ new: inout NewFile, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
+        let info = try rows.parentInfo(parent)
+        if let group = info.heritableGroup {
+            new.group = group
+            if new.kind == .directory { new.mode |= ParentInfo.setGroupID }
+        }
+        return try prepare(new.kind, name, in: parent, info)
+    }
+
     /// Checks that a name can be made.
     /// - Returns: The item that will live there; `nil` when it never leaves this machine.
-    func prepare(_ kind: ItemKind, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
-        let info = try rows.parentInfo(parent)
+    func prepare(_ kind: ItemKind, _ name: ItemName, in parent: InodeNumber, _ info: ParentInfo) throws -> ItemID? {
         guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
         return travels(kind, name, in: info) ? environment.makeItemID() : nil
     }

@@ -24,6 +24,14 @@ package final class ReplicaTransaction {
         now = environment.now()
     }
 
+    /// The moment of the change, or that of an earlier one which a finer clock of the disk has put a tick after it.
+    func later(than other: Timestamp) -> Timestamp {
+        other > now && other.rawValue - now.rawValue < Self.clockTick ? other : now
+    }
+
+    /// The longest that the kernel's coarse clock stands still, in nanoseconds.
+    private static let clockTick: Int64 = 10_000_000
+
     /// Notes the newest commit whose records are all here.
     ///
     /// - Parameter nonce: What tells it from another one of that number; `nil` when that is not known.

@@ -18,6 +18,10 @@ struct EntryRow {
 struct ParentInfo {
     /// Whether what lies in it can reach the container.
     var travels: Bool
+    /// The group that what is made in it belongs to; `nil` without the set-group-ID bit. Related: inode(7).
+    var heritableGroup: UInt32?
+
+    static let setGroupID: UInt16 = 0o2000
 }
 
 extension Rows {
@@ -146,14 +150,16 @@ extension Rows {
     func parentInfo(_ directory: InodeNumber) throws -> ParentInfo {
         let found = try first(
             """
-            SELECT i.kind, i.links, EXISTS(SELECT 1 FROM entries e WHERE e.inode = i.id AND e.item IS NOT NULL)
+            SELECT i.kind, i.links, EXISTS(SELECT 1 FROM entries e WHERE e.inode = i.id AND e.item IS NOT NULL), i.mode, i.grp
             FROM inodes i WHERE i.id = ?
             """, [directory.row]
-        ) { ($0[0] as Int64, $0[1] as Int64, $0[2] as Bool) }
-        guard let (kind, links, hasItem) = found else { throw FileError(.notFound, "\(directory)") }
+        ) { ($0[0] as Int64, $0[1] as Int64, $0[2] as Bool, $0[3] as Int64, $0[4] as Int64) }
+        guard let (kind, links, hasItem, mode, group) = found else { throw FileError(.notFound, "\(directory)") }
         guard kind == Int64(ItemKind.directory.number) else { throw FileError(.notDirectory, "\(directory)") }
         guard links > 0 else { throw FileError(.notFound, "\(directory) was removed") }
-        return ParentInfo(travels: directory == .root || hasItem)
+        return ParentInfo(
+            travels: directory == .root || hasItem,
+            heritableGroup: mode & Int64(ParentInfo.setGroupID) != 0 ? UInt32(truncatingIfNeeded: group) : nil)
     }
 
     /// Whether `directory` is `ancestor` or lies below it.

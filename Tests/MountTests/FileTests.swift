@@ -8,7 +8,9 @@ extension RealMount {
             "nameless_temporary_file", "many_open_files", "open_flags", "hard_links", "symbolic_links",
             "rename_within_the_rules", "rename_without_replacing", "rename_exchanges", "removing_names",
             "inode_numbers_stay", "deep_directories", "listing_while_removing", "names_that_differ_only_in_bytes",
-            "times_with_nanoseconds", "modes", "set_id_bits", "owners", "user_attributes", "statistics_of_the_disk",
+            "times_with_nanoseconds", "times_of_changes", "modes", "set_id_bits", "owners",
+            "changing_owners_clears_set_id", "set_group_directories", "sizes_while_others_close",
+            "truncating_while_others_close", "truncating_by_a_reader", "user_attributes", "statistics_of_the_disk",
             "blocks_are_never_none", "empty_and_tiny_files", "truncating", "writing_beyond_the_end",
             "sparse_file_of_5_gib", "allocating_and_punching", "copying_a_range", "sending_a_file", "mapped_memory",
             "mapping_changes_the_time", "vectors", "syncing", "growing_is_seen_by_a_reader", "record_locks",
@@ -29,7 +31,8 @@ extension RealMount {
         /// What depends on how reads get at the bytes, once more without the kernel's passthrough.
         @Test(arguments: [
             "open_handle_survives_rename", "truncating", "sparse_file_of_5_gib", "mapped_memory",
-            "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range",
+            "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range", "times_of_changes",
+            "sizes_while_others_close", "truncating_while_others_close",
         ])
         func `the mount does what ext4 does, without passthrough`(name: String) async throws {
             try await MountedContainer.with(options: "off=passthrough") { container in

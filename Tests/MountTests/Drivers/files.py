@@ -327,6 +327,30 @@ def times_with_nanoseconds():
     assert os.stat("d").st_mtime_ns == -5
 
 
+def times_of_changes():
+    for number in range(100):
+        name = f"f{number % 7}"
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT)
+        first = os.fstat(descriptor)
+        second = os.stat(name)
+        assert (first.st_mtime_ns, first.st_ctime_ns) == (second.st_mtime_ns, second.st_ctime_ns), (first, second)
+        if number < 7:
+            assert first.st_mtime_ns == first.st_ctime_ns, first
+        os.write(descriptor, b"x" * (number + 1))
+        written = os.fstat(descriptor)
+        assert written.st_mtime_ns >= first.st_mtime_ns, (first, written)
+        assert written.st_mtime_ns == written.st_ctime_ns, written
+        os.close(descriptor)
+        closed = os.stat(name)
+        assert (closed.st_mtime_ns, closed.st_ctime_ns) == (written.st_mtime_ns, written.st_ctime_ns), (written, closed)
+        os.truncate(name, number)
+        cut = os.stat(name)
+        assert cut.st_mtime_ns == cut.st_ctime_ns >= closed.st_mtime_ns, (closed, cut)
+        os.utime(name)
+        touched = os.stat(name)
+        assert touched.st_mtime_ns == touched.st_ctime_ns >= cut.st_ctime_ns, (cut, touched)
+
+
 def modes():
     put("f", b"x", 0o640)
     assert stat.S_IMODE(os.stat("f").st_mode) == 0o640
@@ -369,6 +393,84 @@ def set_id_bits():
             print(repr(error), file=sys.stderr, flush=True)
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def changing_owners_clears_set_id():
+    if os.geteuid() != 0:
+        return
+    for mode, left in ((0o6755, 0o755), (0o6745, 0o2745), (0o4644, 0o644)):
+        for owner, group in ((1234, -1), (-1, 5678), (1234, 5678), (0, 0)):
+            put("f")
+            os.chmod("f", mode)
+            os.chown("f", owner, group)
+            assert stat.S_IMODE(os.stat("f").st_mode) == left, (oct(mode), owner, group, oct(os.stat("f").st_mode))
+            os.chown("f", 0, 0)
+    os.mkdir("d")
+    os.chmod("d", 0o6755)
+    os.chown("d", 1234, 5678)
+    assert stat.S_IMODE(os.stat("d").st_mode) == 0o6755, "a directory keeps its bits"
+
+
+def set_group_directories():
+    if os.geteuid() != 0:
+        return
+    os.mkdir("d")
+    os.chown("d", -1, 5678)
+    os.chmod("d", 0o2775)
+    put("d/file")
+    os.mknod("d/node", 0o644 | stat.S_IFREG)
+    os.mkfifo("d/fifo")
+    os.symlink("file", "d/link")
+    os.mkdir("d/inner", 0o755)
+    put("d/inner/file")
+    for name in "file", "node", "fifo", "link", "inner", "inner/file":
+        status = os.lstat("d/" + name)
+        assert status.st_gid == 5678, (name, status.st_gid)
+        assert bool(status.st_mode & stat.S_ISGID) == stat.S_ISDIR(status.st_mode), (name, oct(status.st_mode))
+    put("outside")
+    os.rename("outside", "d/outside")
+    assert os.stat("d/outside").st_gid == os.getegid(), "what is moved in keeps its group"
+
+
+def sizes_while_others_close():
+    """A close by a reader has the size recorded; who asks meanwhile is not told the old one."""
+    for number in range(200):
+        name = f"f{number}"
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT)
+        os.pwrite(descriptor, b"x" * 1000, 0)
+        os.close(os.open(name, os.O_RDONLY))
+        assert os.stat(name).st_size == 1000, f"{os.stat(name).st_size} after a reader's close"
+        os.fsync(descriptor)
+        assert os.stat(name).st_size == 1000, f"{os.stat(name).st_size} after fsync"
+        os.close(descriptor)
+        assert os.stat(name).st_size == 1000, f"{os.stat(name).st_size} after close"
+
+
+def truncating_while_others_close():
+    put("f", b"x")
+
+    def close_and_close():
+        while True:
+            os.close(os.open("f", os.O_RDONLY))
+
+    children = [in_child(close_and_close) for _ in range(6)]
+    try:
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            os.close(os.open("f", os.O_WRONLY | os.O_TRUNC | os.O_CREAT))
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+    assert [status_of(child) for child in children] == [-signal.SIGKILL] * 6
+
+
+def truncating_by_a_reader():
+    put("f", b"x" * 5000)
+    descriptor = os.open("f", os.O_RDONLY | os.O_TRUNC)
+    assert os.stat("f").st_size == 0
+    assert os.read(descriptor, 10) == b""
+    os.close(descriptor)
+    assert get("f") == b""
 
 
 def owners():
