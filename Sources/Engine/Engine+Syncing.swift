@@ -123,7 +123,7 @@ extension Engine {
     /// Lets the deletions go that are held, or brings the items back.
     /// - Throws: `invalid` when none are held.
     package func answerHeldDeletions(discarding isDiscarding: Bool) throws(FileError) {
-        guard try replica.pendingDeletions(within: .zero, ifMoreThan: .max).areHeld else {
+        guard try replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld else {
             throw FileError(.invalid, "no deletions are held")
         }
         if isDiscarding {

@@ -89,7 +89,11 @@ extension Uploader {
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
         try replica.write { transaction throws(FileError) in
-            for candidate in batch {
+            let deletions = batch.filter { $0.record == nil }.map {
+                (item: $0.pending.item, position: $0.pending.position)
+            }
+            try transaction.dequeueDeletions(deletions, gap: DeletionHold.gap)
+            for candidate in batch where candidate.record != nil {
                 let item = candidate.pending.item
                 if let record = candidate.record, try transaction.entry(of: item) == nil {
                     // Removed here while it was on its way: the container has it, so now it must be deleted there.

@@ -217,8 +217,7 @@ final class Uploader: Sendable {
 
     /// - Returns: Which deletions stay for now, and when to look again.
     private func judgeDeletions() throws(FileError) -> (PendingExclusion, Duration?) {
-        let deletions = try replica.pendingDeletions(
-            within: DeletionHold.window, ifMoreThan: DeletionHold.countLimit)
+        let deletions = try replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: DeletionHold.countLimit)
         let decision = DeletionHold.decide(deletions, now: environment.now())
         let isHeld = decision == .hold
         if isHeld != deletions.areHeld {

@@ -22,7 +22,8 @@ extension Replica {
             var position = position
             // Everything that stays is passed over, so that it holds up nothing behind it.
             while order.pending.count < limit {
-                let batch = try rows.outbox(after: position, limit: limit)
+                let batch = try rows.outbox(
+                    after: position, limit: limit, deletionsThrough: exclusion.deletionsAfter ?? .max)
                 for row in batch where order.pending.count < limit { try order.add(row) }
                 guard batch.count == limit, let last = batch.last else { break }
                 position = last.position

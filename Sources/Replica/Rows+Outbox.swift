@@ -54,10 +54,13 @@ extension Rows {
         try execute("DELETE FROM outbox WHERE item = ?", [item.uuid])
     }
 
-    func outbox(after position: Int64, limit: Int) throws -> [OutboxRow] {
+    /// - Parameter deletionsThrough: Deletions behind this position are left out.
+    func outbox(after position: Int64, limit: Int, deletionsThrough: Int64) throws -> [OutboxRow] {
         try all(
-            "SELECT \(Self.outboxColumns) FROM outbox o WHERE o.position > ? ORDER BY o.position LIMIT ?",
-            [position, limit], Self.outboxRow)
+            """
+            SELECT \(Self.outboxColumns) FROM outbox o
+            WHERE o.position > ? AND (o.deleted_base IS NULL OR o.position <= ?) ORDER BY o.position LIMIT ?
+            """, [position, deletionsThrough, limit], Self.outboxRow)
     }
 
     func outboxRow(of item: ItemID) throws -> OutboxRow? {

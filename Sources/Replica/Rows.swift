@@ -79,6 +79,8 @@ enum MetaKey: String {
     case deletionsHeld = "deletions_held"
     /// The position in the outbox up to which deletions were confirmed.
     case deletionsConfirmed = "deletions_confirmed"
+    /// The newest run of deletions that have reached the container: how many, and when the last was made.
+    case deletionsLeft = "deletions_left"
 }
 
 extension InodeNumber {

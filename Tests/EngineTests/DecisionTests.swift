@@ -117,13 +117,21 @@ import Testing
 }
 
 @Suite struct DeletionHoldTests {
+    /// `left`: how many of the run are in the container already.
     private func deletions(
-        _ count: Int, peak: Int? = nil, of itemCount: Int, newest: Int64 = 100, oldest: Int64 = 90, held: Bool = false
+        _ count: Int, longestRun: Int? = nil, left: Int = 0, of itemCount: Int, newest: Int64 = 100, oldest: Int64 = 90,
+        held: Bool = false
     ) -> PendingDeletions {
-        PendingDeletions(
-            count: count, peak: held ? 0 : peak ?? count, oldest: Timestamp(seconds: oldest, nanoseconds: 0),
-            newest: Timestamp(seconds: newest, nanoseconds: 0), itemCount: itemCount - count, areHeld: held,
-            confirmed: 0)
+        var deletions = PendingDeletions()
+        deletions.count = count
+        deletions.leftCount = left
+        deletions.longestRun = longestRun ?? count + left
+        deletions.lastRun = deletions.longestRun
+        deletions.oldest = Timestamp(seconds: oldest, nanoseconds: 0)
+        deletions.newest = Timestamp(seconds: newest, nanoseconds: 0)
+        deletions.itemCount = itemCount - count - left
+        deletions.areHeld = held
+        return deletions
     }
 
     private func decide(_ deletions: PendingDeletions, at seconds: Int64 = 1000) -> DeletionHold.Decision {
@@ -138,8 +146,14 @@ import Testing
     }
 
     @Test func `what was deleted in the course of days is not held`() {
-        #expect(decide(deletions(5000, peak: 1000, of: 6000)) == .go)
-        #expect(decide(deletions(5000, peak: 3001, of: 6000)) == .hold)
+        #expect(decide(deletions(5000, longestRun: 1000, of: 6000)) == .go)
+        #expect(decide(deletions(5000, longestRun: 3001, of: 6000)) == .hold)
+    }
+
+    @Test func `what has left of the same run counts`() {
+        #expect(decide(deletions(10, left: 991, of: 2001)) == .hold)
+        #expect(decide(deletions(10, left: 991, of: 2002)) == .go)
+        #expect(decide(deletions(0, left: 5000, of: 5000)) == .go)
     }
 
     @Test func `what is held stays so until enough was taken back`() {
@@ -148,7 +162,7 @@ import Testing
         #expect(decide(deletions(1000, of: 1100, held: true)) == .go)
     }
 
-    @Test func `many deletions wait until no more come, and not for ever`() {
+    @Test func `deletions wait until no more come, and not for ever`() {
         #expect(decide(deletions(101, of: 9000), at: 101) == .wait(.seconds(1)))
         #expect(decide(deletions(101, of: 9000), at: 102) == .go)
         #expect(decide(deletions(100, of: 9000), at: 101) == .go)
@@ -156,6 +170,13 @@ import Testing
         #expect(decide(deletions(500, of: 9000, oldest: 40), at: 101) == .go)
         // A clock that was set back.
         #expect(decide(deletions(101, of: 9000), at: 50) == .go)
+    }
+
+    @Test func `many wait for their end longer than few`() {
+        #expect(decide(deletions(1001, of: 100_000, oldest: 40), at: 101) == .wait(.seconds(1)))
+        #expect(decide(deletions(500, left: 501, of: 100_000, oldest: 40), at: 101) == .wait(.seconds(1)))
+        #expect(decide(deletions(49_000, of: 100_000, newest: 3700, oldest: 101), at: 3700) == .wait(.seconds(2)))
+        #expect(decide(deletions(49_000, of: 100_000, newest: 3701, oldest: 101), at: 3701) == .go)
     }
 }
 

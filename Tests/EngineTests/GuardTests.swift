@@ -2,6 +2,7 @@ import Engine
 import Foundation
 import Model
 import Remote
+import Synchronization
 import Testing
 
 /// Sync stops when an end of it is not what it was, and goes on by itself when that is put right.
@@ -203,6 +204,29 @@ import Testing
         try await b.close()
     }
 
+    @Test func `a mass delete that takes minutes is held as a whole`() async throws {
+        let fileCount = 3000
+        let store = FaultyStore(MemoryStore())
+        let clock = SetClock()
+        var environment = TestTime().environment
+        environment.now = { clock.now }
+        let a = try await TestDevice.start(on: store, name: "A", environment: environment)
+        try a.makeDirectory("d")
+        for index in 0..<fileCount { try await a.write("", to: "d/\(index)") }
+        try await a.engine.sync(wait: true)
+        for index in 0..<fileCount {
+            try a.remove("d/\(index)")
+            clock.advance(by: .milliseconds(50))
+            // Now and then the uploader has time for a look: less than half of the items are gone, and more are going.
+            if index % 200 == 0, index < fileCount / 2 { try await Task.sleep(for: .milliseconds(100)) }
+        }
+        clock.advance(by: .seconds(10))
+        let stop = try await #require(throws: FileError.self) { try await a.engine.sync(wait: true) }
+        #expect(stop.code == .busy && stop.detail.contains("dewpoint confirm"))
+        #expect(try a.engine.containerStatus().heldDeletionCount == fileCount)
+        try await a.close()
+    }
+
     @Test func `a held mass delete can be taken back`() async throws {
         let (a, b, _) = try await full()
         try await b.write("text", to: "d/0")
@@ -218,6 +242,15 @@ import Testing
         try await a.close()
         try await b.close()
     }
+}
+
+/// A wall clock that goes on only when it is told to.
+private final class SetClock: Sendable {
+    private let time = Mutex(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
+
+    var now: Timestamp { time.withLock { $0 } }
+
+    func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
 /// A store that takes `create` for `put`, as some do.

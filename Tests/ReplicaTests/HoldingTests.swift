@@ -170,21 +170,66 @@ import Testing
         try lab.uploadAll()
         for index in 0..<4 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
         // The lab's clock goes on by a second with every change.
-        let deletions = try lab.replica.pendingDeletions(within: .seconds(1), ifMoreThan: 0)
-        #expect(deletions.count == 4 && deletions.peak == 2 && deletions.itemCount == 2 && !deletions.areHeld)
-        #expect(try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 0).peak == 4)
-        #expect(try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 4).itemCount == 0)
+        // The lab's clock goes on by a second with every change.
+        let deletions = try lab.replica.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0)
+        #expect(deletions.count == 4 && deletions.longestRun == 1 && deletions.itemCount == 2 && !deletions.areHeld)
+        let run = try lab.replica.pendingDeletions(gap: .seconds(1), ifMoreThan: 4)
+        #expect(run.longestRun == 4 && run.lastRun == 4 && run.itemCount == 0)
         try lab.replica.setDeletionsHeld(true)
         let held = PendingExclusion(deletionsAfter: deletions.confirmed)
         #expect(try lab.replica.pending(limit: 9, after: 0, except: held).isEmpty)
         try lab.killAndOpen()
-        #expect(try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 0).areHeld)
+        #expect(try lab.replica.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).areHeld)
         try lab.replica.confirmDeletions()
         _ = try lab.replica.removeFile(lab.name("4"), in: .root)
-        let left = try lab.replica.pendingDeletions(within: .seconds(60), ifMoreThan: 0)
-        #expect(left.count == 1 && !left.areHeld)
+        let left = try lab.replica.pendingDeletions(gap: .seconds(60), ifMoreThan: 0)
+        #expect(left.count == 1 && left.lastRun == 1 && !left.areHeld)
         let confirmed = PendingExclusion(deletionsAfter: left.confirmed)
         #expect(try lab.replica.pending(limit: 9, after: 0, except: confirmed).count == 4)
+    }
+
+    /// Takes the deletions out of the outbox as the uploader does.
+    private func sendDeletions(_ lab: Lab, limit: Int = 100) throws {
+        let pending = try lab.replica.pending(limit: limit, after: 0).filter {
+            if case .delete = $0.change { true } else { false }
+        }
+        try lab.replica.write { transaction throws(FileError) in
+            try transaction.dequeueDeletions(pending.map { (item: $0.item, position: $0.position) }, gap: .seconds(30))
+        }
+    }
+
+    @Test func `deletions that have left count with those that follow them, across a restart`() throws {
+        let lab = try Lab()
+        for index in 0..<9 { try lab.makeFile("\(index)") }
+        try lab.uploadAll()
+        for index in 0..<3 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
+        try sendDeletions(lab, limit: 2)
+        try sendDeletions(lab)
+        #expect(try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0) == PendingDeletions())
+        _ = try lab.replica.removeFile(lab.name("3"), in: .root)
+        try lab.killAndOpen()
+        let next = try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0)
+        #expect(next.count == 1 && next.leftCount == 3 && next.longestRun == 4 && next.itemCount == 5)
+        // After a pause it is another run.
+        let later = try lab.replica.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0)
+        #expect(later.count == 1 && later.leftCount == 0 && later.longestRun == 1)
+        try lab.replica.confirmDeletions()
+        try sendDeletions(lab)
+        _ = try lab.replica.removeFile(lab.name("4"), in: .root)
+        #expect(try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0).leftCount == 0)
+    }
+
+    @Test func `a deletion that made room for another item does not count when it has left`() throws {
+        let lab = try Lab()
+        for name in ["a", "b"] { try lab.makeFile(name) }
+        try lab.uploadAll()
+        for name in ["a", "b"] { _ = try lab.replica.removeFile(lab.name(name), in: .root) }
+        try lab.makeFile("a")
+        try sendDeletions(lab)
+        try lab.makeFile("c")
+        try lab.uploadAll()
+        _ = try lab.replica.removeFile(lab.name("c"), in: .root)
+        #expect(try lab.replica.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).leftCount == 1)
     }
 
     @Test func `deletions that are taken back bring the items back as the container has them`() throws {

@@ -1,0 +1,132 @@
+import Foundation
+import GRDB
+package import Model
+
+/// The deletions in the outbox that nobody has confirmed, and those of the same run that are in the container already.
+///
+/// Deletions that follow each other without a long pause are a *run*, such as that of one `rm -r`, however long it takes.
+package struct PendingDeletions: Hashable, Sendable {
+    /// How many wait.
+    package var count = 0
+    /// How many of the first run have left.
+    package var leftCount = 0
+    /// The most of one run, with those that have left.
+    package var longestRun = 0
+    /// The size of the newest run, and when its first waiting deletion and its last one were made.
+    package var lastRun = 0
+    package var oldest: Timestamp?
+    package var newest: Timestamp?
+    /// How many items there are still; 0 while the deletions are few.
+    package var itemCount = 0
+    /// Whether they were found to be too many, and nobody has answered yet.
+    package var areHeld = false
+    /// The position up to which deletions were confirmed: those go in any case.
+    package var confirmed: Int64 = 0
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - times: When each was made, in nanoseconds since 1970, in the order in which they were made.
+    ///   - left: What has left before.
+    ///   - gap: The longest pause within a run. A clock that was set back makes none.
+    init(times: [Int64], left: LeftDeletions?, gap: Duration) {
+        let gap = Int64(gap / .nanoseconds(1))
+        var last = left?.newest
+        var run = left?.count ?? 0
+        for time in times {
+            if last.map({ time.subtractingReportingOverflow($0).partialValue > gap }) ?? true {
+                run = 0
+                oldest = nil
+            }
+            // What left before belongs to the first run, if anything waits of it.
+            if count == 0 { leftCount = run }
+            run += 1
+            count += 1
+            longestRun = max(longestRun, run)
+            oldest = oldest ?? Timestamp(rawValue: time)
+            last = time
+        }
+        guard count > 0 else { return }
+        lastRun = run
+        newest = last.map { Timestamp(rawValue: $0) }
+    }
+}
+
+/// The newest run of deletions that have reached the container, as the index remembers it: so that what follows is judged with them.
+struct LeftDeletions: Hashable {
+    var count: Int
+    /// When the last of them was made, in nanoseconds since 1970.
+    var newest: Int64
+
+    init(count: Int, newest: Int64) {
+        self.count = count
+        self.newest = newest
+    }
+
+    init?(text: String) {
+        let parts = text.split(separator: " ")
+        guard parts.count == 2, let count = Int(parts[0]), let newest = Int64(parts[1]) else { return nil }
+        self.init(count: count, newest: newest)
+    }
+
+    var text: String { "\(count) \(newest)" }
+}
+
+extension Rows {
+    func pendingDeletions(gap: Duration, ifMoreThan threshold: Int) throws -> PendingDeletions {
+        let confirmed = try meta(.deletionsConfirmed, as: Int64.self) ?? 0
+        let times = try all(
+            """
+            SELECT coalesce(queued, 0) FROM outbox WHERE deleted_base IS NOT NULL AND position > ? ORDER BY position
+            """, [confirmed]
+        ) { $0[0] as Int64 }
+        var deletions = PendingDeletions(times: times, left: try leftDeletions(), gap: gap)
+        deletions.confirmed = confirmed
+        deletions.areHeld = try meta(.deletionsHeld, as: Bool.self) ?? false
+        if deletions.count + deletions.leftCount > threshold {
+            deletions.itemCount = try count("SELECT count(*) FROM entries WHERE item IS NOT NULL")
+        }
+        return deletions
+    }
+
+    fileprivate func leftDeletions() throws -> LeftDeletions? {
+        try meta(.deletionsLeft, as: String.self).flatMap { LeftDeletions(text: $0) }
+    }
+}
+
+extension ReplicaTransaction {
+    /// Takes deletions out of the outbox that have reached the container, and remembers how many there were.
+    ///
+    /// Deletions that somebody confirmed do not count, nor those of items whose name another item has by now.
+    /// - Parameter gap: The longest pause between two deletions of one run.
+    package func dequeueDeletions(
+        _ deletions: [(item: ItemID, position: Int64)], gap: Duration
+    ) throws(FileError) {
+        try translated {
+            var times: [Int64] = []
+            let confirmed = try rows.meta(.deletionsConfirmed, as: Int64.self) ?? 0
+            for (item, position) in deletions {
+                if position > confirmed, let time = try rows.deletionTime(of: item, position) { times.append(time) }
+                try rows.execute("DELETE FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
+            }
+            guard let newest = times.last else { return }
+            let run = PendingDeletions(times: times, left: try rows.leftDeletions(), gap: gap).lastRun
+            try rows.setMeta(.deletionsLeft, LeftDeletions(count: run, newest: newest).text)
+        }
+    }
+}
+
+extension Rows {
+    /// When a deletion was made; `nil` for one that waits no longer, or that made room for another item.
+    fileprivate func deletionTime(of item: ItemID, _ position: Int64) throws -> Int64? {
+        let found = try first("SELECT queued, base FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
+        {
+            (time: $0[0] as Int64?, record: $0[1] as Data?)
+        }
+        guard let found, let time = found.time else { return nil }
+        guard let record = try found.record.map({ try ItemRecord(packed: $0) }) else { return time }
+        let directory = record.parent == .root ? .root : try entryRow(of: record.parent)?.inode
+        guard let directory else { return time }
+        return try entryRow(record.name, in: directory)?.item == nil ? time : nil
+    }
+}
