@@ -11,13 +11,8 @@ final class Downloads: Sendable {
     /// How many files that nobody waits for are fetched at a time.
     static let backgroundWidth = 4
 
-    /// How long after the store did not answer a requested file is tried again.
-    static let retryPause = Duration.seconds(15)
-
     private struct State {
         var active: [InodeNumber: Download] = [:]
-        /// Those for which the store did not answer.
-        var unanswered: Set<InodeNumber> = []
         var whenArrived: @Sendable (InodeNumber, InodeNumber) -> Void = { _, _ in }
         var whenStirred: @Sendable () -> Void = {}
     }
@@ -116,7 +111,6 @@ final class Downloads: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runRequests() }
-            group.addTask { await self.retryUnanswered() }
             group.addTask { [environment] in
                 await self.readAhead.run(uptime: environment.uptime, sleep: environment.sleep)
             }
@@ -132,18 +126,6 @@ final class Downloads: Sendable {
         do throws(FileError) { try replica.prepareDownload() } catch {
             // The next download makes its own, and says what is wrong with it.
             logger.debug("nothing was prepared for the next download", metadata: ["error": "\(error)"])
-        }
-    }
-
-    /// Asks again for what could not come because the store did not answer, until it is here or nobody wants it any more.
-    private func retryUnanswered() async {
-        // Cancelled: the engine ends, and what is requested is remembered in the index.
-        while (try? await environment.sleep(Self.retryPause)) != nil {
-            let inodes = state.withLock { state in
-                defer { state.unanswered = [] }
-                return state.unanswered.sorted()
-            }
-            for inode in inodes { request(inode) }
         }
     }
 
@@ -177,25 +159,30 @@ final class Downloads: Sendable {
         }
     }
 
-    /// How often requested downloads are tried again that the store did not have or did not answer.
-    private static let retryStart = Duration.seconds(15)
-    private static let retryLimit = Duration.seconds(300)
+    /// How long requested downloads wait that the store did not have or did not answer: each time twice as long.
+    static let retryStart = Duration.seconds(15)
+    static let retryLimit = Duration.seconds(300)
 
-    /// Tries again, for as long as the engine runs.
+    /// Tries requested downloads again that failed for want of the store, for as long as the engine runs.
+    ///
+    /// One of them while the store is not known to answer, which tells as much as all of them; ``retryFailed(atMost:)`` is called for the rest
+    /// as soon as it does.
     func retryNowAndThen() async {
         var pause = Self.retryStart
+        // Cancelled: the engine ends, and what is requested is remembered in the index.
         while (try? await environment.sleep(pause)) != nil {
-            pause = retryFailed() ? min(pause * 2, Self.retryLimit) : Self.retryStart
+            let isTried = retryFailed(atMost: store.isFailing ? 1 : .max)
+            pause = isTried ? min(pause * 2, Self.retryLimit) : Self.retryStart
         }
     }
 
     /// Puts what was asked for and failed for want of the store back in the queue.
     /// - Returns: Whether there was any.
     @discardableResult
-    func retryFailed() -> Bool {
+    func retryFailed(atMost limit: Int = .max) -> Bool {
         do throws(FileError) {
             let failed = try replica.requestedDownloads(failedWith: [4353, 4355]).filter { active($0) == nil }
-            failed.forEach(request)
+            failed.prefix(limit).forEach(request)
             return !failed.isEmpty
         } catch {
             logger.error("requested downloads were not tried again", metadata: ["error": "\(error)"])
@@ -237,8 +224,6 @@ final class Downloads: Sendable {
         case .cancelled: request(inode)
         // Another device's newer bytes came in between: those are wanted now.
         case .failed(let error) where error.code == .superseded: request(inode)
-        case .failed(let error) where error.code == .unreachable:
-            _ = state.withLock { $0.unanswered.insert(inode) }
         case .failed: return
         }
     }
@@ -277,10 +262,20 @@ final class Downloads: Sendable {
         return old
     }
 
+    /// Notes why a download failed, and says so once: not at each further attempt that ends in the same way.
     private func note(_ error: FileError, of inode: InodeNumber) {
+        let fault = ItemFault(downloading: error)
         do throws(FileError) {
-            try replica.setError(ItemFault(downloading: error), of: inode)
+            let isNews = try replica.entries(of: inode).first?.error?.code != fault.code
+            try replica.setError(fault, of: inode)
+            guard isNews else { return }
+            let path = try replica.path(of: inode)
+            logger.log(
+                level: error.code == .corrupt ? .error : .warning, "download failed",
+                metadata: ["path": "\(path)", "error": "\(error)"])
         } catch {
+            // An inode that was unlinked while it came down has nothing to remember.
+            guard error.code != .notFound else { return }
             logger.error(
                 "the index did not take why a download failed", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
@@ -294,10 +289,6 @@ final class Downloads: Sendable {
             case .failed(let error) where error.code == .superseded:
                 logger.debug("a download begins anew", metadata: ["inode": "\(download.inode)"])
             case .failed(let error):
-                let path = try replica.path(of: download.inode)
-                logger.log(
-                    level: error.code == .corrupt ? .error : .warning, "download failed",
-                    metadata: ["path": "\(path)", "error": "\(error)"])
                 note(error, of: download.inode)
                 try replica.saveProgress(of: download.inode, have: download.have)
             case .cancelled:

@@ -136,6 +136,39 @@ import Testing
         try await b.close()
     }
 
+    @Test func `a store that does not answer is asked for one of many requested files, and rarely`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        // Pauses of a second and more take a hundredth of their time.
+        var environment = TestTime().environment
+        environment.sleep = { duration throws(CancellationError) in
+            let pause = duration < .seconds(1) ? duration : duration / 100
+            do { try await Task.sleep(for: pause) } catch { throw CancellationError() }
+        }
+        let log = TestLog()
+        let b = try await TestDevice.start(
+            on: store, name: "B", options: Self.options(timeout: .seconds(1)), environment: environment,
+            logger: log.logger)
+        let names = (0..<12).map { "\($0)" }
+        for name in names { try await a.write(name, to: name) }
+        try await settle(a, b)
+        network.goAway()
+        for name in names { try await b.setAttribute("download", "1", of: name) }
+        #expect(
+            try await holds {
+                names.allSatisfy { (try? b.attribute("downloadingError", of: $0))?.contains("4355") ?? false }
+            })
+        let (asked, warned) = (store.callCount(.get, prefix: "packs/"), log.count("download failed"))
+        // Five minutes.
+        try await Task.sleep(for: .seconds(3))
+        #expect(store.callCount(.get, prefix: "packs/") - asked < names.count)
+        #expect(warned == names.count && log.count("download failed") == warned)
+        network.comeBack()
+        #expect(try await holds { try names.allSatisfy { try b.attribute("downloadingStatus", of: $0) == "Current" } })
+        try await a.close()
+        try await b.close()
+    }
+
     // MARK: Pausing
 
     @Test func `a paused container neither sends nor applies, and remembers it`() async throws {

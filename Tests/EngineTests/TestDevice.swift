@@ -22,10 +22,11 @@ final class TestDevice: Sendable {
     /// Starts a device, on the state of an earlier one where it is given; makes the container where there is none.
     static func start(
         on store: any ObjectStore, name: String, state: String? = nil, options: EngineOptions = EngineOptions(),
-        environment: EngineEnvironment? = nil, time: TestTime = TestTime()
+        environment: EngineEnvironment? = nil, time: TestTime = TestTime(), logger: Logger? = nil
     ) async throws -> TestDevice {
         try start(
-            on: store, container: try await container(in: store), name, state, options, environment ?? time.environment)
+            on: store, container: try await container(in: store), name, state, options,
+            environment ?? time.environment, logger)
     }
 
     /// Starts a device whose container is known, without asking the store.
@@ -39,15 +40,15 @@ final class TestDevice: Sendable {
 
     private static func start(
         on store: any ObjectStore, container: Container, _ name: String, _ state: String?, _ options: EngineOptions,
-        _ environment: EngineEnvironment
+        _ environment: EngineEnvironment, _ logger: Logger? = nil
     ) throws -> TestDevice {
         let state = state ?? FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())").path
-        var logger = Logger(label: "test.\(name)")
-        logger.logLevel = .critical
+        var quiet = Logger(label: "test.\(name)")
+        quiet.logLevel = .critical
         let engine = try Engine(
             container: container,
             place: Engine.Place(remote: "memory", state: state, mountpoint: "", deviceName: name),
-            options: options, environment: environment, logger: logger, owner: 0, group: 0)
+            options: options, environment: environment, logger: logger ?? quiet, owner: 0, group: 0)
         return TestDevice(engine: engine, state: state)
     }
 
@@ -166,6 +167,12 @@ final class TestDevice: Sendable {
         try engine.rename(name, in: parent, to: newName, in: newParent, mode: .replace, by: Self.caller).atOnce()
     }
 
+    func exchange(_ path: String, _ newPath: String) throws {
+        let (parent, name) = try split(path)
+        let (newParent, newName) = try split(newPath)
+        try engine.rename(name, in: parent, to: newName, in: newParent, mode: .exchange, by: Self.caller).atOnce()
+    }
+
     func remove(_ path: String) throws {
         let (parent, name) = try split(path)
         try engine.removeFile(name, in: parent, by: Self.caller).atOnce()
@@ -217,9 +224,16 @@ final class TestDevice: Sendable {
     }
 
     func attribute(_ name: String, of path: String) throws -> String {
-        String(
-            decoding: try engine.extendedAttribute("user.dewpoint.\(name)", of: try inode(path), by: Self.caller),
-            as: UTF8.self)
+        do {
+            return String(decoding: try attribute(name, of: try inode(path)), as: UTF8.self)
+        } catch let error as FileError where error.code == .superseded {
+            // The kernel, too, looks a path up again whose inode has been replaced meanwhile.
+            return String(decoding: try attribute(name, of: try inode(path)), as: UTF8.self)
+        }
+    }
+
+    func attribute(_ name: String, of inode: InodeNumber) throws(FileError) -> [UInt8] {
+        try engine.extendedAttribute("user.dewpoint.\(name)", of: inode, by: Self.caller)
     }
 
     func setAttribute(_ name: String, _ text: String, of path: String) async throws {
