@@ -147,7 +147,7 @@ extension RealMount {
                 try await a.set("download", "wait", on: "one")
                 #expect(try await a.downloadingStatus("one") == .current)
                 try await a.set("download", "1", on: "two")
-                try await eventually(within: .seconds(10), "the download ends") {
+                try await eventually("the download ends") {
                     try await a.downloadingStatus("two") == .current
                 }
             }
@@ -184,7 +184,7 @@ extension RealMount {
                 #expect(printed == "EBUSY\nOK 5000\n")
                 #expect(try await a.downloadingStatus("f") == .current)
                 try await a.sync()
-                try await eventually(within: .seconds(5), "closed and uploaded, it can go") {
+                try await eventually("closed and uploaded, it can go") {
                     try await a.call("setxattr", "f", "user.dewpoint.evict", "1") == "OK"
                 }
                 #expect(try await a.downloadingStatus("f") == .notDownloaded)
@@ -233,7 +233,7 @@ extension RealMount {
                     #expect(try await a.attribute("pinned", of: name) == "1", "\(name)")
                     #expect(try await a.call("setxattr", name, "user.dewpoint.evict", "1") == "EBUSY", "\(name)")
                 }
-                try await eventually(within: .seconds(10), "what is pinned is downloaded") {
+                try await eventually("what is pinned is downloaded") {
                     try await a.downloadingStatus("folder/old") == .current
                 }
                 #expect(try await a.sha256("folder/old") == hash)

@@ -128,7 +128,7 @@ extension RealMount {
                 do {
                     try await a.write("large", byteCount: 5_000_000)
                     try await Command.script(#"echo text > "$1/small"; mkdir "$1/d"; mv "$1/before" "$1/d""#, a.point)
-                    try await eventually(within: .seconds(60), "the refusal is told") {
+                    try await eventually("the refusal is told") {
                         try await a.call("getxattr", "large", "user.dewpoint.uploadingError").hasPrefix(
                             "OK NSCocoaErrorDomain 4354 ")
                     }

@@ -16,7 +16,7 @@ extension RealMount {
                 try await a.sync()
                 let hashes = try await ["long", "small/1", "small/5"].asyncMap { try await a.sha256($0) }
                 try await b.sync()
-                try await eventually(within: .seconds(30), "the other device has the names") {
+                try await eventually("the other device has the names") {
                     FileManager.default.fileExists(atPath: b.path("small/5"))
                 }
                 #expect(try await b.downloadingStatus("long") == .notDownloaded)

@@ -44,14 +44,14 @@ extension RealMount {
                         #"exec 3< "$1"; touch "$2-open"; until test -e "$2"; do sleep 0.1; done"#, a.path("open"), over,
                         limit: .seconds(120))
                 }
-                try await eventually(within: .seconds(20), "it is open") {
+                try await eventually("it is open") {
                     FileManager.default.fileExists(atPath: over + "-open")
                 }
                 for name in ["1", "2", "3"] { #expect(try await a.sha256(name) == hashes[name]) }
                 // Read again: now 2 is what was not read for longest.
                 #expect(try await a.sha256("1") == hashes["1"])
                 #expect(try await a.sha256("4") == hashes["4"])
-                try await eventually(within: .seconds(30), "something goes when the limit is passed") {
+                try await eventually("something goes when the limit is passed") {
                     try await !isHere("2", on: a)
                 }
                 for name in ["1", "4", "open", "pinned", "changed"] {
@@ -60,7 +60,7 @@ extension RealMount {
                 #expect(try await a.sha256("changed") == changed)
                 let cache = try #require(try await status(container).cache)
                 #expect(cache.byteLimit == 6200 << 10)
-                try await eventually(within: .seconds(30), "the limit is kept") {
+                try await eventually("the limit is kept") {
                     try #require(try await status(container).cache).byteCount <= 6200 << 10
                 }
                 let round = try #require(try await status(container).cache?.lastRound)
@@ -89,7 +89,7 @@ extension RealMount {
                 async let one = a.sha256("one")
                 async let two = a.sha256("two")
                 #expect(try await [one, two] == hashes)
-                try await eventually(within: .seconds(60), "both go") {
+                try await eventually("both go") {
                     let isOneHere = try await isHere("one", on: a)
                     let isTwoHere = try await isHere("two", on: a)
                     return !isOneHere && !isTwoHere
@@ -112,12 +112,12 @@ extension RealMount {
                     // Rounds run right at the start.
                     try await Task.sleep(for: .milliseconds(200))
                     try a.crash()
-                    try await eventually(within: .seconds(10), "the daemon is gone") {
+                    try await eventually("the daemon is gone") {
                         Leftovers.daemons(mentioning: a.state).isEmpty
                     }
                 }
                 try await a.mount(options: "cache_limit=2M")
-                try await eventually(within: .seconds(60), "the limit is kept") {
+                try await eventually("the limit is kept") {
                     try #require(try await status(container).cache).byteCount <= 2 << 20
                 }
                 try await a.check()

@@ -26,7 +26,7 @@ extension RealMount {
                 let a = container.a
                 try await Command.script(#"echo text > "$1/f"; sync "$1/f""#, a.point)
                 try a.crash()
-                try await eventually(within: .seconds(5), "the daemon is gone") {
+                try await eventually("the daemon is gone") {
                     try await a.call("open", "new", "O_CREAT,O_WRONLY") == "ENOTCONN"
                 }
                 try await a.mount()
@@ -42,10 +42,10 @@ extension RealMount {
                 let daemons = Leftovers.daemons(mentioning: a.state)
                 try #require(daemons.count == 1)
                 kill(daemons[0], SIGTERM)
-                try await eventually(within: .seconds(10), "nothing is mounted any more") {
+                try await eventually("nothing is mounted any more") {
                     Leftovers.mountpoints(below: container.directory).isEmpty
                 }
-                try await eventually(within: .seconds(10), "the daemon is gone") {
+                try await eventually("the daemon is gone") {
                     Leftovers.daemons(mentioning: a.state).isEmpty
                 }
                 try await a.mount()

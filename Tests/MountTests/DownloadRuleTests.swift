@@ -92,7 +92,7 @@ extension RealMount {
 
                 let copied = try await Command.run([worker, container.directory + "/file.so", a.path("d/two.pdf")])
                 #expect(!copied.errors.contains("Resource deadlock avoided"))
-                try await eventually(within: .seconds(20), "the worker for files brings the file") {
+                try await eventually("the worker for files brings the file") {
                     try await a.downloadingStatus("d/two.pdf") == .current
                 }
 

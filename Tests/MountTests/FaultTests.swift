@@ -305,7 +305,7 @@ extension RealMount {
                     """, try await container.objects(), next,
                 ])
                 try await container.put(next, as: "log/" + number.trimmingCharacters(in: .newlines))
-                try await eventually(within: .seconds(20), "the status says what is wrong") {
+                try await eventually("the status says what is wrong") {
                     try await container.statusOfAll().contains("99")
                 }
                 #expect(try await a.sha256("f").isEmpty == false)

@@ -16,7 +16,7 @@ extension RealMount {
                 #expect(try await a.call("stat", "Photos/a%20b.jpg") == "OK \(size)")
                 #expect(try listing(a.backing + "/Photos") == [".a b.jpg.icloud"])
                 #expect(try await a.sha256("Photos/a b.jpg") == hash)
-                try await eventually(within: .seconds(5), "the file is Current once it was read") {
+                try await eventually("the file is Current once it was read") {
                     try await a.downloadingStatus("Photos/a b.jpg") == .current
                 }
                 #expect(try listing(a.backing + "/Photos") == ["a b.jpg"])
@@ -65,7 +65,7 @@ extension RealMount {
                 _ = try await a.placeholder("f", byteCount: 8 << 20)
                 try await a.set("download", "1", on: "f")
                 var seen: Set<Double> = []
-                try await eventually(within: .seconds(30), "the download ends") {
+                try await eventually("the download ends") {
                     let status = try await a.status("f")
                     if status.percentDownloaded > 0, status.percentDownloaded < 100 {
                         seen.insert(status.percentDownloaded)
@@ -98,11 +98,11 @@ extension RealMount {
                 let a = container.a
                 _ = try await a.placeholder("f", byteCount: 20 << 20)
                 try await a.set("download", "1", on: "f")
-                try await eventually(within: .seconds(5), "the download starts") {
+                try await eventually("the download starts") {
                     try await a.status("f").isDownloading
                 }
                 try await a.set("download", "0", on: "f")
-                try await eventually(within: .seconds(5), "the download stops") {
+                try await eventually("the download stops") {
                     let status = try await a.status("f")
                     return !status.isDownloading && !status.downloadRequested
                 }
@@ -116,7 +116,7 @@ extension RealMount {
                 let a = container.a
                 _ = try await a.placeholder("f", byteCount: 20 << 20)
                 async let waiting = a.call("setxattr", "f", "user.dewpoint.download", "wait")
-                try await eventually(within: .seconds(5), "the download starts") {
+                try await eventually("the download starts") {
                     try await a.status("f").isDownloading
                 }
                 try await container.dewpoint(["download", "--cancel", a.path("f")])
@@ -131,7 +131,7 @@ extension RealMount {
                 let a = container.a
                 let hash = try await a.placeholder("f", byteCount: 16 << 20)
                 try await a.set("download", "1", on: "f")
-                try await eventually(within: .seconds(20), "half of it is here") {
+                try await eventually("half of it is here") {
                     try await a.status("f").percentDownloaded >= 50
                 }
                 if afterCrash { try a.crash() } else { try await a.unmount() }
@@ -139,7 +139,7 @@ extension RealMount {
                 // Chunks that were under way begin anew.
                 let resumed = try await a.status("f")
                 #expect(resumed.percentDownloaded >= (afterCrash ? 10 : 30), "what was here is here no more")
-                try await eventually(within: .seconds(20), "it goes on without being asked") {
+                try await eventually("it goes on without being asked") {
                     try await a.downloadingStatus("f") == .current
                 }
                 #expect(try await a.sha256("f") == hash)

@@ -39,12 +39,12 @@ extension RealMount.Claims {
             }
             try a.crash()
             try await a.mount()
-            try await eventually(within: .seconds(20), "the client does not come back") { isBack.withLock { $0 } }
+            try await eventually("the client does not come back") { isBack.withLock { $0 } }
             #expect(isLost.withLock { $0 })
             listener.forget()
             // Nobody holds it any more, and the presenter is there again.
             try await Command.script(#"echo more >> "$1""#, a.path("f"), limit: .seconds(10))
-            try await eventually(within: .seconds(10), "the presenter is not told") { listener.hears(.didChange) }
+            try await eventually("the presenter is not told") { listener.hears(.didChange) }
             await session.close()
         }
     }

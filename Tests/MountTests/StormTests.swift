@@ -39,7 +39,7 @@ extension RealMount {
                 let grep = Task {
                     try await Command.run(["grep", "-r", "no such line", a.path("d")], limit: .seconds(60))
                 }
-                try await eventually(within: .seconds(20), "it is held") {
+                try await eventually("it is held") {
                     try await storms(container).first?.state == .held
                 }
                 let storm = try #require(try await storms(container).first)
@@ -75,7 +75,7 @@ extension RealMount {
                     try await Command.run(
                         ["find", a.path("d"), "-type", "f", "-exec", "head", "-c", "1", "{}", ";"], limit: .seconds(60))
                 }
-                try await eventually(within: .seconds(20), "it is held") {
+                try await eventually("it is held") {
                     try await storms(container).first?.state == .held
                 }
                 let storm = try #require(try await storms(container).first)

@@ -91,7 +91,7 @@ extension RealMount {
                     let (from, to) = step.isMultiple(of: 2) ? (b, a) : (a, b)
                     try await Command.script(#"echo "$2" > "$1""#, from.path("f\(step)"), "text \(step)")
                     let start = ContinuousClock.now
-                    try await eventually(within: .seconds(10), "the text appears") {
+                    try await eventually("the text appears") {
                         let text = FileManager.default.contents(atPath: to.path("f\(step)")) ?? Data()
                         return text == Data("text \(step)\n".utf8)
                     }
@@ -133,7 +133,7 @@ extension RealMount {
                 let item = try await b.status("folder/f").item
                 try await Command.check(["mv", a.path("folder"), a.path("renamed")])
                 try await a.sync()
-                try await eventually(within: .seconds(5), "the rename arrives") {
+                try await eventually("the rename arrives") {
                     try listing(b.point) == ["renamed"]
                 }
                 #expect(try await b.status("renamed/f").item == item)

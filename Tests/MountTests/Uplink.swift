@@ -25,7 +25,7 @@ final class Uplink: Sendable {
             [Requirement.python, Driver.path("forwarder.py"), "\(port)", "\(serverPort)"],
             log: "/dev/null")
         forwarder.withLock { $0 = program }
-        try await eventually(within: .seconds(10), "the line is up") {
+        try await eventually("the line is up") {
             try await Command.run(["curl", "--silent", "--output", "/dev/null", endpoint + "/"]).succeeded
         }
     }

@@ -25,6 +25,8 @@ RELATIONS = {
     "package": ("p.rtfd/one", "p.rtfd/two"),
 }
 NAME_PATIENCE = 2.0
+# What does not wait for anybody: how long it may take on a busy machine, in seconds. What waits, waits for ever.
+BUSY_LIMIT_SECONDS = 10
 
 
 def is_write(kind):
@@ -156,7 +158,7 @@ class Case:
             began = time.monotonic()
             outcome = self.run("sh", "-c", f"cd {shlex.quote(self.point)} && {program}")
             assert outcome.returncode != 0 and "busy" in outcome.stderr, (program, outcome)
-            assert NAME_PATIENCE - 0.2 < time.monotonic() - began < NAME_PATIENCE + 2, program
+            assert NAME_PATIENCE - 0.2 < time.monotonic() - began < NAME_PATIENCE + BUSY_LIMIT_SECONDS, program
         # The holder itself moves as it likes, atomic saves included.
         assert holder.run(f"cd {self.point}/d && echo saved > t && mv t f && mv f h && mv h f")
         assert holder.release()
@@ -331,14 +333,14 @@ class Case:
         began = time.monotonic()
         a.close()
         b.wait(asked)
-        assert held and time.monotonic() - began < 1
+        assert held and time.monotonic() - began < BUSY_LIMIT_SECONDS
         b.release(asked)
         holder = Holder(self.point, ("d/f", "plain"))
         asked = b.ask(("d/f", "plain"))
         began = time.monotonic()
         holder.kill()
         b.wait(asked)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < BUSY_LIMIT_SECONDS
         b.release(asked)
         # The connection lives on in a child; the claim does not.
         ready, written = os.pipe()
@@ -598,7 +600,7 @@ class Case:
         assert not holder.run(f"setfattr -n user.dewpoint.evict -v 1 {self.point}/d/f 2> /dev/null")
         outcome = self.run("setfattr", "-n", "user.dewpoint.evict", "-v", "1", self.path("d/f"))
         assert "busy" in outcome.stderr, outcome.stderr
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < BUSY_LIMIT_SECONDS
         assert holder.release()
         assert self.run("setfattr", "-n", "user.dewpoint.evict", "-v", "1", self.path("d/f")).returncode == 0
 

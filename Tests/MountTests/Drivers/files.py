@@ -737,7 +737,7 @@ def waiting_for_a_lock_can_be_interrupted():
             try:
                 lock(os.open("f", os.O_RDWR))
             except Alarmed:
-                assert time.monotonic() - start < 3
+                assert time.monotonic() - start < 10
                 return 0
             return 1
 
@@ -751,7 +751,7 @@ def waiting_for_a_lock_can_be_interrupted():
         time.sleep(0.2)
         os.kill(child, signal.SIGKILL)
         start = time.monotonic()
-        assert status_of(child) == -signal.SIGKILL and time.monotonic() - start < 2
+        assert status_of(child) == -signal.SIGKILL and time.monotonic() - start < 10
         os.close(descriptor)
 
 
@@ -841,7 +841,7 @@ def threads_of_one_process():
         thread.start()
     for thread in threads:
         thread.join()
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 30
     for number in range(8):
         assert os.pread(descriptor, 409600, number * 409600) == bytes([number]) * 409600
     os.close(descriptor)
