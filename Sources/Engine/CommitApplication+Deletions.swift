@@ -25,7 +25,8 @@ extension CommitApplication {
             for stale in rest {
                 // Names may have moved since the list was made.
                 guard let item = stale.item, let entry = try transaction.entry(of: item) else { continue }
-                if try transaction.isEmpty(entry.inode) {
+                // What the container is not known to have was brought back here after its deletion was sent.
+                if try transaction.isEmpty(entry.inode), entry.base != nil {
                     try remove(entry)
                 } else {
                     left.append(entry)

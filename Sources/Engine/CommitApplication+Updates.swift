@@ -34,9 +34,8 @@ extension CommitApplication {
     }
 
     func localBytes(of entry: Entry, _ inode: Inode, meeting record: ItemRecord) -> Reconcile.Local.Bytes {
-        let number = inode.attributes.inode
         if inode.isModified || !bytesDifferFromBase(entry, inode) {
-            return localBytes.bytes(of: number, generation: inode.generation, isModified: inode.isModified)
+            return localBytes.bytes(meeting: record.id, generation: inode.generation, isModified: inode.isModified)
         }
         guard let content = inode.incoming ?? inode.content else { return .unchanged }
         if contents[record.id]?.hasSameBytes(as: content) ?? false { return .sameAsRemote }
@@ -51,10 +50,7 @@ extension CommitApplication {
         // What the container does not have, or not any more, is all of it different.
         guard !inode.isModified, let base = entry.base?.content else { return true }
         guard let content = inode.incoming ?? inode.content else { return false }
-        switch base {
-        case .inline(let known): return !known.hasSameBytes(as: content)
-        case .manifest: return ManifestStore.reference(to: content) != base
-        }
+        return !base.has(content)
     }
 
     func bytesChanged(_ record: ItemRecord, inode: Inode, base: ItemRecord?) -> Bool {

@@ -9,7 +9,7 @@ import Replica
 struct CommitApplication {
     let commit: Commit
     let contents: [ItemID: Content]
-    let localBytes: [InodeNumber: LocalBytes]
+    let localBytes: [ItemID: LocalBytes]
     let transaction: ReplicaTransaction
     let device: DeviceID
     let deviceName: String
@@ -20,7 +20,7 @@ struct CommitApplication {
     var effects = ApplicationEffects()
 
     init(
-        commit: Commit, contents: [ItemID: Content], localBytes: [InodeNumber: LocalBytes],
+        commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
         transaction: ReplicaTransaction, device: DeviceID, deviceName: String, makeUUID: @escaping () -> UUID,
         isOpen: @escaping (InodeNumber) -> Bool
     ) {
@@ -96,7 +96,7 @@ struct CommitApplication {
     }
 
     mutating func insert(_ record: ItemRecord) throws(FileError) {
-        if try transaction.isDeletionQueued(record.id), record.device == device { return }
+        if record.device == device, try wasRemovedSince(record) { return }
         let directory = try parent(of: record)
         if let occupant = try transaction.entry(record.name, in: directory) {
             if try merges(occupant, record) { return try merge(occupant, with: record) }
@@ -116,6 +116,18 @@ struct CommitApplication {
         if record.kind == .file, let entry = try transaction.entry(of: record.id), try transaction.isPinned(entry) {
             effects.downloads.append(inode)
         }
+    }
+
+    /// Whether an item of our own that is not here was removed here after it was sent. When its commit landed although the answer was lost, the
+    /// removal could not be queued, since nobody knew that there was something to delete: it is queued now.
+    ///
+    /// What is neither queued nor noted as sent has been forgotten by an index that lost its last changes with the power.
+    private mutating func wasRemovedSince(_ record: ItemRecord) throws(FileError) -> Bool {
+        if try transaction.isDeletionQueued(record.id) { return true }
+        guard try transaction.wasSent(record.id) else { return false }
+        try transaction.enqueueDeletion(record, base: commit.sequence)
+        effects.queued = true
+        return true
     }
 
     /// Two new directories of one name are one directory, and two new files of one name and the same bytes one file.

@@ -6,7 +6,7 @@ struct RecordFindings: Sendable {
     /// Their chunk lists, as far as they are not damaged.
     var contents: [ItemID: Content]
     /// What was found out about local edits that they meet.
-    var localBytes: [InodeNumber: LocalBytes]
+    var localBytes: [ItemID: LocalBytes]
 }
 
 extension CommitApplier {

@@ -40,7 +40,7 @@ final class CommitApplier: Sendable {
     ///   - localBytes: What was found out about local edits that the commit meets.
     ///   - finish: What else belongs into the transaction.
     func apply(
-        _ commit: Commit, contents: [ItemID: Content], localBytes: [InodeNumber: LocalBytes],
+        _ commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
     ) throws(FileError) {
         let news = try CommitNews(commit, replica: replica, events: events)

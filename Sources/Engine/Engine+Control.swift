@@ -9,8 +9,18 @@ extension Engine {
     // MARK: Status
 
     package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
-        try itemStatus(of: try resolve(path))
+        for _ in 1..<Self.lookAttempts {
+            do throws(FileError) {
+                return try itemStatus(of: try resolve(path))
+            } catch {
+                guard error.code == .superseded else { throw error }
+            }
+        }
+        return try itemStatus(of: try resolve(path))
     }
+
+    /// How often a path is looked up again that names another inode by the time that inode is asked.
+    private static let lookAttempts = 5
 
     func resolve(_ path: String) throws(FileError) -> InodeNumber {
         do throws(FileError) {
@@ -24,7 +34,18 @@ extension Engine {
     /// What the start had to put right, in sentences.
     package var repairs: [String] { replica.repairReport.lines }
 
+    /// - Throws: ``FileError`` with `superseded` for an inode without a name: newer bytes have just come as another one, or it was removed.
+    ///   The kernel then looks the path up again.
     func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
+        do throws(FileError) {
+            return try status(of: number)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            throw FileError(.superseded, "\(number) has no name any more")
+        }
+    }
+
+    private func status(of number: InodeNumber) throws(FileError) -> ItemStatus {
         let inode = try replica.inode(number)
         let entry = try replica.entries(of: number).first
         let isFile = inode.attributes.kind == .file

@@ -81,7 +81,7 @@ extension Engine {
     ///   up again.
     package func open(_ request: OpenRequest) throws(FileError) -> Answer<OpenedFile> {
         follower.use.note()
-        let inode = try replica.inode(request.inode)
+        let inode = try known(request.inode)
         guard inode.attributes.kind == .file else {
             throw FileError(
                 inode.attributes.kind == .directory ? .isDirectory : .invalid, "\(request.inode) is not a file")
@@ -108,6 +108,16 @@ extension Engine {
                 case .pending(let wait): return try await wait()
                 }
             }
+        }
+    }
+
+    /// - Throws: ``FileError/Code/superseded`` for an inode that is gone: newer bytes came as another one, and the kernel looks the path up again.
+    private func known(_ number: InodeNumber) throws(FileError) -> Inode {
+        do throws(FileError) {
+            return try replica.inode(number)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            throw FileError(.superseded, "\(number) is not there any more")
         }
     }
 

@@ -20,7 +20,9 @@ extension Engine {
         guard inode.attributes.kind == .file else {
             throw FileError(.invalid, "only files have versions; this is a \(inode.attributes.kind.rawValue)")
         }
-        guard let entry = try replica.entries(of: number).first else { throw FileError(.notFound, "\(number)") }
+        guard let entry = try replica.entries(of: number).first else {
+            throw FileError(.superseded, "\(number) has no name any more")
+        }
         let conflicts = entry.conflicts.map { version in
             ItemVersion(
                 id: version.id.uuidString.lowercased(), kind: .conflict, date: version.modified,
@@ -31,15 +33,13 @@ extension Engine {
     }
 
     private func current(_ entry: Entry, _ inode: Inode) throws(FileError) -> ItemVersion {
-        let device = editor(of: entry, inode)
+        let device = try replica.maker(of: entry, inode)
         let attributes = try current(of: inode.attributes.inode)
+        // Newer bytes that are still to come are the current version already.
         return ItemVersion(
             id: "current", kind: .current, date: attributes.modified, computer: try name(of: device),
-            device: device, size: attributes.size, local: inode.isHere)
-    }
-
-    private func editor(of entry: Entry, _ inode: Inode) -> DeviceID {
-        inode.isModified ? replica.device : entry.base?.maker ?? replica.device
+            device: device, size: inode.incoming?.byteCount ?? attributes.size,
+            local: inode.isHere && inode.incoming == nil)
     }
 
     private func name(of device: DeviceID) throws(FileError) -> String? {
@@ -108,7 +108,7 @@ extension Engine {
         case .current:
             kept = nil
         case .newest:
-            let device = editor(of: entry, inode)
+            let device = try replica.maker(of: entry, inode)
             let now = (try current(of: number).modified, device)
             kept = entry.conflicts.filter { ($0.modified, $0.device) > now }
                 .max { ($0.modified, $0.device) < ($1.modified, $1.device) }

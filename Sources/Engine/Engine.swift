@@ -134,7 +134,9 @@ package final class Engine: Sendable {
             replica: replica, arbiter: arbiter, claims: claims, places: places, environment: environment,
             logger: logger, activity: activity, patience: options.presenterTimeout)
         self.syncAccess = syncAccess
-        downloads.whenArrived { old, new in
+        // Weak: who hears of events may ask for downloads, and neither must keep the engine's files open.
+        downloads.whenArrived { [weak events] old, new in
+            guard let events else { return }
             if events.isHeard, old != new, let place = try? places.item(new) { events.superseded(old, by: place) }
             events.ubiquityAttributes(UbiquityKeys.downloading, of: new)
         }

@@ -14,11 +14,11 @@ struct LocalBytes: Sendable {
     }
 }
 
-extension [InodeNumber: LocalBytes] {
-    /// The finding in the words of ``Reconcile``.
-    func bytes(of inode: InodeNumber, generation: Int64, isModified: Bool) -> Reconcile.Local.Bytes {
+extension [ItemID: LocalBytes] {
+    /// The finding for the record of an item, in the words of ``Reconcile``.
+    func bytes(meeting item: ItemID, generation: Int64, isModified: Bool) -> Reconcile.Local.Bytes {
         guard isModified else { return .unchanged }
-        guard let known = self[inode], known.generation == generation else { return .unsent }
+        guard let known = self[item], known.generation == generation else { return .unsent }
         switch known.finding {
         case .sameAsBase: return .unchanged
         case .sameAsRemote: return .sameAsRemote

@@ -24,21 +24,22 @@ struct LocalBytesFinder: Sendable {
         self.logger = logger
     }
 
+    /// Of a file with several names each record gets a finding of its own: the container may have other bytes under each name.
+    ///
     /// - Parameter contents: The chunk lists of the records.
-    func find(for records: [ItemRecord], contents: [ItemID: Content]) async throws -> [InodeNumber: LocalBytes] {
-        var found: [InodeNumber: LocalBytes] = [:]
+    func find(for records: [ItemRecord], contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
+        var found: [ItemID: LocalBytes] = [:]
         let directories = Dictionary(
             records.filter { $0.kind == .directory }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for record in records where record.kind == .file && record.device != replica.device {
-            guard let content = contents[record.id], let (number, base) = try meeting(record, content, directories),
-                found[number] == nil
+            guard let content = contents[record.id], let (number, base) = try meeting(record, content, directories)
             else { continue }
-            found[number] = try await examine(number, base: base, remote: content)
+            found[record.id] = try await examine(number, base: base, remote: content)
         }
         return found
     }
 
-    /// The local file with changed bytes that a record meets, and the bytes that the container had of it before.
+    /// The local file with changed bytes that a record meets, and the bytes that the container had under its name before.
     ///
     /// - Parameter directories: Those that come with the record.
     private func meeting(
@@ -48,7 +49,7 @@ struct LocalBytesFinder: Sendable {
             guard entry.base?.content != record.content else { return nil }
             let inode = try replica.inode(entry.inode)
             guard inode.isModified, inode.isHere else { return nil }
-            return (entry.inode, inode.content)
+            return (entry.inode, base(of: entry, inode))
         }
         // A new file that may be the same as a new one here.
         guard let parent = try directory(record.parent, directories, depth: 0),
@@ -58,6 +59,12 @@ struct LocalBytesFinder: Sendable {
         let inode = try replica.inode(occupant.inode)
         guard inode.isModified, inode.isHere, inode.attributes.size == content.byteCount else { return nil }
         return (occupant.inode, nil)
+    }
+
+    /// The bytes that the file had when it was last the same as in the container, if they are those that the container has for this entry.
+    /// A file that was renamed or exchanged here had those of another name.
+    private func base(of entry: Entry, _ inode: Inode) -> Content? {
+        inode.content.flatMap { entry.base?.content?.has($0) ?? false ? $0 : nil }
     }
 
     /// How many new directories are looked through upwards, each in the next; deeper ones bring files of their own.

@@ -13,7 +13,10 @@ extension Uploader {
         for var candidate in candidates {
             if let inode = candidate.inode, candidate.content == nil {
                 // Changed, or gone, since it was read.
-                guard try replica.generation(of: inode) == candidate.generation else { continue }
+                guard try replica.generation(of: inode) == candidate.generation else {
+                    if let moved = placeOnly(candidate) { finished.append(moved) }
+                    continue
+                }
                 if let content = try upload.content(of: inode) {
                     candidate.content = content
                     candidate.record?.size = content.byteCount
@@ -44,7 +47,7 @@ extension Uploader {
         // Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
         var standing: [Candidate] = []
         for candidate in batch {
-            if try replica.isPending(candidate.pending.item, position: candidate.pending.position) {
+            if let candidate = try asItStands(candidate) {
                 standing.append(candidate)
             } else if candidate.record?.kind == .directory {
                 // What lies in it may be in this batch too, so the batch is made anew.
@@ -64,6 +67,7 @@ extension Uploader {
         let commit = Commit(
             sequence: replica.applied + 1, device: replica.device, deviceName: deviceName, time: environment.now(),
             nonce: environment.makeUUID(), records: standing.compactMap(\.record), tombstones: tombstones)
+        try noteNewItems(of: commit)
         let outcome: ChangeLog.AppendOutcome
         do throws(StoreError) { outcome = try await log.append(commit) } catch {
             // Trimmed: this device was away for long. It catches up first, and the batch is made anew.
@@ -85,6 +89,24 @@ extension Uploader {
             activity.noteProgress()
         }
         return true
+    }
+
+    /// What of a candidate is still true; `nil` when it has changed since it was read. A file that is being written keeps its new place.
+    private func asItStands(_ candidate: Candidate) throws(FileError) -> Candidate? {
+        let item = candidate.pending.item
+        if try replica.isPending(item, position: candidate.pending.position) { return candidate }
+        guard let moved = candidate.isPlaceOnly ? candidate : placeOnly(candidate), let record = moved.record,
+            let entry = try replica.entry(of: item), entry.name == record.name, entry.baseNumber == record.base,
+            try (entry.parent == .root ? .root : replica.entries(of: entry.parent).first?.item) == record.parent
+        else { return nil }
+        return moved
+    }
+
+    /// Before anything is sent: the commit may land although nobody hears of it, even after this process has ended.
+    private func noteNewItems(of commit: Commit) throws(FileError) {
+        let items = commit.records.filter { $0.base == 0 }.map(\.id)
+        guard !items.isEmpty else { return }
+        try replica.write { transaction throws(FileError) in try transaction.noteSent(items, in: commit.sequence) }
     }
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
@@ -110,6 +132,8 @@ extension Uploader {
                 }
                 if !candidate.isPlaceOnly { try transaction.dequeue(item, position: candidate.pending.position) }
             }
+            // A snapshot that is made here tells new devices the names of all.
+            try transaction.rememberDevice(commit.device, name: commit.deviceName)
             try transaction.setApplied(commit.sequence, nonce: commit.nonce)
         }
     }

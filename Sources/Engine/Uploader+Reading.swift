@@ -79,7 +79,7 @@ extension Uploader {
                     state.withLock { $0.current[number] = min(100, Double(done) * 100 / Double(size)) }
                 }
             } catch let error as FileError where error.code == .superseded {
-                return nil
+                return placeOnly(candidate, entry)
             }
             return candidate
         }
@@ -87,6 +87,11 @@ extension Uploader {
 
     /// The new place of a file whose bytes must wait, with the bytes that the container has: another item that took its old name
     /// may be on its way, and would be put aside by every other device while this one still stood there. `nil` when there is none.
+    func placeOnly(_ candidate: Candidate) -> Candidate? {
+        guard case .put(let entry, _, _, _) = candidate.pending.change else { return nil }
+        return placeOnly(candidate, entry)
+    }
+
     private func placeOnly(_ candidate: Candidate, _ entry: Entry) -> Candidate? {
         guard let base = entry.base, base.content != nil, var record = candidate.record,
             base.parent != record.parent || base.name != record.name
@@ -110,6 +115,6 @@ extension Uploader {
             id: item, parent: parent, name: entry.name, kind: inode.attributes.kind, mode: inode.attributes.mode,
             modified: inode.attributes.modified, size: inode.attributes.kind == .file ? inode.attributes.size : 0,
             target: inode.target, xattrs: xattrs, content: entry.base?.content, conflicts: entry.conflicts,
-            maker: inode.isModified ? nil : entry.base?.maker, device: replica.device, base: entry.baseNumber)
+            maker: try replica.maker(of: entry, inode), device: replica.device, base: entry.baseNumber)
     }
 }

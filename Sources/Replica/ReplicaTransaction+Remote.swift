@@ -158,6 +158,8 @@ extension ReplicaTransaction {
             try rows.execute(
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item.uuid, source.parent.row, source.name.string])
+            // A placeholder names its item.
+            if try !rows.inodeRow(source.inode).isHere { changes.refreshPlaceholder(source.name, in: source.parent) }
             guard let adopted = try rows.entry(source.name, in: source.parent) else {
                 throw FileError(.notFound, entry.name.string)
             }

@@ -39,6 +39,7 @@ package final class ReplicaTransaction {
         try translated {
             try rows.setMeta(.applied, Int64(bitPattern: number))
             try rows.setMeta(.appliedCommit, nonce.map { "\(number) \($0.uuidString)" })
+            try rows.forgetSent(through: number)
         }
         applied = number
     }

@@ -73,6 +73,7 @@ import Testing
         for device in [pair.a, pair.b] {
             let versions = try device.engine.versions("f.txt")
             #expect(versions.filter(\.conflict).map(\.computer) == [loser])
+            #expect(versions.first?.computer == later)
             #expect(try device.attribute("hasUnresolvedConflicts", of: "f.txt") == "1")
             #expect(try device.attribute("conflictCount", of: "f.txt") == "1")
         }
@@ -82,7 +83,9 @@ import Testing
         // The loser can be had from either side, and resolving it there resolves it everywhere.
         let id = try #require(try pair.a.engine.versions("f.txt").first(where: \.conflict)?.id)
         try await pair.a.engine.resolve("f.txt", keep: .version(id))
+        #expect(try pair.a.engine.versions("f.txt").first?.computer == loser)
         try await settle(pair.a, pair.b)
+        for device in [pair.a, pair.b] { #expect(try device.engine.versions("f.txt").first?.computer == loser) }
         #expect(try await pair.tree() == ["f.txt": "from \(loser)"])
         for device in [pair.a, pair.b] { #expect(try device.attribute("conflictCount", of: "f.txt") == "0") }
         try await pair.close()
@@ -455,6 +458,47 @@ import Testing
             #expect(try device.engine.attributes(of: device.inode("two")).mode == 0o600)
         }
         #expect(try await pair.tree() == ["one": "x", "two": "x"])
+        try await pair.close()
+    }
+
+    @Test func `bytes that an exchange brought under a name are kept when another device's edit of it wins`()
+        async throws
+    {
+        var pair = try await Pair {
+            try await $0.write("first", to: "f")
+            try await $0.write("second", to: "g")
+        }
+        for name in ["f", "g"] { try await pair.b.setAttribute("download", "wait", of: name) }
+        try await pair.meet {
+            try await $0.write("from desk", to: "g")
+            try $0.setModified(4_000_000_000, of: "g")
+        } _: {
+            // Marked as changed, and the same bytes as before: those of the name that it has then.
+            let answer = try $0.engine.setSize(of: $0.inode("f"), to: 5, handle: nil, by: TestDevice.caller)
+            _ = try await $0.value(answer)
+            try $0.exchange("f", "g")
+        }
+        #expect(try await pair.tree() == ["f": "second", "g": "from desk"])
+        for device in [pair.a, pair.b] {
+            let versions = try device.engine.versions("g").filter(\.conflict)
+            #expect(versions.map(\.size) == [5] && versions.map(\.computer) == ["sofa"])
+        }
+        try await pair.close()
+    }
+
+    @Test func `a placeholder under a name that another device made too names the item that both are now`() async throws
+    {
+        var pair = try await Pair { try await $0.write("same", to: "f") }
+        _ = try pair.b.names()
+        let place = "\(pair.b.state)/files/.g.icloud"
+        try await pair.meet {
+            try await $0.write("same", to: "g")
+        } _: { device in
+            try device.link("f", to: "g")
+            #expect(try await holds { access(place, F_OK) == 0 })
+        }
+        #expect(try await pair.b.engine.check() == [])
+        #expect(try await pair.tree() == ["f": "same", "g": "same"])
         try await pair.close()
     }
 }

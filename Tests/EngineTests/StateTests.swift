@@ -172,6 +172,29 @@ import Testing
         try await close(a, b)
     }
 
+    @Test func `whoever asks about an inode whose name has newer bytes by now is told to look again`() async throws {
+        let (a, b, _) = try await pair()
+        try await a.write("old", to: "f")
+        try await settle(a, b)
+        try await b.setAttribute("download", "wait", of: "f")
+        let old = try b.inode("f")
+        try await a.write("newer", to: "f")
+        try await a.engine.sync(wait: true)
+        #expect(try await holds { try b.inode("f") != old })
+        for name in ["downloadingStatus", "status", "versions"] {
+            #expect(throws: FileError(.superseded, "")) { try b.attribute(name, of: old) }
+        }
+        #expect(FileError(.superseded, "").errno == ESTALE)
+        // At first it is there without a name, then it is gone.
+        #expect(try await holds { (try? b.engine.attributes(of: old)) == nil })
+        #expect(throws: FileError(.superseded, "")) { try b.attribute("downloadingStatus", of: old) }
+        await #expect(throws: FileError(.superseded, "")) {
+            try await b.value(b.engine.open(OpenRequest(inode: old, flags: O_RDONLY, caller: TestDevice.caller)))
+        }
+        #expect(try await b.read("f") == "newer")
+        try await close(a, b)
+    }
+
     @Test func `a local edit that waits, one on its way, and one that is up`() async throws {
         let (a, b, _) = try await pair()
         try await a.setAttribute("syncPaused", "1", of: "")

@@ -219,4 +219,68 @@ import Testing
         try await a.close()
         try await b.close()
     }
+
+    /// The commit lands, nobody hears of it, and meanwhile what it brought goes again.
+    @Test(arguments: [false, true])
+    func `what is removed while its commit is in doubt does not come back`(isRestarted: Bool) async throws {
+        let (network, base) = (Network(), MemoryStore())
+        let a = try await TestDevice.start(on: network.store(base), name: "A")
+        let b = try await TestDevice.start(on: base, name: "B")
+        try await settle(a, b)
+        network.set { operation, key in
+            guard key.hasPrefix("log/") else { return nil }
+            return operation == .create ? .failAfter(.unavailable) : .failBefore(.unavailable)
+        }
+        try a.makeDirectory("d")
+        try await a.write("gone", to: "d/f")
+        try await a.write("moved", to: "d/g")
+        try await a.write("other", to: "f")
+        #expect(try await holds { try await base.keys("log/").count == 1 })
+        try a.remove("d/f")
+        try a.rename("d/g", to: "f")
+        try a.removeDirectory("d")
+        // Another takes the name of what went.
+        try await a.write("new", to: "d")
+        var a2 = a
+        if isRestarted {
+            try await a.close()
+            a2 = try await TestDevice.start(on: network.store(base), name: "A", state: a.state)
+        }
+        network.comeBack()
+        // The store has been silent: who waits for it is refused until it has been heard again.
+        #expect(try await holds { (try? await a2.engine.sync(wait: true)) != nil })
+        try await settle(a2, b)
+        for device in [a2, b] { #expect(try await device.tree() == ["d": "new", "f": "moved"]) }
+        try await a2.close()
+        try await b.close()
+    }
+
+    @Test func `a file that is written while it makes room for a directory is moved with the directory's commit`()
+        async throws
+    {
+        let (network, base) = (Network(), MemoryStore())
+        let store = network.store(base)
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: base, name: "B")
+        try a.makeDirectory("d")
+        try await a.write("text", to: "f")
+        try await settle(a, b)
+        network.set { operation, key in operation == .put && key.hasPrefix("packs/") ? .delay(.seconds(1)) : nil }
+        let sent = store.callCount(.put, prefix: "packs/")
+        let handle = try await a.open("f", O_RDWR)
+        try await a.write("more", to: handle, at: 0)
+        try a.exchange("d", "f")
+        try await a.write("other", to: "other")
+        #expect(try await holds { store.callCount(.put, prefix: "packs/") > sent })
+        // It has been looked at for the commit, and changes once more before that goes out.
+        try await a.write("most", to: handle, at: 0)
+        #expect(try await holds { (try? b.names()) == ["d", "f", "other"] })
+        #expect(try b.engine.attributes(of: b.inode("f")).kind == .directory)
+        network.comeBack()
+        try await a.close(handle)
+        try await settle(a, b)
+        for device in [a, b] { #expect(try await device.tree() == ["d": "most", "f": "/", "other": "other"]) }
+        try await a.close()
+        try await b.close()
+    }
 }

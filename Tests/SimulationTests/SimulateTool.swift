@@ -11,14 +11,16 @@ struct SimulateTool {
     /// How often a running tool is looked at. Nothing here blocks: tests share as many threads as there are processors.
     private static let interval = Duration.milliseconds(50)
 
-    static func run(_ arguments: String...) async throws -> SimulateTool {
+    /// - Parameter openFileLimit: How many files it may have open.
+    static func run(_ arguments: String..., openFileLimit: Int? = nil) async throws -> SimulateTool {
         let file = FileManager.default.temporaryDirectory.appending(path: "simulate-\(UUID().uuidString)")
         try Data().write(to: file)
         // A leftover in the temporary directory fails no test.
         defer { try? FileManager.default.removeItem(at: file) }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-        process.arguments = ["--kill-after=5", "\(limitSeconds)", path] + arguments
+        let limit = openFileLimit.map { ["sh", "-c", "ulimit -n \($0); exec \"$@\"", "sh"] } ?? []
+        process.arguments = ["--kill-after=5", "\(limitSeconds)"] + limit + [path] + arguments
         process.standardOutput = try FileHandle(forWritingTo: file)
         try process.run()
         while process.isRunning { try await Task.sleep(for: interval) }

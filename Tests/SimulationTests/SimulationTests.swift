@@ -22,8 +22,17 @@ import Testing
         #expect(run.output.contains(finding), "\(run.output.prefix(1000))")
     }
 
+    /// One run after the other in one process: what an engine leaves behind when it ends, or crashes, adds up.
+    @Test func `devices that have ended keep no file open`() async throws {
+        let run = try await SimulateTool.run("8", "--first", "1000", openFileLimit: 256)
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     /// Seeds that once failed. What they stand for is in the messages of the commits that mended it.
-    @Test(arguments: [4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 198, 20002, 20404, 21126])
+    @Test(arguments: [
+        4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 198, 20002, 20404, 21126, 509_838_081, 900_001_322,
+        900_001_562, 910_001_540,
+    ])
     func `a seed that once failed passes`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)")
         #expect(run.status == 0, "\(run.output)")
