@@ -38,6 +38,7 @@ CHUNK_BYTE_COUNT = 1 << 20
 # Of a chunk in a packed content: the hash of its head follows.
 HEAD_FLAG = 1 << 31
 FILE_BYTE_LIMIT = 1 << 44
+HIGHEST_NUMBER = 1 << 62
 TEXT_BYTE_LIMIT = 256 << 20
 OBJECT_BYTE_LIMIT = 64 << 20
 XATTR_BYTE_LIMIT = 64 << 10
@@ -437,6 +438,8 @@ class Restore:
         self.container = container
         self.keep_set_id = keep_set_id
         self.items = {}
+        # The nonce of the commit that the items stand at, where it is known.
+        self.nonce = None
         # The adopted objects that are packs; None for a pack of the container's own.
         self.neighbours = {}
         self.damage_count = 0
@@ -469,7 +472,7 @@ class Restore:
         sizes = self.container.sizes("log")
         sizes = {int(name): size for name, size in sizes.items() if re.fullmatch("[0-9]{20}", name)}
         numbers = sorted(sizes)
-        numbers = [number for number in numbers if number > 0 and (at is None or number <= at)]
+        numbers = [number for number in numbers if 0 < number <= HIGHEST_NUMBER and (at is None or number <= at)]
         trimmed = {number for number in numbers if sizes[number] == 0}
         whole = numbers and not trimmed and numbers == list(range(1, len(numbers) + 1))
         expected = (0 if whole else self.read_newest_snapshot(at)) + 1
@@ -478,15 +481,18 @@ class Restore:
                 continue
             if number in trimmed:
                 self.damaged(f"commit {number} was trimmed, and there is no snapshot from then on that can be read")
+                self.nonce = None
                 expected = number + 1
                 continue
             if number != expected:
                 self.damaged(f"log: commits {expected} to {number - 1} are missing")
+                self.nonce = None
             expected = number + 1
             try:
                 self.apply(number)
             except (Damage, OSError) as error:
                 self.damaged(f"commit {number}: {error}")
+                self.nonce = None
         if at is not None and expected <= at:
             self.damaged(f"log: it ends with commit {expected - 1}, before {at}")
         return expected - 1
@@ -496,13 +502,14 @@ class Restore:
         names = self.container.sizes("snapshot")
         numbers = sorted((int(name) for name in names if re.fullmatch("[0-9]{20}", name)), reverse=True)
         for number in numbers:
-            if number == 0 or (at is not None and number > at):
+            if not 0 < number <= HIGHEST_NUMBER or (at is not None and number > at):
                 continue
             try:
                 self.items = self.read_snapshot(number)
                 return number
             except (Damage, OSError, sqlite3.Error) as error:
                 self.damaged(f"snapshot {number}: {error}")
+                self.nonce = None
         return 0
 
     def read_snapshot(self, number):
@@ -522,6 +529,7 @@ class Restore:
         if meta.get("number") != number:
             raise Damage(f"it says that it is snapshot {meta.get('number')}")
         device = identifier(meta, "device")
+        self.nonce = identifier(meta, "nonce") if meta.get("nonce") is not None else None
         xattrs = {}
         for item, name, value in database.execute("SELECT item, name, value FROM xattrs"):
             xattrs.setdefault(item, []).append((name, value))
@@ -541,7 +549,14 @@ class Restore:
         if member(commit, "sequence", int) != number:
             raise Damage(f"it says that it is commit {commit['sequence']}")
         identifier(commit, "device")
-        identifier(commit, "nonce")
+        nonce = identifier(commit, "nonce")
+        previous = identifier(commit, "previous") if commit.get("previous") is not None else None
+        if None not in (previous, self.nonce) and previous != self.nonce:
+            self.damaged(
+                f"log: commit {number} was made on top of another commit {number - 1} than the one that is there; "
+                "what either did may be missing"
+            )
+        self.nonce = nonce
         member(commit, "deviceName", str)
         integer(commit, "time", -(1 << 63), (1 << 63) - 1)
         records, tombstones = member(commit, "records", list), member(commit, "tombstones", list)

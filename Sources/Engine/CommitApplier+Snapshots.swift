@@ -1,3 +1,4 @@
+import Foundation
 import Model
 import Replica
 
@@ -11,7 +12,11 @@ struct RecordFindings: Sendable {
 
 extension CommitApplier {
     /// Applies a part of a snapshot as if it were a commit.
-    func apply(_ step: SnapshotStep, of number: CommitNumber, _ findings: RecordFindings) throws(FileError) {
+    ///
+    /// - Parameter nonce: That of the commit which the snapshot stands at, if it says so.
+    func apply(
+        _ step: SnapshotStep, of number: CommitNumber, nonce: UUID?, _ findings: RecordFindings
+    ) throws(FileError) {
         // No device is the maker of what is as it is; the number is reached with the last part only.
         let commit = Commit(
             sequence: step.isLast ? number : replica.applied, device: DeviceID(uuid: ItemID.root.uuid), deviceName: "",
@@ -20,7 +25,9 @@ extension CommitApplier {
         try apply(commit, contents: findings.contents, localBytes: findings.localBytes) {
             transaction throws(FileError) in
             for (record, number) in step.records { try transaction.setBaseNumber(record.id, number) }
-            if step.isLast { try transaction.finishSnapshot() } else { try transaction.beginSnapshot(number) }
+            guard step.isLast else { return try transaction.beginSnapshot(number) }
+            try transaction.finishSnapshot()
+            try transaction.setApplied(number, nonce: nonce)
         }
     }
 

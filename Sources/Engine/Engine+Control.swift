@@ -246,5 +246,6 @@ extension Engine {
     /// - Parameter readingBytes: Whether to fetch from the container every byte that the files need, and to verify it.
     package func check(readingBytes: Bool = false) async throws(FileError) -> [String] {
         try await ContainerCheck(replica: replica, store: downloads.packs).run(readingBytes: readingBytes)
+            + LogCheck(replica: replica, store: store).run(readingAll: readingBytes)
     }
 }

@@ -162,7 +162,7 @@ package final class Engine: Sendable {
             activity: activity)
         garbageCollector = GarbageCollector(
             replica: replica, store: store, snapshots: snapshots, follower: follower, gate: gate,
-            environment: environment, deviceName: place.deviceName, logger: logger)
+            containerGuard: containerGuard, environment: environment, deviceName: place.deviceName, logger: logger)
         uploader = Uploader(
             replica: replica, openFiles: openFiles, store: store, follower: follower, gate: gate,
             containerGuard: containerGuard, syncAccess: syncAccess, events: events, environment: environment,

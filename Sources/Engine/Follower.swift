@@ -12,18 +12,18 @@ final class Follower: Sendable {
     }
 
     private let state = Mutex(State())
-    private let replica: Replica
+    let replica: Replica
     private let store: any ObjectStore
-    private let log: ChangeLog
+    let log: ChangeLog
     private let manifests: ManifestStore
     private let gate: CommitGate
-    private let containerGuard: ContainerGuard
+    let containerGuard: ContainerGuard
     let applier: CommitApplier
-    private let snapshots: Snapshots
+    let snapshots: Snapshots
     private let syncAccess: SyncAccess
     private let finder: LocalBytesFinder
     private let environment: EngineEnvironment
-    private let logger: Logger
+    let logger: Logger
     private let activity: Activity
     /// Told by the mount.
     let use: MountUse
@@ -143,22 +143,28 @@ final class Follower: Sendable {
         return count
     }
 
-    /// Sees that the log can be followed, and added to, from where the replica stands. The caller is within the gate.
-    func begin() async throws { try await snapshots.begin { try await self.findings(for: $0) } }
+    /// Sees that a commit may be added on top of what is applied here. The caller is within the gate.
+    ///
+    /// - Returns: `false` when there was more to apply, which may not be all.
+    func isAtEnd() async throws -> Bool {
+        try await begin()
+        if containerGuard.isEnd(replica.applied) { return true }
+        return try await !applyNext()
+    }
+
+    /// Sees that the log can be followed from where the replica stands.
+    private func begin() async throws { try await snapshots.begin { try await self.findings(for: $0) } }
 
     /// Applies the next commit, if there is one. The caller is within the gate.
     func applyNext() async throws -> Bool {
         try await begin()
         let read: ReadCommit
-        do throws(StoreError) {
-            guard let found = try await log.read(replica.applied + 1) else { return false }
-            read = found
-        } catch {
-            // Trimmed: what it did, and what followed, is in a snapshot.
-            guard error.code == .notFound else { throw error }
-            try await snapshots.catchUp { try await self.findings(for: $0) }
-            return true
+        switch try await next() {
+        case .nothing: return false
+        case .snapshot: return true
+        case .commit(let found): read = found
         }
+        try checkPredecessor(of: read.commit)
         for reason in read.rejected {
             logger.error(
                 "a record was rejected", metadata: ["commit": "\(read.commit.sequence)", "reason": "\(reason)"])
@@ -169,11 +175,12 @@ final class Follower: Sendable {
         defer { access.map(syncAccess.end) }
         let localBytes = try await finder.find(for: read.commit.records, contents: contents)
         try applier.apply(read.commit, contents: contents, localBytes: localBytes)
+        containerGuard.noteApplied(read.commit.sequence)
         return true
     }
 
     /// What the records of a snapshot need to be applied.
-    private func findings(for records: [ItemRecord]) async throws -> RecordFindings {
+    func findings(for records: [ItemRecord]) async throws -> RecordFindings {
         let contents = try await contents(of: records)
         return RecordFindings(
             contents: contents, localBytes: try await finder.find(for: records, contents: contents))

@@ -40,13 +40,13 @@ final class GarbageCollector: Sendable {
     private let follower: Follower
     private let gate: CommitGate
     private let environment: EngineEnvironment
-    private let deviceName: String
+    private let appender: CommitAppender
     private let logger: Logger
     private let isRunning = Atomic<Bool>(false)
 
     init(
         replica: Replica, store: any ObjectStore, snapshots: Snapshots, follower: Follower, gate: CommitGate,
-        environment: EngineEnvironment, deviceName: String, logger: Logger
+        containerGuard: ContainerGuard, environment: EngineEnvironment, deviceName: String, logger: Logger
     ) {
         self.replica = replica
         self.store = store
@@ -57,7 +57,9 @@ final class GarbageCollector: Sendable {
         self.follower = follower
         self.gate = gate
         self.environment = environment
-        self.deviceName = deviceName
+        appender = CommitAppender(
+            replica: replica, log: log, containerGuard: containerGuard, environment: environment, deviceName: deviceName
+        )
         self.logger = logger
     }
 
@@ -233,10 +235,8 @@ final class GarbageCollector: Sendable {
 
     /// - Returns: Whether it landed; another device's commit is applied otherwise.
     private func append(_ objects: [CondemnedObject]) async throws -> Bool {
-        let commit = Commit(
-            sequence: replica.applied + 1, device: replica.device, deviceName: deviceName, time: environment.now(),
-            nonce: environment.makeUUID(), records: [], tombstones: [], condemned: objects)
-        guard case .landed = try await log.append(commit) else { return false }
+        let commit = try appender.commit(records: [], condemned: objects)
+        guard case .landed = try await appender.append(commit) else { return false }
         try follower.applier.apply(commit, contents: [:], localBytes: [:])
         return true
     }

@@ -55,14 +55,14 @@ final class Snapshots: Sendable {
     func begin(find: ([ItemRecord]) async throws -> RecordFindings) async throws {
         guard !hasBegun.load(ordering: .acquiring) else { return }
         try clearFiles()
-        let applied = replica.applied
         if let number = try replica.snapshotUnderWay() {
-            try await apply(from: number, find: find)
-        } else if applied == 0 {
+            guard try await apply(from: number, find: find) else {
+                throw StoreError(
+                    .corrupt, key: SnapshotStore.key(number),
+                    "it is half applied here, and neither it nor a newer one can be read")
+            }
+        } else if replica.applied == 0 {
             try await start(find: find)
-        } else if let next = try await log.first(after: applied), next != applied + 1 {
-            logger.warning("the log has a gap", metadata: ["after": "\(applied)", "next": "\(next)"])
-            try await apply(from: applied + 1, find: find)
         }
         hasBegun.store(true, ordering: .releasing)
     }
@@ -87,20 +87,15 @@ final class Snapshots: Sendable {
 
     /// Brings the replica to a snapshot's state, since the log no longer leads there.
     ///
-    /// - Throws: ``StoreError`` with `corrupt` when there is none that can be read.
-    func catchUp(find: ([ItemRecord]) async throws -> RecordFindings) async throws {
+    /// - Returns: Whether there was one that can be read.
+    func catchUp(find: ([ItemRecord]) async throws -> RecordFindings) async throws -> Bool {
         try await apply(from: replica.applied + 1, find: find)
     }
 
     private func apply(
         from number: CommitNumber, find: ([ItemRecord]) async throws -> RecordFindings
-    ) async throws {
-        let isDone = try await withNewest(from: number) { file in try await apply(file, find: find) }
-        guard isDone else {
-            throw StoreError(
-                .corrupt, key: ChangeLog.key(replica.applied + 1),
-                "the log does not go on from here, and there is no snapshot from \(number) on that can be read")
-        }
+    ) async throws -> Bool {
+        try await withNewest(from: number) { file in try await apply(file, find: find) }
     }
 
     /// Fetches the newest snapshot that can be read, from `number` on, and hands it over.
@@ -171,7 +166,7 @@ final class Snapshots: Sendable {
 
     /// Applies a snapshot in steps, merging with what was changed here.
     private func apply(_ file: SnapshotFile, find: ([ItemRecord]) async throws -> RecordFindings) async throws {
-        let number = file.summary.number
+        let (number, nonce) = (file.summary.number, file.summary.nonce)
         let count = try await file.prepareSteps(for: replica)
         logger.info("a snapshot is being applied", metadata: ["commit": "\(number)", "changes": "\(count)"])
         try await replica.takeTables(from: file)
@@ -180,7 +175,7 @@ final class Snapshots: Sendable {
             let step = try await file.step(after: position, limit: Self.stepLimit)
             position += step.records.count + step.tombstones.count
             let records = step.records.map(\.record)
-            try applier.apply(step, of: number, try await find(records))
+            try applier.apply(step, of: number, nonce: nonce, try await find(records))
             if step.isLast { break }
             try Task.checkCancellation()
         }

@@ -29,7 +29,7 @@ struct TreeSender {
     }
 
     private let visitor: Visitor
-    private let log: ChangeLog
+    private let appender: CommitAppender
     private let manifests: ManifestStore
     private let notify: (TransferProblem) -> Void
     private(set) var report = TransferReport()
@@ -43,7 +43,10 @@ struct TreeSender {
 
     init(_ visitor: Visitor, notify: @escaping (TransferProblem) -> Void) {
         self.visitor = visitor
-        log = ChangeLog(store: visitor.engine.container.store)
+        appender = CommitAppender(
+            replica: visitor.engine.replica, log: ChangeLog(store: visitor.engine.container.store),
+            containerGuard: visitor.engine.containerGuard, environment: visitor.engine.environment,
+            deviceName: visitor.engine.place.deviceName)
         manifests = ManifestStore(store: visitor.engine.container.store)
         self.notify = notify
     }
@@ -188,14 +191,11 @@ struct TreeSender {
 
     /// - Returns: Whether the commit landed; another device's is to be applied otherwise.
     private func append(_ arrivals: [Arrival]) async throws -> Bool {
-        let commit = Commit(
-            sequence: replica.applied + 1, device: replica.device, deviceName: engine.place.deviceName,
-            time: engine.environment.now(), nonce: engine.environment.makeUUID(), records: arrivals.map(\.record),
-            tombstones: [])
+        let commit = try appender.commit(records: arrivals.map(\.record))
         let outcome: ChangeLog.AppendOutcome
         do {
             // The very same commit each time: whichever attempt lands is recognised by its nonce.
-            outcome = try await visitor.persistently { try await log.append(commit) }
+            outcome = try await visitor.persistently { try await appender.append(commit) }
         } catch let error as StoreError where error.code == .notFound {
             // Trimmed in the meantime: a snapshot has what it did.
             return false

@@ -43,7 +43,8 @@ extension Uploader {
 
     /// Within the gate: the replica stays at one commit until this one is appended or another device's is applied.
     private func append(_ batch: [Candidate]) async throws -> Bool {
-        try await follower.begin()
+        try await containerGuard.admitCommit()
+        guard try await follower.isAtEnd() else { return true }
         // Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
         var standing: [Candidate] = []
         for candidate in batch {
@@ -59,17 +60,14 @@ extension Uploader {
         let objects = standing.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
         for object in Set(objects + standing.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
         where try replica.isCondemned(object) { return true }
-        try await containerGuard.admitCommit()
         let tombstones = standing.compactMap { candidate -> Commit.Tombstone? in
             guard case .delete(let base) = candidate.pending.change else { return nil }
             return Commit.Tombstone(id: candidate.pending.item, base: base)
         }
-        let commit = Commit(
-            sequence: replica.applied + 1, device: replica.device, deviceName: deviceName, time: environment.now(),
-            nonce: environment.makeUUID(), records: standing.compactMap(\.record), tombstones: tombstones)
+        let commit = try appender.commit(records: standing.compactMap(\.record), tombstones: tombstones)
         try noteNewItems(of: commit)
         let outcome: ChangeLog.AppendOutcome
-        do throws(StoreError) { outcome = try await log.append(commit) } catch {
+        do throws(StoreError) { outcome = try await appender.append(commit) } catch {
             // Trimmed: this device was away for long. It catches up first, and the batch is made anew.
             guard error.code == .notFound else { throw error }
             return try await follower.applyNext()

@@ -38,7 +38,7 @@ final class Uploader: Sendable {
     let replica: Replica
     let openFiles: OpenFiles
     let store: any ObjectStore
-    let log: ChangeLog
+    let appender: CommitAppender
     let manifests: ManifestStore
     let follower: Follower
     let gate: CommitGate
@@ -46,7 +46,6 @@ final class Uploader: Sendable {
     let syncAccess: SyncAccess
     let events: ItemEvents
     let environment: EngineEnvironment
-    let deviceName: String
     let logger: Logger
     let activity: Activity
 
@@ -58,7 +57,9 @@ final class Uploader: Sendable {
         self.replica = replica
         self.openFiles = openFiles
         self.store = store
-        log = ChangeLog(store: store)
+        appender = CommitAppender(
+            replica: replica, log: ChangeLog(store: store), containerGuard: containerGuard, environment: environment,
+            deviceName: deviceName)
         manifests = ManifestStore(store: store)
         self.follower = follower
         self.gate = gate
@@ -66,7 +67,6 @@ final class Uploader: Sendable {
         self.syncAccess = syncAccess
         self.events = events
         self.environment = environment
-        self.deviceName = deviceName
         self.logger = logger
         self.activity = activity
     }

@@ -5,6 +5,9 @@ package struct Commit: Hashable, Sendable, Codable {
     /// The version of the container format; a reader refuses a higher one.
     package static let format = 1
 
+    /// The highest number that a commit can have: sums of numbers cannot overflow.
+    package static let highestNumber: CommitNumber = 1 << 62
+
     /// The longest name of a device in bytes; longer ones are cut when they are read, since they only serve people.
     package static let deviceNameByteLimit = 255
 
@@ -16,6 +19,9 @@ package struct Commit: Hashable, Sendable, Codable {
     package var time: Timestamp
     /// Made up for each attempt, so that a writer whose PUT timed out can tell whether it landed.
     package var nonce: UUID
+    /// The nonce of the commit before, on top of which this one was made; `nil` in the first one, in those of older writers, and where
+    /// its writer does not know it.
+    package var previous: UUID?
     package var records: [ItemRecord]
     package var tombstones: [Tombstone]
     /// Objects that nothing refers to in the state before, and that nothing may refer to from here on; `nil` for none.
@@ -35,8 +41,7 @@ package struct Commit: Hashable, Sendable, Codable {
 
     package init(
         sequence: CommitNumber, device: DeviceID, deviceName: String, time: Timestamp, nonce: UUID,
-        records: [ItemRecord],
-        tombstones: [Tombstone], condemned: [CondemnedObject]? = nil
+        previous: UUID? = nil, records: [ItemRecord], tombstones: [Tombstone], condemned: [CondemnedObject]? = nil
     ) {
         format = Self.format
         self.sequence = sequence
@@ -44,6 +49,7 @@ package struct Commit: Hashable, Sendable, Codable {
         self.deviceName = deviceName
         self.time = time
         self.nonce = nonce
+        self.previous = previous
         self.records = records
         self.tombstones = tombstones
         self.condemned = condemned

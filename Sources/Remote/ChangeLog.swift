@@ -86,6 +86,39 @@ package struct ChangeLog: Sendable {
         return nil
     }
 
+    /// Whether there is such a commit, trimmed or not.
+    package func contains(_ number: CommitNumber) async throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            _ = try await store.byteCount(of: Self.key(number))
+            return true
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return false
+        }
+    }
+
+    /// Looks whether a part of the log is whole.
+    ///
+    /// - Returns: The lowest commit of `numbers` that is missing, and the lowest one behind it, or behind all of them, that is there.
+    package func look(
+        at numbers: ClosedRange<CommitNumber>
+    ) async throws(StoreError) -> (missing: CommitNumber?, next: CommitNumber?) {
+        var expected = numbers.lowerBound
+        var after = Self.key(expected - 1)
+        while true {
+            // Mostly a commit or two are asked for.
+            let limit = min(UInt64(ObjectListing.limit), numbers.upperBound + 2 - expected)
+            let page = try await store.list(prefix: Self.prefix, after: after, limit: Int(limit))
+            guard let last = page.last else { return (expected <= numbers.upperBound ? expected : nil, nil) }
+            for found in page.compactMap({ Self.number(of: $0.key) }) {
+                if expected > numbers.upperBound { return (nil, found) }
+                if found != expected { return (expected, found) }
+                expected += 1
+            }
+            after = last.key
+        }
+    }
+
     /// How many bytes the commits of a range have as they are stored.
     package func byteCount(after number: CommitNumber, through last: CommitNumber) async throws(StoreError) -> Int64 {
         var byteCount: Int64 = 0
@@ -100,9 +133,28 @@ package struct ChangeLog: Sendable {
     }
 
     /// - Returns: `nil` for whatever else lies there.
-    private static func number(of key: String) -> CommitNumber? {
-        guard let number = CommitNumber(key.dropFirst(prefix.count)), Self.key(number) == key else { return nil }
+    static func number(of key: String) -> CommitNumber? { number(of: key, below: prefix) }
+
+    /// The number that a key ends with: 1 to ``Commit/highestNumber`` in 20 digits.
+    static func number(of key: String, below prefix: String) -> CommitNumber? {
+        guard key.utf8.count == prefix.utf8.count + 20, let number = CommitNumber(key.dropFirst(prefix.count)),
+            (1...Commit.highestNumber).contains(number), key == prefix + digits(number)
+        else { return nil }
         return number
+    }
+
+    /// Looks at the keys of the whole log.
+    package func survey() async throws(StoreError) -> LogSurvey {
+        var survey = LogSurvey()
+        var after: String?
+        while true {
+            let page = try await store.list(prefix: Self.prefix, after: after, limit: ObjectListing.limit)
+            guard let last = page.last else { return survey }
+            after = last.key
+            for line in page {
+                if let number = Self.number(of: line.key) { survey.add(number, isTrimmed: line.byteCount == 0) }
+            }
+        }
     }
 
     /// The highest number in the log, at least `number`. A number in between that is missing is a damaged log.

@@ -56,7 +56,7 @@ package struct ReadCommit: Hashable, Sendable {
         }
         commit = Commit(
             sequence: sequence, device: body.device, deviceName: Self.cut(body.deviceName), time: body.time,
-            nonce: body.nonce, records: records, tombstones: tombstones,
+            nonce: body.nonce, previous: body.previous, records: records, tombstones: tombstones,
             condemned: condemned.isEmpty ? nil : condemned)
         self.rejected = rejected
     }
@@ -75,12 +75,13 @@ private struct CommitBody: Decodable {
     let deviceName: String
     let time: Timestamp
     let nonce: UUID
+    let previous: UUID?
     let records: [Entry<ItemRecord>]
     let tombstones: [Entry<Commit.Tombstone>]
     let condemned: [Entry<CondemnedObject>]
 
     private enum CodingKeys: String, CodingKey {
-        case format, sequence, device, deviceName, time, nonce, records, tombstones, condemned
+        case format, sequence, device, deviceName, time, nonce, previous, records, tombstones, condemned
     }
 
     init(from decoder: any Decoder) throws {
@@ -95,6 +96,7 @@ private struct CommitBody: Decodable {
         deviceName = try container.decode(String.self, forKey: .deviceName)
         time = try container.decode(Timestamp.self, forKey: .time)
         nonce = try container.decode(UUID.self, forKey: .nonce)
+        previous = try container.decodeIfPresent(UUID.self, forKey: .previous)
         records = try container.decode([Entry<ItemRecord>].self, forKey: .records)
         tombstones = try container.decode([Entry<Commit.Tombstone>].self, forKey: .tombstones)
         condemned = try container.decodeIfPresent([Entry<CondemnedObject>].self, forKey: .condemned) ?? []

@@ -30,11 +30,7 @@ package struct SnapshotStore: Sendable {
             guard let last = page.last else { return numbers }
             after = last.key
             // Whatever else lies there is none of ours.
-            numbers += page.compactMap { listing in
-                CommitNumber(listing.key.dropFirst(Self.prefix.count)).flatMap {
-                    Self.key($0) == listing.key ? $0 : nil
-                }
-            }
+            numbers += page.compactMap { ChangeLog.number(of: $0.key, below: Self.prefix) }
         }
     }
 

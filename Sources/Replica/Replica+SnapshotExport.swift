@@ -65,7 +65,8 @@ private struct SnapshotExport {
             try database.execute(sql: SnapshotTables.definition)
             let count = try copyItems()
             try SnapshotTables.copyOut(database)
-            let found = SnapshotSummary(number: number, time: time, itemCount: count)
+            let found = SnapshotSummary(
+                number: number, nonce: try liveNonce(of: number), time: time, itemCount: count)
             try writeMeta(found)
             summary = found
             return .commit
@@ -83,6 +84,12 @@ private struct SnapshotExport {
             throw FileError(.busy, "a snapshot is half applied")
         }
         return CommitNumber(bitPattern: try liveMeta(.applied, as: Int64.self) ?? 0)
+    }
+
+    /// - Returns: `nil` where it is not known.
+    private func liveNonce(of number: CommitNumber) throws -> UUID? {
+        guard let text = try liveMeta(.appliedCommit, as: String.self) else { return nil }
+        return AppliedCommit(text, number: number)?.nonce
     }
 
     private func liveMeta<Value: DatabaseValueConvertible>(_ key: MetaKey, as _: Value.Type) throws -> Value? {
@@ -114,10 +121,11 @@ private struct SnapshotExport {
     private func writeMeta(_ summary: SnapshotSummary) throws {
         let values: [(SnapshotTables.MetaKey, (any DatabaseValueConvertible)?)] = [
             (.format, SnapshotTables.format), (.container, try liveMeta(.containerUUID, as: String.self)),
-            (.number, Int64(bitPattern: summary.number)), (.time, time.rawValue), (.device, device.description),
+            (.number, Int64(bitPattern: summary.number)), (.nonce, summary.nonce?.uuidString), (.time, time.rawValue),
+            (.device, device.description),
             (.items, summary.itemCount),
         ]
-        for (key, value) in values {
+        for (key, value) in values where value != nil {
             try database.execute(
                 sql: "INSERT INTO main.meta(key, value) VALUES(?, ?)", arguments: [key.rawValue, value])
         }

@@ -15,12 +15,14 @@ extension Replica {
         let now = environment.now()
         let (owner, group) = (environment.owner, environment.group)
         let path = snapshot.path
-        let number = snapshot.summary.number
+        let (number, nonce) = (snapshot.summary.number, snapshot.summary.nonce)
         do {
             let isDone = try await writer.writeWithoutTransaction { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
-                    try SnapshotImport(database: database, number: number, now: now, owner: owner, group: group).run()
+                    try SnapshotImport(
+                        database: database, number: number, nonce: nonce, now: now, owner: owner, group: group
+                    ).run()
                 }
                 try database.execute(sql: "DETACH DATABASE snapshot")
                 // All of it went through the log, which would stay that long.
@@ -62,6 +64,7 @@ extension Replica {
 private struct SnapshotImport {
     let database: Database
     let number: CommitNumber
+    let nonce: UUID?
     let now: Timestamp
     let owner: UInt32
     let group: UInt32
@@ -72,7 +75,7 @@ private struct SnapshotImport {
             guard try isEmpty() else { return .rollback }
             try copyItems()
             try SnapshotTables.copyIn(database)
-            try Rows(database: database).setMeta(.applied, Int64(bitPattern: number))
+            try Rows(database: database).setApplied(number, nonce: nonce)
             isDone = true
             return .commit
         }

@@ -37,8 +37,7 @@ package final class ReplicaTransaction {
     /// - Parameter nonce: What tells it from another one of that number; `nil` when that is not known.
     package func setApplied(_ number: CommitNumber, nonce: UUID? = nil) throws(FileError) {
         try translated {
-            try rows.setMeta(.applied, Int64(bitPattern: number))
-            try rows.setMeta(.appliedCommit, nonce.map { "\(number) \($0.uuidString)" })
+            try rows.setApplied(number, nonce: nonce)
             try rows.forgetSent(through: number)
         }
         applied = number

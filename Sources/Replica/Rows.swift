@@ -54,6 +54,11 @@ struct Rows {
     func setMeta(_ key: MetaKey, _ value: (any DatabaseValueConvertible)?) throws {
         try execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", [key.rawValue, value])
     }
+
+    func setApplied(_ number: CommitNumber, nonce: UUID?) throws {
+        try setMeta(.applied, Int64(bitPattern: number))
+        try setMeta(.appliedCommit, nonce.map { "\(number) \($0.uuidString)" })
+    }
 }
 
 /// The facts about the replica as a whole.
@@ -64,7 +69,7 @@ enum MetaKey: String {
     case device
     /// The number of the newest commit that is applied here.
     case applied
-    /// That number and the nonce of the commit, as text; absent after a snapshot.
+    /// That number and the nonce of the commit, as text; absent after a snapshot that does not have it.
     case appliedCommit = "applied_commit"
     /// The number of the snapshot that is being applied in steps, until its last step sets `applied`.
     case applying

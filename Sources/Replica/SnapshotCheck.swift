@@ -43,7 +43,18 @@ struct SnapshotCheck {
         guard try Int.fetchOne(database, sql: "SELECT count(*) FROM items") == count else {
             throw damaged("it has not the \(count) items that it says")
         }
-        return SnapshotSummary(number: number, time: Timestamp(rawValue: time), itemCount: count)
+        return SnapshotSummary(
+            number: number, nonce: try readNonce(), time: Timestamp(rawValue: time), itemCount: count)
+    }
+
+    /// - Returns: `nil` for a snapshot of an older writer.
+    private func readNonce() throws -> UUID? {
+        let value = try meta(.nonce)
+        if value.isNull { return nil }
+        guard let nonce = String.fromDatabaseValue(value).flatMap({ UUID(uuidString: $0) }) else {
+            throw damaged("it does not say which commit it stands at")
+        }
+        return nonce
     }
 
     private func meta(_ key: SnapshotTables.MetaKey) throws -> DatabaseValue {

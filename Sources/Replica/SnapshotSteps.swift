@@ -135,15 +135,42 @@ extension Replica {
         try read { try $0.meta(.applying, as: Int64.self).map { CommitNumber(bitPattern: $0) } }
     }
 
-    /// The newest commit that is applied here, with its nonce; `nil` when that is not known, as after a snapshot.
-    package func appliedCommit() throws(FileError) -> (number: CommitNumber, nonce: UUID)? {
+    /// The newest commit that is applied here, with its nonce; `nil` when that is not known, as after a snapshot of an older writer.
+    package func appliedCommit() throws(FileError) -> AppliedCommit? {
         try read { rows in
-            let parts = try rows.meta(.appliedCommit, as: String.self)?.split(separator: " ") ?? []
-            guard parts.count == 2, let number = CommitNumber(parts[0]), let nonce = UUID(uuidString: String(parts[1])),
-                // An older version changes only the number.
-                try rows.meta(.applied, as: Int64.self) == Int64(bitPattern: number)
+            guard let text = try rows.meta(.appliedCommit, as: String.self),
+                let applied = try rows.meta(.applied, as: Int64.self)
             else { return nil }
-            return (number, nonce)
+            return AppliedCommit(text, number: CommitNumber(bitPattern: applied))
         }
+    }
+}
+
+extension Replica {
+    /// Notes which commit is applied here, where it was not known; does nothing when another is applied by now.
+    package func learnApplied(_ number: CommitNumber, nonce: UUID) throws(FileError) {
+        try change { transaction in
+            let applied = try transaction.rows.meta(.applied, as: Int64.self).map { CommitNumber(bitPattern: $0) }
+            guard applied == number, try transaction.rows.meta(.applying, as: Int64.self) == nil else { return }
+            try transaction.setApplied(number, nonce: nonce)
+        }
+    }
+}
+
+/// Which commit is applied here: its number, and the nonce that tells it from another one of that number.
+package struct AppliedCommit: Hashable, Sendable {
+    package let number: CommitNumber
+    package let nonce: UUID
+
+    /// - Parameters:
+    ///   - text: As it stands in the index.
+    ///   - number: The number that is applied: a version before this value changes only that one.
+    /// - Returns: `nil` when the text is of another number.
+    init?(_ text: String, number: CommitNumber) {
+        let parts = text.split(separator: " ")
+        guard parts.count == 2, CommitNumber(parts[0]) == number, let nonce = UUID(uuidString: String(parts[1])) else {
+            return nil
+        }
+        (self.number, self.nonce) = (number, nonce)
     }
 }

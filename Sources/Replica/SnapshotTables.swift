@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import GRDB
 package import Model
 
@@ -78,7 +78,7 @@ enum SnapshotTables {
     }
 
     enum MetaKey: String {
-        case format, container, number, time, device, items
+        case format, container, number, nonce, time, device, items
     }
 }
 
@@ -86,12 +86,15 @@ enum SnapshotTables {
 package struct SnapshotSummary: Hashable, Sendable {
     /// The commit after which the container was in this state.
     package var number: CommitNumber
+    /// That of this commit; `nil` when its maker did not say.
+    package var nonce: UUID?
     /// When it was made, by its maker's clock.
     package var time: Timestamp
     package var itemCount: Int
 
-    package init(number: CommitNumber, time: Timestamp, itemCount: Int) {
+    package init(number: CommitNumber, nonce: UUID?, time: Timestamp, itemCount: Int) {
         self.number = number
+        self.nonce = nonce
         self.time = time
         self.itemCount = itemCount
     }

@@ -112,6 +112,33 @@ import Testing
         try await a.close()
     }
 
+    @Test(arguments: [false, true])
+    func `a log with a gap is damage, and so is one whose gap was written into`(_ isFilled: Bool) async throws {
+        let store = try DirectoryStore(root: container, createIfMissing: true)
+        let log = ChangeLog(store: store)
+        let a = try await TestDevice.start(on: store, name: "A")
+        for name in ["one", "two", "three"] {
+            try await a.write(name, to: name)
+            try await a.engine.sync(wait: true)
+        }
+        try await a.close()
+        #expect(try run("restore.py", container, "--verify-only").status == 0)
+        try await store.delete(ChangeLog.key(2))
+        if isFilled {
+            let commit = Commit(
+                sequence: 2, device: DeviceID(uuid: UUID()), deviceName: "", time: Timestamp(rawValue: 1),
+                nonce: UUID(),
+                previous: try await log.read(1)?.commit.nonce, records: [], tombstones: [])
+            #expect(try await log.append(commit) == .landed)
+        }
+        let result = try run("restore.py", container, output)
+        #expect(result.status == 1)
+        let sentence = isFilled ? "commit 3 was made on top of another commit 2" : "commits 2 to 2 are missing"
+        #expect(result.output.contains(sentence), "\(result.output)")
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: output)) == ["one", "three"])
+        try remove()
+    }
+
     @Test func `a generated container is one like any other`() async throws {
         #expect(try run("generate-container", container, "--items", "1000", "--directories", "37").status == 0)
         let store = try DirectoryStore(root: container, createIfMissing: false)
