@@ -90,10 +90,25 @@ struct TreeSender {
 
     // MARK: Sending
 
-    /// Sends a batch as one commit, as far as its names are free.
+    /// Sends a batch as far as its names are free: as one commit, or as several where its records are long.
     ///
     /// - Parameter arrivals: At most ``itemsPerCommit``.
     mutating func send(_ arrivals: [Arrival]) async throws -> Outcome {
+        var rest = arrivals[...]
+        while !rest.isEmpty {
+            var byteCount = 0
+            let part = rest.prefix { arrival in
+                byteCount += arrival.record.byteCountInCommit
+                return byteCount <= Uploader.textBytesPerCommit
+            }
+            let sent = part.isEmpty ? rest.prefix(1) : part
+            guard case .sent = try await sendTogether(Array(sent)) else { return .condemned }
+            rest = rest[sent.endIndex...]
+        }
+        return .sent
+    }
+
+    private mutating func sendTogether(_ arrivals: [Arrival]) async throws -> Outcome {
         for _ in 0..<Self.attemptLimit {
             while try await engine.follower.applyNext() {}
             var plan = try await plan(arrivals)
@@ -139,8 +154,12 @@ struct TreeSender {
                 arrival.record.size = content.byteCount
             }
             // Every device would drop it, and then the devices would differ.
-            if let fault = arrival.record.fault(in: .max) {
+            if let fault = arrival.record.fault(in: Commit.highestNumber) {
                 plan.leaveOut(arrival, fault)
+                continue
+            }
+            guard arrival.record.byteCountInCommit <= ItemRecord.byteLimit else {
+                plan.leaveOut(arrival, "its attributes are too long to be one object's")
                 continue
             }
             if plan.lost.contains(parent) {

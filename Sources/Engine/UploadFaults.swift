@@ -5,7 +5,8 @@ import Replica
 /// Which items the store had no room for, and how much is sent at a time: a pure value.
 ///
 /// One refused file must not hold up the others. When the store has no room for a batch, half as many items are sent next, down to
-/// one: that one is at fault, waits, and the others go on. When item after item is refused, the store is full for all.
+/// one: that one is at fault, waits, and the others go on. When item after item is refused, the store is full for all. What no store could take
+/// waits alike.
 struct UploadFaults: Sendable {
     /// How long an item waits that the store had no room for; doubled each time.
     static let pauseStart = Duration.seconds(30)
@@ -60,6 +61,14 @@ struct UploadFaults: Sendable {
             retry: now + pause)
         refusalsInARow += 1
         return refusalsInARow < Self.refusalLimit ? .again : .pause
+    }
+
+    /// An item cannot be sent as it is, whatever the store has room for: it waits until it changes, and everything that does not need it goes
+    /// on.
+    mutating func refused(_ pending: Pending, because reason: String, at now: Duration) {
+        faults[pending.item] = Fault(
+            fault: ItemFault(code: 4354, text: reason), position: pending.position, pause: Self.pauseLimit,
+            retry: now + Self.pauseLimit)
     }
 
     /// The places in the outbox of what was refused: what has another by now has changed, and is tried at once (``forget(_:)``).

@@ -1,3 +1,4 @@
+import Logging
 import Model
 import Remote
 import Replica
@@ -7,38 +8,83 @@ import Synchronization
 extension Uploader {
     /// Appends one commit and notes it in the index.
     ///
-    /// - Returns: Whether something was committed; `false` when every item changed while it was read.
+    /// - Returns: Whether something was committed, or found that cannot be; `false` when every item changed while it was read.
     func commit(_ candidates: [Candidate], _ upload: ContentUpload) async throws -> Bool {
         var finished: [Candidate] = []
-        for var candidate in candidates {
-            if let inode = candidate.inode, candidate.content == nil {
-                // Changed, or gone, since it was read.
-                guard try replica.generation(of: inode) == candidate.generation else {
-                    if let moved = placeOnly(candidate) { finished.append(moved) }
-                    continue
-                }
-                if let content = try upload.content(of: inode) {
-                    candidate.content = content
-                    candidate.record?.size = content.byteCount
-                }
+        var byteCount = 0
+        for candidate in candidates {
+            do {
+                guard let ready = try await finish(candidate, upload) else { continue }
+                byteCount += ready.record?.byteCountInCommit ?? Commit.Tombstone.byteCountInCommit
+                // What does not fit comes with the next commit: nothing in this one needs it.
+                if byteCount > Self.textBytesPerCommit, !finished.isEmpty { break }
+                finished.append(ready)
+            } catch let refusal as Refusal {
+                // What needs it waits with it, so the batch is made anew.
+                refuse(candidate, refusal)
+                return true
             }
-            if let content = candidate.content {
-                candidate.record?.content = try await manifests.reference(to: content, replica, environment)
-            }
-            if candidate.record?.kind == .file, candidate.record?.content == nil {
-                throw FileError(.corrupt, "the bytes of \(candidate.record?.name.string ?? "") are not known")
-            }
-            if let record = candidate.record, let fault = record.fault(in: .max) {
-                // Every other device would drop it, and then the devices would differ.
-                throw FileError(.invalid, "the record of \(record.name) would break the format: \(fault)")
-            }
-            finished.append(candidate)
         }
         guard !finished.isEmpty else { return false }
         let batch = finished
         return try await gate.withGate { () async throws -> Bool in
             try await self.append(batch)
         }
+    }
+
+    /// An item cannot be sent as it is.
+    private struct Refusal: Error {
+        let reason: String
+    }
+
+    private func refuse(_ candidate: Candidate, _ refusal: Refusal) {
+        let now = environment.uptime()
+        let isNew = state.withLock { state in
+            defer { state.faults.refused(candidate.pending, because: refusal.reason, at: now) }
+            return state.faults.fault(of: candidate.pending.item)?.text != refusal.reason
+        }
+        guard isNew else { return }
+        logger.error(
+            "an item cannot be uploaded",
+            metadata: ["name": "\(candidate.record?.name.string ?? "")", "reason": "\(refusal.reason)"])
+        activity.noteProgress()
+    }
+
+    /// Makes the record of an item whose bytes are in the container.
+    ///
+    /// - Returns: `nil` when it changed, or went, since it was read.
+    /// - Throws: ``Refusal``, beside what the store throws.
+    private func finish(_ candidate: Candidate, _ upload: ContentUpload) async throws -> Candidate? {
+        var candidate = candidate
+        if let inode = candidate.inode, candidate.content == nil {
+            // Changed, or gone, since it was read.
+            guard try replica.generation(of: inode) == candidate.generation else { return placeOnly(candidate) }
+            if let content = try upload.content(of: inode) {
+                candidate.content = content
+                candidate.record?.size = content.byteCount
+            }
+        }
+        if let content = candidate.content {
+            do {
+                candidate.record?.content = try await manifests.reference(to: content, replica, environment)
+            } catch let error as StoreError where error.code == .invalid {
+                throw Refusal(reason: "the list of its chunks is \(error.detail)")
+            }
+        }
+        guard let record = candidate.record else { return candidate }
+        if record.kind == .file, record.content == nil { throw Refusal(reason: "its bytes are not known") }
+        if let fault = record.fault(in: Commit.highestNumber) {
+            // Every other device would drop it, and then the devices would differ.
+            throw Refusal(reason: "its record would break the format: \(fault)")
+        }
+        guard record.byteCountInCommit <= ItemRecord.byteLimit else {
+            let mebibytes = record.byteCountInCommit >> 20
+            throw Refusal(
+                reason:
+                    "its attributes and conflict versions take \(mebibytes) MiB in the container, where an item may take "
+                    + "\(ItemRecord.byteLimit >> 20): remove some")
+        }
+        return candidate
     }
 
     /// Within the gate: the replica stays at one commit until this one is appended or another device's is applied.

@@ -14,6 +14,8 @@ final class Uploader: Sendable {
     static let itemsPerCommit = 1000
     /// How many bytes one commit takes before it closes; a single larger file still goes as one.
     static let bytesPerCommit: Int64 = 256 << 20
+    /// How many bytes the text of one commit takes before it closes: 16 MiB; a single longer record still goes as one.
+    static let textBytesPerCommit = 16 << 20
     /// How long a file that someone has open for writing must have been quiet.
     static let quiet = Duration.seconds(2)
     /// A commit waits until nothing has changed for one step, and at most all of them.

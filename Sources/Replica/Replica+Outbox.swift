@@ -6,25 +6,30 @@ package import Model
 extension Replica {
     package func pendingCount() throws(FileError) -> Int { try read { try $0.count("SELECT count(*) FROM outbox") } }
 
+    /// How many bytes of attributes are read before no further change is: 8 MiB.
+    package static let pendingByteLimit = 8 << 20
+
     /// The next changes in the order in which they can reach the container.
     ///
     /// A change comes after those that it needs: an item after directories above it that the container does not know and after the
     /// deletion of what had its name, the deletion of a directory after the items that leave it. Those are pulled forward, beyond
     /// `limit`; a deletion that makes room for another item does not stay behind.
     /// - Parameters:
+    ///   - byteLimit: After how many bytes of attributes the list ends; at least one change is in it.
     ///   - position: Changes up to it are left out: 0, or that of the last element of the batch before.
     ///   - exclusion: What stays in the outbox for now, and with it what needs it. Paused items stay in any case.
     package func pending(
-        limit: Int, after position: Int64, except exclusion: PendingExclusion = PendingExclusion()
+        limit: Int, byteLimit: Int = Replica.pendingByteLimit, after position: Int64,
+        except exclusion: PendingExclusion = PendingExclusion()
     ) throws(FileError) -> [Pending] {
         try readSnapshot { rows in
             var order = try PendingOrder(rows: rows, exclusion: exclusion)
             var position = position
             // Everything that stays is passed over, so that it holds up nothing behind it.
-            while order.pending.count < limit {
+            while order.pending.count < limit, order.byteCount < byteLimit {
                 let batch = try rows.outbox(
                     after: position, limit: limit, deletionsThrough: exclusion.deletionsAfter ?? .max)
-                for row in batch where order.pending.count < limit { try order.add(row) }
+                for row in batch where order.pending.count < limit && order.byteCount < byteLimit { try order.add(row) }
                 guard batch.count == limit, let last = batch.last else { break }
                 position = last.position
             }
@@ -51,6 +56,8 @@ private struct PendingOrder {
     let rows: Rows
     let exclusion: PendingExclusion
     var pending: [Pending] = []
+    /// Of the attributes.
+    var byteCount = 0
     /// Whether a change that was looked at goes.
     private var seen: [ItemID: Bool] = [:]
     private let somethingIsPaused: Bool
@@ -106,8 +113,9 @@ private struct PendingOrder {
         if let deletion = try deletion(of: entry.name, in: parent), try !add(deletion, isReplaced: true) {
             return false
         }
-        let change = Pending.Change.put(
-            entry, try rows.inode(entry.inode), xattrs: try rows.xattrs(of: entry.inode), parent: parent)
+        let xattrs = try rows.xattrs(of: entry.inode)
+        byteCount += xattrs.reduce(0) { $0 + $1.value.count }
+        let change = Pending.Change.put(entry, try rows.inode(entry.inode), xattrs: xattrs, parent: parent)
         pending.append(Pending(position: row.position, item: row.item, change: change))
         return true
     }

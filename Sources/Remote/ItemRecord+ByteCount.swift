@@ -1,0 +1,48 @@
+package import Model
+
+extension ItemRecord {
+    /// The longest record that is written, by ``byteCountInCommit``: 48 MiB. As base64 and compressed it still fits into one object.
+    package static let byteLimit = 48 << 20
+
+    /// How many bytes the record takes at most in the text of a commit.
+    package var byteCountInCommit: Int {
+        // Names of members, identities and numbers.
+        var byteCount = 1024 + Self.escaped(name.string) + Self.escaped(target ?? "")
+        for (name, value) in xattrs { byteCount += Self.escaped(name) + (value.count + 2) / 3 * 4 + 8 }
+        if let content { byteCount += content.byteCountInCommit }
+        for version in conflicts {
+            byteCount += 512 + Self.escaped(version.deviceName) + version.content.byteCountInCommit
+        }
+        return byteCount
+    }
+
+    /// A control character takes six bytes.
+    private static func escaped(_ text: String) -> Int { 6 * text.utf8.count }
+}
+
+extension ItemRecord.Reference {
+    fileprivate var byteCountInCommit: Int {
+        switch self {
+        case .manifest: 128
+        case .inline(let content): content.byteCountInCommit
+        }
+    }
+}
+
+extension Content {
+    /// As a list in a record. A longer one is written as a manifest, of which the record has only the name.
+    fileprivate var byteCountInCommit: Int {
+        let entryCount = runs.reduce(0) { count, run in
+            switch run {
+            case .stored(_, _, let chunks): count + chunks.count
+            case .zeros: count + 1
+            }
+        }
+        return 128 + 128 * runs.count + 256 * min(entryCount, ManifestStore.inlineLimit)
+    }
+}
+
+extension Commit.Tombstone {
+    /// How many bytes one takes at most in the text of a commit.
+    package static let byteCountInCommit = 128
+}
