@@ -94,6 +94,7 @@ let package = Package(
             swiftSettings: settings),
 
         .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),
+        .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
         .testTarget(
@@ -114,12 +115,13 @@ let package = Package(
         .testTarget(
             name: "EngineTests",
             dependencies: [
-                "Engine", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server",
+                "Engine", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server", "Mutations",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: settings),
-        .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "ControlAPITests", dependencies: ["ControlAPI", "Model", "Mutations"], swiftSettings: settings),
         .testTarget(
             name: "ControlClientTests", dependencies: ["ControlClient", "ControlAPI", "Model"], swiftSettings: settings),
         .testTarget(

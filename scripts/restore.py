@@ -39,6 +39,7 @@ CHUNK_BYTE_COUNT = 1 << 20
 HEAD_FLAG = 1 << 31
 FILE_BYTE_LIMIT = 1 << 44
 HIGHEST_NUMBER = 1 << 62
+OFFSET_LIMIT = 1 << 62
 TEXT_BYTE_LIMIT = 256 << 20
 OBJECT_BYTE_LIMIT = 64 << 20
 XATTR_BYTE_LIMIT = 64 << 10
@@ -273,7 +274,7 @@ def check_runs(runs):
             total += count
         else:
             pack = identifier(run, "pack")
-            offset = integer(run, "offset", 0, (1 << 63) - 1)
+            offset = integer(run, "offset", 0, OFFSET_LIMIT)
             chunks = member(run, "chunks", list)
             if not chunks:
                 raise Damage("a run without chunks")
@@ -286,8 +287,8 @@ def check_runs(runs):
                 flat.append((pack, offset, count, sha256(chunk.get("hash"))))
                 offset += count
                 total += count
-            if offset > (1 << 63) - 1:
-                raise Damage("an offset that overflows")
+            if offset > OFFSET_LIMIT:
+                raise Damage("an offset that is too high")
         if total > FILE_BYTE_LIMIT:
             raise Damage(f"longer than {FILE_BYTE_LIMIT} bytes")
     return flat, total

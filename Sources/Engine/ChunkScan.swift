@@ -43,7 +43,13 @@ struct ChunkScan {
             let stored = chunk.bytes.map { bytes in
                 Content.Piece.Stored(hash: ChunkHash(hashing: bytes), pack: .root, offset: 0)
             }
-            pieces.append(Content.Piece(index: pieces.count, byteCount: chunk.byteCount, stored: stored))
+            var byteCount = chunk.byteCount
+            // A hole is one piece here, however long it is: its run is what counts.
+            if stored == nil, let last = pieces.last, last.stored == nil {
+                byteCount += last.byteCount
+                pieces.removeLast()
+            }
+            pieces.append(Content.Piece(index: pieces.count, byteCount: byteCount, stored: stored))
         }
         return Content(pieces: pieces)
     }

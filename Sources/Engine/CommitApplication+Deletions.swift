@@ -47,7 +47,7 @@ extension CommitApplication {
         effects.queued = true
         effects.log.append("\(entry.name) was deleted elsewhere and has changes here: it stays")
         if entry.parent != .root, let parent = try transaction.entries(of: entry.parent).first,
-            let parentItem = parent.item, commit.tombstones.contains(where: { $0.id == parentItem })
+            let parentItem = parent.item, tombstones.contains(parentItem)
         {
             try transaction.clearBase(parent)
             try transaction.enqueue(parentItem)

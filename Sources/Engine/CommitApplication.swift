@@ -16,6 +16,7 @@ struct CommitApplication {
     let makeUUID: () -> UUID
     let isOpen: (InodeNumber) -> Bool
     let recordByID: [ItemID: ItemRecord]
+    let tombstones: Set<ItemID>
     var done: Set<ItemID> = []
     var effects = ApplicationEffects()
 
@@ -32,6 +33,7 @@ struct CommitApplication {
         self.deviceName = deviceName
         self.makeUUID = makeUUID
         self.isOpen = isOpen
+        tombstones = Set(commit.tombstones.map(\.id))
         recordByID = Dictionary(commit.records.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }
 
@@ -62,31 +64,61 @@ struct CommitApplication {
     // MARK: Records
 
     mutating func applyOnce(_ record: ItemRecord) throws(FileError) {
-        guard done.insert(record.id).inserted else { return }
-        // The directory first, when this commit brings it too. A cycle ends here, since its first record is already marked done.
-        if record.parent != .root, let parent = recordByID[record.parent] { try applyOnce(parent) }
-
-        if let entry = try transaction.entry(of: record.id) {
-            try update(entry, with: record)
-        } else {
-            try insert(record)
+        // The directories above it first, as far as this commit brings them too. A cycle ends at its first record, which is marked done.
+        var records: [ItemRecord] = []
+        var next: ItemRecord? = record
+        while let record = next, done.insert(record.id).inserted {
+            records.append(record)
+            next = record.parent == .root ? nil : recordByID[record.parent]
+        }
+        for record in records.reversed() {
+            if let entry = try transaction.entry(of: record.id) {
+                try update(entry, with: record)
+            } else {
+                try insert(record)
+            }
         }
     }
 
     /// The directory of a record; the root when it is not known here, so that the item is not lost.
     mutating func parent(of record: ItemRecord) throws(FileError) -> InodeNumber {
         if let directory = try transaction.directory(of: record.parent) { return directory }
-        if let directory = try revive(record.parent) { return directory }
+        if let directory = try reviveAll(from: record.parent) { return directory }
+        return top(for: record)
+    }
+
+    private mutating func top(for record: ItemRecord) -> InodeNumber {
         effects.log.append("\(record.name) lies in a directory that is not there any more: it is put at the top")
         return .root
     }
 
-    /// Brings back a directory that was deleted here while another device put something in it.
-    mutating func revive(_ item: ItemID) throws(FileError) -> InodeNumber? {
+    /// Brings back a directory that was deleted here while another device put something in it, and those above it.
+    private mutating func reviveAll(from item: ItemID) throws(FileError) -> InodeNumber? {
+        var deleted: [EarlierState] = []
+        var seen: Set<ItemID> = []
+        var above: InodeNumber?
+        var next = item
+        while above == nil, seen.insert(next).inserted, let state = try deletedDirectory(next) {
+            deleted.append(state)
+            next = state.record.parent
+            above = try transaction.directory(of: next)
+        }
+        guard let highest = deleted.last else { return nil }
+        var directory = above ?? top(for: highest.record)
+        for state in deleted.reversed() { directory = try revive(state, in: directory) }
+        return directory
+    }
+
+    /// A directory whose deletion waits to be uploaded.
+    private func deletedDirectory(_ item: ItemID) throws(FileError) -> EarlierState? {
         guard try transaction.isDeletionQueued(item), let deleted = try transaction.deletedItem(item),
             deleted.record.kind == .directory
         else { return nil }
-        let above = try parent(of: deleted.record)
+        return deleted
+    }
+
+    private mutating func revive(_ deleted: EarlierState, in above: InodeNumber) throws(FileError) -> InodeNumber {
+        let item = deleted.record.id
         if let occupant = try transaction.entry(deleted.record.name, in: above) { try makeRoom(occupant) }
         try transaction.dequeueDeletion(item)
         let inode = try transaction.insert(deleted.record, content: nil, in: above, number: deleted.number)
@@ -170,7 +202,7 @@ struct CommitApplication {
             // It moves away in this same commit; its record follows.
             return
         }
-        if occupant.base != nil, commit.tombstones.contains(where: { $0.id == item }) { return }
+        if occupant.base != nil, tombstones.contains(item) { return }
         try transaction.enqueue(item)
         effects.queued = true
         effects.log.append("\(occupant.name) is now \(name): another item of that name came")

@@ -12,9 +12,9 @@ struct ContentUpload {
     private var stored: [ChunkHash: Content.Piece.Stored] = [:]
     private var files: [InodeNumber: [Part]] = [:]
 
-    /// One chunk of a file: where it is stored is known at once or when the pack is.
+    /// One chunk of a file: where it is stored is known at once or when the pack is. Or a hole, however long it is.
     private struct Part {
-        let byteCount: Int
+        var byteCount: Int
         let hash: ChunkHash?
         var head: ChunkHash?
         var stored: Content.Piece.Stored?
@@ -24,7 +24,7 @@ struct ContentUpload {
     init(replica: Replica, writer: PackWriter, known: Content = .empty) {
         self.replica = replica
         self.writer = writer
-        for case let place? in known.pieces.map(\.stored) { stored[place.hash] = place }
+        for case let place? in known.pieces.lazy.map(\.stored) { stored[place.hash] = place }
     }
 
     /// Reads a file and sends what the container does not have.
@@ -36,16 +36,21 @@ struct ContentUpload {
     mutating func add(
         _ number: InodeNumber, base: Content? = nil, from descriptor: Descriptor, progressed: (Int64) -> Void = { _ in }
     ) async throws {
-        let base = base?.pieces ?? []
+        let base = (base ?? .empty).pieces
         var parts: [Part] = []
         var offset: Int64 = 0
+        var index = 0
         var chunks = try ChunkScan(descriptor)
         while let chunk = try chunks.next() {
             try Task.checkCancellation()
-            let known = parts.count < base.count ? base[parts.count] : nil
-            var part = try await part(chunk, base: known)
-            part.head = chunk.bytes.flatMap { ChunkHash(headOf: $0, index: parts.count) }
-            parts.append(part)
+            var part = try await part(chunk, base: index < base.count ? base[index] : nil)
+            part.head = chunk.bytes.flatMap { ChunkHash(headOf: $0, index: index) }
+            if part.hash == nil, let last = parts.last, last.hash == nil {
+                parts[parts.count - 1].byteCount += part.byteCount
+            } else {
+                parts.append(part)
+            }
+            index += 1
             offset += Int64(chunk.byteCount)
             // A hole costs nothing, and is told with what follows.
             if chunk.bytes != nil { progressed(offset) }

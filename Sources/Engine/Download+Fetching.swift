@@ -167,7 +167,7 @@ extension Download {
             guard let first = state.withLock({ state in batch.first { !state.have.contains($0) } }) else { return }
             do {
                 try await source.reader.fetch(
-                    pieces: pieces[first..<batch.upperBound], isWholeFile: pieces.count == 1,
+                    pieces: Array(pieces[first..<batch.upperBound])[...], isWholeFile: pieces.count == 1,
                     next: { pieces[first].stored.flatMap { source.nextPack($0.pack) } }
                 ) { count in
                     state.withLock { $0.receivedByteCount += Int64(count) }

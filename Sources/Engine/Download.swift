@@ -96,7 +96,7 @@ final class Download: Sendable {
     let inode: InodeNumber
     let staging: Descriptor
     let byteCount: Int64
-    let pieces: [Content.Piece]
+    let pieces: Content.Pieces
     /// What an earlier run said is in the staging file: looked at again before it counts.
     let found: ChunkSet
     let state: Mutex<State>

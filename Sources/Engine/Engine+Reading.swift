@@ -125,12 +125,15 @@ extension Engine {
         let inode = try replica.inode(handle.inode.number)
         let size = inode.attributes.size
         guard offset >= 0, offset < size else { throw FileError(.noSuchOffset, "\(offset) is past the end") }
-        let pieces = inode.content?.pieces ?? []
+        let runs = inode.content?.runs ?? []
         let wantsData = whence == SystemCalls.seekData
-        for piece in pieces where piece.fileOffset + Int64(piece.byteCount) > offset {
-            if (piece.stored != nil) == wantsData { return max(offset, piece.fileOffset) }
+        var start: Int64 = 0
+        for run in runs {
+            let end = start + run.byteCount
+            if end > offset, run.isData == wantsData { return max(offset, start) }
+            start = end
         }
-        if wantsData && !pieces.isEmpty { throw FileError(.noSuchOffset, "no data behind \(offset)") }
+        if wantsData && !runs.isEmpty { throw FileError(.noSuchOffset, "no data behind \(offset)") }
         return wantsData ? offset : size
     }
 }

@@ -291,7 +291,7 @@ package final class Export: Sendable {
                 let start = offset
                 offset += run.byteCount
                 guard case .stored = run else { continue }
-                let pieces = Content(runs: [run]).pieces
+                let pieces = Array(Content(runs: [run]).pieces)
                 for batch in ChunkReader.batches(of: pieces) {
                     if running == Self.batchWidth {
                         try await group.next()

@@ -165,9 +165,13 @@ final class Follower: Sendable {
         case .commit(let found): read = found
         }
         try checkPredecessor(of: read.commit)
-        for reason in read.rejected {
+        if !read.rejected.isEmpty {
             logger.error(
-                "a record was rejected", metadata: ["commit": "\(read.commit.sequence)", "reason": "\(reason)"])
+                "records were rejected",
+                metadata: [
+                    "commit": "\(read.commit.sequence)", "count": "\(read.rejected.count)",
+                    "first": "\(read.rejected.examples)",
+                ])
         }
         let contents = try await contents(of: read.commit.records)
         // Whoever presents an item saves first, so that what he has not saved is not lost; so before local edits are looked for.
@@ -186,14 +190,35 @@ final class Follower: Sendable {
             contents: contents, localBytes: try await finder.find(for: records, contents: contents))
     }
 
-    /// The chunk lists of records.
-    private func contents(of records: [ItemRecord]) async throws(StoreError) -> [ItemID: Content] {
+    /// How many chunks the manifests may have that are read before anybody needs them, for one commit: those of 1 TiB.
+    static let chunksAhead = 1 << 20
+
+    /// The chunk lists of records: of files that are not here as far as they are not too long. Those are read when they are needed.
+    private func contents(of records: [ItemRecord]) async throws -> [ItemID: Content] {
         var contents: [ItemID: Content] = [:]
+        // A manifest that many records name is read once.
+        var lists: [ChunkHash: Content] = [:]
+        var chunkCount = 0
         for record in records {
             guard let reference = record.content else { continue }
-            contents[record.id] = try await content(of: record, reference)
+            guard case .manifest(let hash) = reference else {
+                contents[record.id] = try await content(of: record, reference)
+                continue
+            }
+            if chunkCount >= Self.chunksAhead, try !isHere(record.id) { continue }
+            let known = lists[hash].flatMap { $0.byteCount == record.size ? $0 : nil }
+            let found: Content?
+            if let known { found = known } else { found = try await content(of: record, reference) }
+            chunkCount += found?.runs.reduce(0) { $0 + $1.chunkCount } ?? 0
+            contents[record.id] = found
+            lists[hash] = found ?? lists[hash]
         }
         return contents
+    }
+
+    private func isHere(_ item: ItemID) throws(FileError) -> Bool {
+        guard let entry = try replica.entry(of: item) else { return false }
+        return try replica.inode(entry.inode).isHere
     }
 
     /// The chunk list of a record; `nil` when it is damaged, which concerns this file only: reading it tries again.

@@ -36,6 +36,21 @@ package struct Content: Hashable, Sendable, Codable {
         /// Zero bytes that are stored nowhere.
         case zeros(byteCount: Int64)
 
+        package var isData: Bool {
+            switch self {
+            case .stored: true
+            case .zeros: false
+            }
+        }
+
+        /// How many chunks it lists; a hole has none.
+        package var chunkCount: Int {
+            switch self {
+            case .stored(_, _, let chunks): chunks.count
+            case .zeros: 0
+            }
+        }
+
         package var byteCount: Int64 {
             switch self {
             case .stored(_, _, let chunks): chunks.reduce(0) { $0 + Int64($1.byteCount) }
@@ -145,28 +160,7 @@ extension Content {
     }
 
     /// The chunks in file order, holes cut into chunks too.
-    package var pieces: [Piece] {
-        var pieces: [Piece] = []
-        for run in runs {
-            switch run {
-            case .stored(let pack, var offset, let chunks):
-                for chunk in chunks {
-                    pieces.append(
-                        Piece(
-                            index: pieces.count, byteCount: chunk.byteCount,
-                            stored: .init(hash: chunk.hash, pack: pack, offset: offset, head: chunk.head)))
-                    offset += Int64(chunk.byteCount)
-                }
-            case .zeros(var rest):
-                while rest > 0 {
-                    let byteCount = Int(min(rest, Int64(Content.chunkByteCount)))
-                    pieces.append(Piece(index: pieces.count, byteCount: byteCount, stored: nil))
-                    rest -= Int64(byteCount)
-                }
-            }
-        }
-        return pieces
-    }
+    package var pieces: Pieces { Pieces(runs: runs) }
 
     /// Groups pieces in file order into the fewest runs.
     package init(pieces: some Sequence<Piece>) {
@@ -194,6 +188,7 @@ extension Content {
     /// Whether the two have the same bytes: the same chunks in the same order, wherever they are stored.
     package func hasSameBytes(as other: Content) -> Bool {
         func identity(_ piece: Piece) -> (Int, ChunkHash?) { (piece.byteCount, piece.stored?.hash) }
+        if runs == other.runs { return true }
         return byteCount == other.byteCount && pieces.elementsEqual(other.pieces) { identity($0) == identity($1) }
     }
 }

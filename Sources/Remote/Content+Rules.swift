@@ -4,6 +4,9 @@ extension Content {
     /// The longest file that is accepted: 16 TiB, the limit of ext4.
     package static let byteLimit: Int64 = 1 << 44
 
+    /// The highest offset that a byte of a pack can have: no sum that a reader builds with it can overflow.
+    package static let offsetLimit: Int64 = 1 << 62
+
     /// What of a chunk list that somebody else wrote breaks the format, or `nil` when nothing does.
     ///
     /// Without a fault ``byteCount`` and ``pieces`` cannot overflow.
@@ -45,8 +48,7 @@ extension Content {
             byteCount += Int64(chunk.byteCount)
             guard byteCount <= byteLimit else { return ("longer than \(byteLimit) bytes", 0) }
         }
-        // Both terms are bounded, so neither this sum nor any that a reader builds can overflow.
-        guard offset >= 0, offset <= .max - byteCount else { return ("an offset of \(offset)", 0) }
+        guard offset >= 0, offset <= offsetLimit - byteCount else { return ("an offset of \(offset)", 0) }
         return (nil, byteCount)
     }
 }

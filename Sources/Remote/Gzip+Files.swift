@@ -62,7 +62,14 @@ final class GzipUnpacker {
     private var digest = SHA256()
     private var isEnded = false
     private var byteCount: Int64 = 0
+    /// How many bytes were taken.
+    private var packedByteCount: Int64 = 0
     private let limit: Int64
+
+    /// How many bytes may come out of each one that was taken, beyond the first ``freeByteCount``. SQLite's pages give some ten.
+    static let ratioLimit: Int64 = 64
+    /// 64 MiB.
+    static let freeByteCount: Int64 = 64 << 20
 
     /// - Parameter limit: The most bytes that may come out.
     init(limit: Int64) { self.limit = limit }
@@ -74,6 +81,8 @@ final class GzipUnpacker {
         guard !piece.isEmpty else { return }
         // One member and nothing behind it.
         guard !isEnded else { throw .damaged }
+        packedByteCount += Int64(piece.count)
+        let limit = min(limit, Self.freeByteCount + packedByteCount * Self.ratioLimit)
         try zlib.feed(piece) { (stream) throws(Failure) in
             let result = inflate(stream, Z_NO_FLUSH)
             isEnded = result == Z_STREAM_END

@@ -43,6 +43,11 @@ package enum Gzip {
         defer { inflateEnd(&stream) }
         var input = bytes
         var output: [UInt8] = []
+        // What the member says of its length is only a hint: nothing is used that does not come out.
+        if bytes.count >= 18 {
+            let stated = bytes.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+            output.reserveCapacity(min(stated, limit) + stepByteCount)
+        }
         let failure: Failure? = input.withUnsafeMutableBufferPointer { input in
             stream.next_in = input.baseAddress
             stream.avail_in = UInt32(input.count)

@@ -60,7 +60,7 @@ package struct ManifestStore: Sendable {
             let object = try await store.get(key, range: nil).collect(upTo: ContainerCoding.objectByteLimit)
             let text = try ContainerCoding.unpack(object, key: key)
             guard ChunkHash(hashing: text) == hash else { throw StoreError(.corrupt, key: key, "its hash is another") }
-            let content = try ContainerCoding.decode(Content.self, from: text, key: key)
+            let content = try ManifestText(text, key: key).content()
             if let fault = content.fault { throw StoreError(.corrupt, key: key, fault) }
             return content
         }

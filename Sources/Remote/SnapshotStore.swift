@@ -10,7 +10,7 @@ package struct SnapshotStore: Sendable {
 
     /// The longest snapshot object: 5 GiB, the most that one PUT takes on S3.
     static let objectByteLimit: Int64 = 5 << 30
-    /// The longest SQLite file that is unpacked from one: 64 GiB.
+    /// The longest SQLite file that is unpacked from one: 64 GiB, and 64 MiB more than 64 times the object.
     static let fileByteLimit: Int64 = 64 << 30
 
     private let store: any ObjectStore

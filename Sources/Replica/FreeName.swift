@@ -2,8 +2,36 @@ import Model
 
 /// Names for a copy: `report 2.pdf`, `report 3.pdf`, and so on.
 enum FreeName {
-    /// How many names are tried before giving up.
+    /// How many names repair tries before giving up.
     static let attemptLimit = 10_000
+
+    /// How many numbers are tried one after the other, before they are doubled.
+    static let stepLimit = 16
+
+    /// The first number from 2 on that is free, as long as it is a low one. Where many are taken, as in a directory that is to hold thousands
+    /// of items of one name, a free one with a taken one before it, in few steps.
+    static func first(for name: ItemName, isFree: (ItemName) throws -> Bool) throws -> ItemName {
+        var taken = 1
+        for number in 2...stepLimit {
+            let candidate = try candidate(name, number: number)
+            if try isFree(candidate) { return candidate }
+            taken = number
+        }
+        var free = 2 * taken
+        while try !isFree(candidate(name, number: free)) {
+            guard free < numberLimit else { throw FileError(.exists, "no free name for a copy of \(name)") }
+            taken = free
+            free *= 2
+        }
+        while free - taken > 1 {
+            let middle = taken + (free - taken) / 2
+            if try isFree(candidate(name, number: middle)) { free = middle } else { taken = middle }
+        }
+        return try candidate(name, number: free)
+    }
+
+    /// Higher than any number of items that there can be.
+    private static let numberLimit = 1 << 40
 
     /// - Parameter number: 2 or more.
     /// - Returns: `name` with the number before its extension, its stem cut so that the whole keeps within 255 bytes.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 package import Model
 
 extension Replica {
@@ -36,6 +37,9 @@ enum SnapshotConnection {
     /// How much of the file is kept in memory, in KiB.
     private static let cacheKibibytes = 8 << 10
 
+    /// The longest value, or row, that is read or written: 128 MiB.
+    private static let valueByteLimit: Int32 = 128 << 20
+
     static func open(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "snapshot"
@@ -47,6 +51,8 @@ enum SnapshotConnection {
             try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
             // What the file says of itself runs nothing.
             try database.execute(sql: "PRAGMA trusted_schema = OFF")
+            try database.execute(sql: "PRAGMA cell_size_check = ON")
+            sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_LENGTH, valueByteLimit)
         }
         return try DatabaseQueue(path: path, configuration: configuration)
     }

@@ -100,10 +100,6 @@ extension ReplicaTransaction {
 
 extension Rows {
     func freeName(for name: ItemName, in parent: InodeNumber) throws -> ItemName {
-        for number in 2..<(2 + FreeName.attemptLimit) {
-            let candidate = try FreeName.candidate(name, number: number)
-            if try entryRow(candidate, in: parent) == nil { return candidate }
-        }
-        throw FileError(.exists, "no free name for a copy of \(name)")
+        try FreeName.first(for: name) { candidate in try entryRow(candidate, in: parent) == nil }
     }
 }

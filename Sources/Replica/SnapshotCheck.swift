@@ -15,14 +15,41 @@ struct SnapshotCheck {
     }
 
     func run() throws -> Found {
+        try checkSchema()
         let summary = try readMeta()
         try checkTypes()
         try addIndexes()
         try checkRecords(summary)
+        try checkCopied(summary)
         return Found(summary: summary, isTree: try findTree() == summary.itemCount)
     }
 
     private func damaged(_ sentence: String) -> FileError { FileError(.corrupt, "snapshot \(number): \(sentence)") }
+
+    // MARK: What it consists of
+
+    /// Only plain tables: a view, a trigger, a virtual table or a generated column would be code of somebody else.
+    private func checkSchema() throws {
+        let strange = try Int.fetchOne(
+            database, sql: "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type <> 'table'")
+        guard strange == 0 else { throw damaged("it has views or virtual tables") }
+        let others = try Row.fetchCursor(
+            database, sql: "SELECT type, name, sql FROM sqlite_master WHERE type <> 'table'")
+        var indexes: [String] = []
+        while let row = try others.next() {
+            guard row[0] as String? == "index", let name = row[1] as String? else {
+                throw damaged("it has more than tables and indexes")
+            }
+            if row[2] as String? != nil { indexes.append(name) }
+        }
+        // Those that it came with are not relied on.
+        for name in indexes { try database.execute(sql: "DROP INDEX main.\(name.quotedDatabaseIdentifier)") }
+        for table in ["meta", "items", "xattrs"] + SnapshotTables.copied.map(\.name) {
+            let hidden = try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0", arguments: [table])
+            guard hidden == 0 else { throw damaged("a column of \(table) that is none") }
+        }
+    }
 
     // MARK: What it says of itself
 
@@ -36,7 +63,7 @@ struct SnapshotCheck {
             throw damaged("it is another container's")
         }
         guard let stated = Int64.fromDatabaseValue(try meta(.number)), CommitNumber(bitPattern: stated) == number,
-            number > 0
+            (1...Commit.highestNumber).contains(number)
         else { throw damaged("it says that it has another number") }
         guard let count = Int.fromDatabaseValue(try meta(.items)), let time = Int64.fromDatabaseValue(try meta(.time))
         else { throw damaged("it does not say how many items it has, or when it was made") }
@@ -94,7 +121,7 @@ struct SnapshotCheck {
         try database.execute(
             sql: """
                 CREATE UNIQUE INDEX dewpoint_items_item ON items(item);
-                CREATE INDEX dewpoint_items_place ON items(parent, name);
+                CREATE INDEX dewpoint_items_place ON items(parent, name, item);
                 CREATE INDEX dewpoint_items_directories ON items(parent) WHERE kind = 1;
                 CREATE UNIQUE INDEX dewpoint_xattrs ON xattrs(item, name);
                 """)
@@ -125,6 +152,33 @@ struct SnapshotCheck {
         }
         guard try Int.fetchOne(database, sql: "SELECT count(*) FROM xattrs") == attributeCount else {
             throw damaged("attributes of no item")
+        }
+    }
+
+    /// Earlier states are records like any other, and no table says more than the commits up to this one can have said.
+    private func checkCopied(_ summary: SnapshotSummary) throws {
+        for table in SnapshotTables.copied where try SnapshotTables.isThere(table, in: "main", database) {
+            guard table.columns.contains("number") else { continue }
+            let count = try Int.fetchOne(
+                database, sql: "SELECT count(*) FROM \(table.name) WHERE number NOT BETWEEN 1 AND ?",
+                arguments: [Int64(bitPattern: summary.number)])
+            guard count == 0 else { throw damaged("\(table.name) of commits that are not before it") }
+        }
+        guard let history = SnapshotTables.copied.first(where: { $0.name == "history" }),
+            try SnapshotTables.isThere(history, in: "main", database)
+        else { return }
+        let rows = try Row.fetchCursor(database, sql: "SELECT item, number, record FROM history")
+        while let row = try rows.next() {
+            let record: ItemRecord
+            do throws(FileError) { record = try ItemRecord(packed: row[2]) } catch {
+                throw damaged("an earlier state that cannot be read")
+            }
+            guard record.id.uuid == row[0] as UUID else {
+                throw damaged("\(record.id): an earlier state of another item")
+            }
+            if let fault = fault(record, CommitNumber(bitPattern: row[1] as Int64)) {
+                throw damaged("\(record.id), an earlier state: \(fault)")
+            }
         }
     }
 

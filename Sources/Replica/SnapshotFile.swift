@@ -33,14 +33,18 @@ package final class SnapshotFile: Sendable {
     ) async throws(FileError) -> SnapshotFile {
         do {
             let queue = try SnapshotConnection.open(path)
+            let effort = SnapshotEffort(path: path)
             let found = try await queue.writeWithoutTransaction { database in
-                try SnapshotCheck(database: database, container: container, number: number, fault: fault).run()
+                effort.begin(database)
+                defer { effort.end(database) }
+                return try SnapshotCheck(database: database, container: container, number: number, fault: fault).run()
             }
             return SnapshotFile(path: path, queue: queue, found: found)
         } catch let error as DatabaseError {
             switch error.resultCode {
-            // Not a database, a damaged one, or one without the tables.
-            case .SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
+            // Not a database, a damaged one, one without the tables, with values that are too long, or that takes too much work.
+            case .SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG,
+                .SQLITE_INTERRUPT:
                 throw FileError(.corrupt, "snapshot \(number): \(error)")
             default: throw FileError(index: error)
             }

@@ -18,7 +18,7 @@ import Testing
     private func records() async throws -> [[ItemRecord]] {
         var commits: [[ItemRecord]] = []
         while let read = try await ChangeLog(store: store).read(CommitNumber(commits.count + 1)) {
-            #expect(read.rejected == [])
+            #expect(read.rejected.isEmpty)
             commits.append(read.commit.records)
         }
         return commits

@@ -30,6 +30,24 @@ import Testing
         #expect(Content(pieces: content.pieces) == content)
     }
 
+    @Test func `the pieces of a hole of terabytes are made when they are asked for`() {
+        let byteCount = 8 << 40 + Int64(3)
+        let chunks = [Content.Chunk(hash: hash(1), byteCount: unit), .init(hash: hash(2), byteCount: unit)]
+        let content = Content(runs: [
+            .stored(pack: pack, offset: 100, chunks: chunks), .zeros(byteCount: byteCount),
+        ])
+        let pieces = content.pieces
+        #expect(pieces.count == 8 << 20 + 3)
+        #expect(
+            pieces[1]
+                == Content.Piece(
+                    index: 1, byteCount: unit, stored: .init(hash: hash(2), pack: pack, offset: Int64(100 + unit))))
+        #expect(pieces[2] == Content.Piece(index: 2, byteCount: unit, stored: nil))
+        #expect(pieces.last == Content.Piece(index: pieces.count - 1, byteCount: 3, stored: nil))
+        #expect(pieces[0..<3].map(\.index) == [0, 1, 2])
+        #expect(Content.empty.pieces.isEmpty)
+    }
+
     @Test func `the same chunks in another pack are the same bytes`() {
         let other = ItemID(uuid: UUID(uuidString: "6d1e2c44-0000-4000-8000-000000000002")!)
         let chunks = [Content.Chunk(hash: hash(1), byteCount: 10)]

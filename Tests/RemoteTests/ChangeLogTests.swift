@@ -133,7 +133,7 @@ import Testing
         let read = try read(["records": [try record(1), try record(2, changes), try record(3)]])
         #expect(read.commit.records.map(\.id) == [Samples.id(1), Samples.id(3)])
         #expect(read.rejected.count == 1)
-        return read.rejected.first ?? ""
+        return read.rejected.examples.first ?? ""
     }
 
     @Test(arguments: [
@@ -202,6 +202,57 @@ import Testing
         #expect(read.rejected.count == 4)
     }
 
+    @Test func `millions of entries that are none cost a counter`() throws {
+        let count = 2_000_000
+        let text =
+            #"{"condemned":[],"device":"\#(Samples.device)","deviceName":"","format":1,"#
+            + #""nonce":"\#(Samples.uuid(1))","records":[1"# + String(repeating: ",1", count: count - 1)
+            + #"],"sequence":5,"time":1,"tombstones":[]}"#
+        let object = try ContainerCoding.pack(Array(text.utf8), key: "log/")
+        #expect(object.count < 16 << 10)
+        let read = try ReadCommit(
+            text: try ContainerCoding.unpack(object, key: "log/"), sequence: 5, key: ChangeLog.key(5))
+        #expect(read.rejected.count == count)
+        #expect(read.rejected.examples.count == ReadCommit.Rejections.exampleLimit)
+    }
+
+    @Test(arguments: [
+        #"{"a":[1,-0.5e+7,{"b":["\u00e9\n",true,false,null]},[],{}]}"#, " { } ", #"{"a":0}"#, #"{"":""}"#,
+    ])
+    func `what is JSON is found to be`(_ text: String) throws {
+        var scan = JSONScan(Array(text.utf8))
+        _ = try scan.object([])
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "1", "{}}", #"{"a":01}"#, #"{"a":1.}"#, #"{"a":.5}"#, #"{"a":+1}"#, #"{"a":1e}"#, #"{"a":tru}"#,
+        #"{"a":"\x"}"#, #"{"a":"\u12g4"}"#, "{\"a\":\"\n\"}", #"{"a":[1,]}"#, #"{"a":1,}"#, #"{a:1}"#, #"{"a" 1}"#,
+        #"{"a":[1}"#,
+        #"{"a":{"b":1]}"#, #"{"a":nan}"#, #"{"a":1} x"#,
+    ])
+    func `what is not JSON is found not to be`(_ text: String) {
+        var scan = JSONScan(Array(text.utf8))
+        #expect(throws: JSONScan.Failure.self) { try scan.object(["a"]) }
+    }
+
+    @Test func `a member that is there twice, or nested without end, is damage`() {
+        let deep = String(repeating: "[", count: 513) + String(repeating: "]", count: 513)
+        for text in [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"b":\#(deep)}"#] {
+            var scan = JSONScan(Array(text.utf8))
+            #expect(throws: JSONScan.Failure.self) { try scan.object(["a"]) }
+        }
+    }
+
+    @Test func `a long manifest is read in parts`() async throws {
+        let chunk = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: Content.chunkByteCount)
+        var runs = (0..<3000).map { Content.Run.stored(pack: Samples.id($0), offset: 0, chunks: [chunk, chunk]) }
+        runs.append(.zeros(byteCount: Int64(Content.chunkByteCount)))
+        runs.append(.stored(pack: Samples.id(1), offset: 7, chunks: Array(repeating: chunk, count: 20_000)))
+        let content = Content(runs: runs)
+        let manifests = ManifestStore(store: MemoryStore())
+        #expect(try await manifests.get(try await manifests.put(content)) == content)
+    }
+
     @Test func `an item is set or removed once in a commit`() throws {
         let read = try Self.read([
             "records": [try Self.record(1), try Self.record(1, ["name": "b"])],
@@ -254,7 +305,8 @@ import Testing
 
     @Test(
         arguments: [
-            [], [stored([short])], [stored([full, short], offset: .max - mebibyte - 5)], [.zeros(byteCount: 1)],
+            [], [stored([short])], [stored([full, short], offset: Content.offsetLimit - mebibyte - 5)],
+            [.zeros(byteCount: 1)],
             [stored([full]), .zeros(byteCount: 3 * mebibyte), stored([full, full]), stored([short])],
             [stored([full]), .zeros(byteCount: 7)], [.zeros(byteCount: Content.byteLimit)],
         ] as [[Content.Run]])
@@ -268,8 +320,9 @@ import Testing
             [stored([chunk(.max)])], [stored([chunk(.min)])], [stored([short, full])],
             [stored([short]), stored([full])],
             [stored([short]), .zeros(byteCount: mebibyte)], [stored([full], offset: -1)],
-            [stored([full], offset: .max)],
-            [stored([full, short], offset: .max - mebibyte - 4)], [.zeros(byteCount: 0)], [.zeros(byteCount: -1)],
+            [stored([full], offset: .max)], [stored([short], offset: .max - 5)],
+            [stored([full, short], offset: Content.offsetLimit - mebibyte - 4)], [.zeros(byteCount: 0)],
+            [.zeros(byteCount: -1)],
             [.zeros(byteCount: .min)], [.zeros(byteCount: .max)], [.zeros(byteCount: 7), stored([full])],
             [.zeros(byteCount: mebibyte + 1), .zeros(byteCount: mebibyte)],
             [.zeros(byteCount: Content.byteLimit), .zeros(byteCount: mebibyte)],

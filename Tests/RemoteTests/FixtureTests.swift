@@ -70,7 +70,8 @@ import Testing
             let pieces = content.pieces
             var bytes: [UInt8] = []
             for batch in ChunkReader.batches(of: pieces) {
-                try await ChunkReader(packs: PackStore(store: store)).fetch(pieces: pieces[batch]) { _, chunk in
+                try await ChunkReader(packs: PackStore(store: store)).fetch(pieces: Array(pieces[batch])[...]) {
+                    _, chunk in
                     bytes += chunk
                 }
             }

@@ -44,9 +44,17 @@ import Testing
         try await snapshots.fetch(1, to: nil)
     }
 
+    @Test func `a snapshot that unpacks to far more than it has is damaged`() async throws {
+        try await write(1, [UInt8](repeating: 0, count: 100 << 20))
+        await #expect(throws: StoreError(.corrupt, key: SnapshotStore.key(1))) { try await snapshots.fetch(1, to: nil) }
+    }
+
     @Test func `numbers are listed in order, and other keys are left alone`() async throws {
         for number: CommitNumber in [40, 7, 1_000_000] { try await write(number, [1]) }
-        for key in ["snapshot/7", "snapshot/x", "snapshot/00000000000000000008.tmp"] {
+        for key in [
+            "snapshot/7", "snapshot/x", "snapshot/00000000000000000008.tmp", SnapshotStore.key(0),
+            SnapshotStore.key(.max),
+        ] {
             try await store.put(key, .bytes([1]))
         }
         #expect(try await snapshots.numbers() == [7, 40, 1_000_000])

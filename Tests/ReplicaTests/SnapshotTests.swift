@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Model
+import Synchronization
 import Testing
 
 @testable import Replica
@@ -183,6 +184,14 @@ import Testing
         "UPDATE items SET content = NULL WHERE name = 'f'", "UPDATE xattrs SET value = x'00'",
         "DELETE FROM xattrs WHERE name = 'user.k'", "INSERT INTO xattrs VALUES(x'00', 'user.a', x'00')",
         "UPDATE items SET item = (SELECT max(item) FROM items)",
+        "CREATE VIEW v AS SELECT 1", "CREATE VIRTUAL TABLE v USING fts5(x)",
+        "CREATE TRIGGER t AFTER INSERT ON items BEGIN SELECT 1; END",
+        "ALTER TABLE items RENAME TO i; CREATE VIEW items AS SELECT * FROM i",
+        "ALTER TABLE items ADD COLUMN g AS (hex(record))",
+        "INSERT INTO history VALUES(zeroblob(16), 9, 0, 0, x'00')",
+        "INSERT INTO history SELECT item, 10, 0, 0, record FROM items WHERE name = 'empty'",
+        "INSERT INTO history SELECT zeroblob(16), 9, 0, 0, record FROM items WHERE name = 'empty'",
+        "INSERT INTO condemned VALUES(zeroblob(16), -1, 0)", "UPDATE meta SET value = 'x' WHERE key = 'nonce'",
     ])
     func `a snapshot that is not as it must be is refused`(_ change: String) async throws {
         let (lab, scratch) = (try source(), try Scratch())
@@ -193,6 +202,50 @@ import Testing
         _ = try await lab.replica.exportSnapshot(to: again)
         try edit(again) { try $0.execute(sql: change) }
         await #expect(throws: FileError(.corrupt, "")) { try await open(again, of: lab) }
+    }
+
+    @Test func `an earlier state that breaks the format is found, and indexes are not relied on`() async throws {
+        let (lab, scratch) = (try source(), try Scratch())
+        let path = scratch.file("history")
+        _ = try await lab.replica.exportSnapshot(to: path)
+        try edit(path) { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO history SELECT item, 9, 0, 0, record FROM items WHERE name = 'large';
+                    CREATE INDEX mine ON items(hex(record));
+                    """)
+        }
+        try (try await open(path, of: lab)).close()
+        await #expect(throws: FileError(.corrupt, "")) {
+            let asked = Mutex(0)
+            // The current state keeps to the format, the earlier one does not.
+            _ = try await SnapshotFile.open(path, container: lab.containerUUID, number: 9) { record, _ in
+                guard record.name.string.utf8.elementsEqual("large".utf8) else { return nil }
+                return asked.withLock { asked in
+                    asked += 1
+                    return asked == 2 ? "too large" : nil
+                }
+            }
+        }
+    }
+
+    @Test func `work without end is interrupted`() throws {
+        let scratch = try Scratch()
+        let path = scratch.file("small")
+        let queue = try DatabaseQueue(path: path)
+        let effort = SnapshotEffort(path: path, stepLimit: 1_000_000)
+        let error = #expect(throws: DatabaseError.self) {
+            try queue.write { database in
+                effort.begin(database)
+                defer { effort.end(database) }
+                try database.execute(
+                    sql:
+                        "CREATE TABLE t AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
+                )
+            }
+        }
+        #expect(error?.resultCode == .SQLITE_INTERRUPT)
+        try queue.close()
     }
 
     @Test func `a newer format is left alone, a fault that the format knows is found`() async throws {

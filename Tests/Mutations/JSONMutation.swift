@@ -1,0 +1,90 @@
+import Foundation
+
+/// Makes broken JSON of good JSON, by seed: values at the ends of their ranges and of other types, members and elements that are gone or
+/// there twice, and texts with other bytes.
+package struct JSONMutation {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
+
+    /// How many mutations a test makes: a few thousand, or as many as the environment variable `DEWPOINT_FUZZ` says.
+    package static var count: UInt64 {
+        ProcessInfo.processInfo.environment["DEWPOINT_FUZZ"].flatMap { UInt64($0) } ?? 2000
+    }
+
+    /// Whether it was asked for many: then nothing else runs beside.
+    package static var isAlone: Bool { ProcessInfo.processInfo.environment["DEWPOINT_FUZZ"] != nil }
+
+    /// The most memory that this process had at one time, in bytes. Related: proc(5), `VmHWM`.
+    package static var peakByteCount: Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+    }
+
+    /// Numbers and texts at the ends of what they may be, written as JSON.
+    private static let ends = [
+        "0", "-0", "-1", "1", "1.5", "1e308", "-1e308", "1e999", "127", "128", "255", "256", "4095", "4096", "65535",
+        "65536",
+        "2147483647", "2147483648", "4294967295", "4294967296", "9007199254740993", "17592186044416", "17592186044417",
+        "4611686018427387898", "4611686018427387903", "4611686018427387904", "4611686018427387905",
+        "9223372036854775802",
+        "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+        "18446744073709551615", "18446744073709551616", "null", "true", "false", "[]", "{}", "[[]]", "[null]", "\"\"",
+        "\"..\"", "\"a/b\"", "\"\\u0000\"", "\"\\ud800\"", "\"\u{e9}\"", "\"00000000-0000-0000-0000-000000000000\"",
+        "\"ffffffff-ffff-ffff-ffff-ffffffffffff\"", "\"\(String(repeating: "a", count: 70_000))\"",
+        "[\(String(repeating: "1,", count: 50_000))1]",
+        String(repeating: "[", count: 600) + String(repeating: "]", count: 600),
+    ]
+
+    private mutating func next(below count: Int) -> Int {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int((state >> 33) % UInt64(max(count, 1)))
+    }
+
+    /// A text that differs from `json` in one to three places.
+    package mutating func text(of json: Any) throws -> [UInt8] {
+        var value = json
+        for _ in 0...next(below: 3) { value = mutated(value, depth: 0) }
+        var bytes = Array(try JSONSerialization.data(withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys]))
+        for index in Self.ends.indices {
+            bytes = Self.replacing(Array("\"end-\(index)-end\"".utf8), with: Array(Self.ends[index].utf8), in: bytes)
+        }
+        if next(below: 8) == 0, !bytes.isEmpty { bytes[next(below: bytes.count)] = UInt8(next(below: 256)) }
+        if next(below: 16) == 0 { bytes.removeLast(next(below: bytes.count)) }
+        return bytes
+    }
+
+    /// Stands for one of ``ends`` until it is written: JSONSerialization would refuse most of them.
+    private mutating func end() -> Any { "end-\(next(below: Self.ends.count))-end" }
+
+    private mutating func mutated(_ value: Any, depth: Int) -> Any {
+        if depth > 0, next(below: 5) == 0 { return end() }
+        if var object = value as? [String: Any],
+            let key = object.keys.sorted().dropFirst(next(below: object.count)).first
+        {
+            switch next(below: 8) {
+            case 0: object[key] = nil
+            case 1: object["other"] = object[key]
+            default: object[key] = object[key].map { mutated($0, depth: depth + 1) }
+            }
+            return object
+        }
+        if var list = value as? [Any], !list.isEmpty {
+            let index = next(below: list.count)
+            switch next(below: 8) {
+            case 0: list.remove(at: index)
+            case 1: list.append(list[index])
+            default: list[index] = mutated(list[index], depth: depth + 1)
+            }
+            return list
+        }
+        return end()
+    }
+
+    private static func replacing(_ text: [UInt8], with other: [UInt8], in bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        while let range = bytes.firstRange(of: text) { bytes.replaceSubrange(range, with: other) }
+        return bytes
+    }
+}
