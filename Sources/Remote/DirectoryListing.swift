@@ -2,7 +2,7 @@ import Glibc
 
 /// Finds the first keys of a directory store in the order of their bytes, whatever order the file system has.
 struct DirectoryListing {
-    let root: String
+    let root: StoreRoot
     let prefix: String
     let after: String?
     let limit: Int
@@ -10,7 +10,7 @@ struct DirectoryListing {
     /// Candidates, at most twice the limit.
     private var keys: [String] = []
 
-    init(root: String, prefix: String, after: String?, limit: Int) {
+    init(root: StoreRoot, prefix: String, after: String?, limit: Int) {
         self.root = root
         self.prefix = prefix
         self.after = after
@@ -21,11 +21,28 @@ struct DirectoryListing {
         guard limit > 0 else { return [] }
         try collect(below: "")
         keep()
-        return keys.compactMap { key in
-            var status = stat()
+        var objects: [ObjectListing] = []
+        // Keys in order lie in one directory after the other.
+        var last: (key: Substring, directory: OpenFile)?
+        for key in keys {
+            let parent = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key[..<$0] } ?? ""
+            if last?.key != parent { last = try directory(parent).map { (parent, $0) } }
+            guard let directory = last?.directory else { continue }
+            let name = String(key.dropFirst(parent.isEmpty ? 0 : parent.count + 1))
             // Deleted meanwhile, or nothing that this store made.
-            guard lstat("\(root)/\(key)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-            return ObjectListing(key: key, byteCount: Int64(status.st_size))
+            guard let status = StoreRoot.Place(directory: directory, name: name, path: key).status(),
+                status.st_mode & S_IFMT == S_IFREG
+            else { continue }
+            objects.append(ObjectListing(key: key, byteCount: Int64(status.st_size)))
+        }
+        return objects
+    }
+
+    /// - Returns: `nil` when it was deleted meanwhile.
+    private func directory(_ key: Substring) throws(SystemCallFailure) -> OpenFile? {
+        do throws(SystemCallFailure) { return try root.directory(key.split(separator: "/")) } catch {
+            guard error.number == ENOENT else { throw error }
+            return nil
         }
     }
 
@@ -33,8 +50,10 @@ struct DirectoryListing {
     private mutating func collect(below directory: String) throws(SystemCallFailure) {
         var directories: [String] = []
         do throws(SystemCallFailure) {
-            try Self.forEachEntry(in: "\(root)/\(directory)") { name, isDirectory in
+            try Self.forEachEntry(in: try root.directory(directory.split(separator: "/"))) { name, isDirectory in
                 let key = directory + name
+                // What cannot be a key was put there by somebody else; that bounds the depth as well.
+                guard ObjectKey.isValid(key) else { return }
                 if isDirectory {
                     if mayHoldMatches("\(key)/") { directories.append("\(key)/") }
                 } else if matches(key) {
@@ -66,13 +85,21 @@ struct DirectoryListing {
 
     /// Calls `handle` with every name that can be part of a key, and whether it is a directory's. Related: `readdir(3)`.
     static func forEachEntry(
-        in path: String, _ handle: (_ name: String, _ isDirectory: Bool) -> Void
+        in directory: OpenFile, _ handle: (_ name: String, _ isDirectory: Bool) -> Void
     ) throws(SystemCallFailure) {
-        guard let directory = opendir(path) else { throw SystemCallFailure(call: "opendir", number: errno) }
-        defer { closedir(directory) }
+        // A fresh description, since the stream moves and closes the one that it is given.
+        let descriptor = try SystemCallFailure.check("opendir") {
+            openat(directory.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        }
+        guard let stream = fdopendir(descriptor) else {
+            let number = errno
+            close(descriptor)
+            throw SystemCallFailure(call: "opendir", number: number)
+        }
+        defer { closedir(stream) }
         while true {
             errno = 0
-            guard let entry = readdir(directory) else {
+            guard let entry = readdir(stream) else {
                 guard errno == 0 else { throw SystemCallFailure(call: "readdir", number: errno) }
                 return
             }
@@ -80,13 +107,14 @@ struct DirectoryListing {
             let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
             let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
             guard !name.utf8.starts(with: ".".utf8) else { continue }
-            handle(name, isDirectory(entry.pointee.d_type, "\(path)/\(name)"))
+            handle(name, isDirectory(entry.pointee.d_type, name, in: directory))
         }
     }
 
-    private static func isDirectory(_ type: UInt8, _ path: String) -> Bool {
+    private static func isDirectory(_ type: UInt8, _ name: String, in directory: OpenFile) -> Bool {
         guard type == DT_UNKNOWN else { return type == DT_DIR }
         var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        return fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+            && status.st_mode & S_IFMT == S_IFDIR
     }
 }

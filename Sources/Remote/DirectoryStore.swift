@@ -10,6 +10,8 @@ import Synchronization
 /// to its name, which the file system grants to one caller only, whichever process or machine it is in. All state is on
 /// disk, so any number of stores may use one directory.
 ///
+/// Whatever lies in the directory, nothing outside of it is touched; see ``StoreRoot``.
+///
 /// The store makes its root, and `.tmp`, only when it is opened. When either is gone later, as after a disk was unmounted,
 /// every call says `unavailable`: an empty mount point is not an empty container.
 package final class DirectoryStore: ObjectStore {
@@ -30,9 +32,9 @@ package final class DirectoryStore: ObjectStore {
         self.root = root
         queue = BlockingQueue(name: "dewpoint.store \(root)")
         do throws(SystemCallFailure) {
-            if createIfMissing { try Self.makeDirectory(root) }
+            if createIfMissing { try Self.makeRoot(root) }
             // The next commit relies on what is in the directory, so a disk that is not mounted must not look empty.
-            if !createIfMissing, try Self.isEmpty(root) {
+            if !createIfMissing, try Self.isEmpty(try StoreRoot(path: root)) {
                 throw SystemCallFailure(call: "readdir", number: ENOENT)
             }
         } catch {
@@ -42,8 +44,9 @@ package final class DirectoryStore: ObjectStore {
                 "the directory is missing or empty: is its disk mounted, has a container been created there?")
         }
         do throws(SystemCallFailure) {
-            try Self.makeDirectory("\(root)/\(Self.temporaryDirectory)")
-            try TemporaryFile.removeStale(in: "\(root)/\(Self.temporaryDirectory)")
+            let opened = try StoreRoot(path: root)
+            try opened.makeDirectory(Self.temporaryDirectory)
+            try TemporaryFile.removeStale(in: try opened.directory([Self.temporaryDirectory[...]]))
             isWritable = true
         } catch {
             guard error.number == EROFS || error.number == EACCES else { throw error.storeError(key: root) }
@@ -86,10 +89,14 @@ package final class DirectoryStore: ObjectStore {
 
     package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
         try await queue.run { () throws(StoreError) in
-            var listing = DirectoryListing(
-                root: self.root, prefix: prefix, after: after, limit: min(limit, ObjectListing.limit))
             let objects: [ObjectListing]
-            do throws(SystemCallFailure) { objects = try listing.read() } catch {
+            do throws(SystemCallFailure) {
+                var listing = DirectoryListing(
+                    root: try StoreRoot(path: self.root), prefix: prefix, after: after,
+                    limit: min(limit, ObjectListing.limit))
+                objects = try listing.read()
+            } catch {
+                if error.number == ENOENT { try self.checkRoot(key: prefix) }
                 throw error.storeError(key: prefix)
             }
             if objects.isEmpty { try self.checkRoot(key: prefix) }
@@ -101,11 +108,11 @@ package final class DirectoryStore: ObjectStore {
         try ObjectKey.validate(key)
         // No sync: should the deletion be lost with the power, the object is merely there again.
         try await queue.run { () throws(StoreError) in
-            guard unlink(self.path(key)) == -1 else { return }
-            let number = errno
-            switch number {
-            case ENOENT, ENOTDIR: try self.checkRoot(key: key)
-            default: throw StoreError(systemCall: number, key: key, "unlink(2)")
+            do throws(SystemCallFailure) {
+                try StoreRoot(path: self.root).place(of: key).remove()
+            } catch {
+                guard error.number == ENOENT || error.number == ENOTDIR else { throw error.storeError(key: key) }
+                try self.checkRoot(key: key)
             }
         }
     }
@@ -119,14 +126,9 @@ package final class DirectoryStore: ObjectStore {
 
     // MARK: - On the queue's threads
 
-    private func path(_ key: String) -> String { "\(root)/\(key)" }
-
     private func open(_ key: String) throws(StoreError) -> (file: OpenFile, byteCount: Int64) {
         do throws(SystemCallFailure) {
-            let file = try OpenFile(path: path(key), flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-            let status = try file.status()
-            guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCallFailure(call: "open", number: ENOENT) }
-            return (file, Int64(status.st_size))
+            return try StoreRoot(path: root).place(of: key).openFile()
         } catch {
             guard error.number == ENOENT || error.number == ENOTDIR else { throw error.storeError(key: key) }
             try checkRoot(key: key)
@@ -136,9 +138,12 @@ package final class DirectoryStore: ObjectStore {
 
     private func write(_ key: String, _ body: Body, replacing: Bool) throws(StoreError) {
         guard isWritable else { throw StoreError(.denied, key: key, "\(root) may only be read") }
-        let directory = "\(root)/\(Self.temporaryDirectory)"
+        let opened: StoreRoot
         let temporary: TemporaryFile
-        do throws(SystemCallFailure) { temporary = try TemporaryFile(in: directory) } catch {
+        do throws(SystemCallFailure) {
+            opened = try StoreRoot(path: root)
+            temporary = try TemporaryFile(in: try opened.directory([Self.temporaryDirectory[...]]))
+        } catch {
             if error.number == ENOENT { try checkRoot(key: key) }
             throw error.storeError(key: key)
         }
@@ -148,7 +153,7 @@ package final class DirectoryStore: ObjectStore {
         }
         do throws(SystemCallFailure) {
             try temporary.file.synchronize()
-            try publish(temporary, as: key, replacing: replacing)
+            try Self.publish(temporary, at: try Self.place(of: key, in: opened), replacing: replacing)
         } catch {
             if error.number == ENOENT { try checkRoot(key: key) }
             throw error.storeError(key: key)
@@ -156,68 +161,60 @@ package final class DirectoryStore: ObjectStore {
     }
 
     /// Gives a written file its name, and its directory the name for good.
-    private func publish(_ temporary: TemporaryFile, as key: String, replacing: Bool) throws(SystemCallFailure) {
-        let path = path(key)
+    private static func publish(
+        _ temporary: TemporaryFile, at place: StoreRoot.Place, replacing: Bool
+    ) throws(SystemCallFailure) {
         do throws(SystemCallFailure) {
-            try temporary.move(to: path, replacing: replacing)
+            try temporary.move(to: place, replacing: replacing)
         } catch {
-            switch error.number {
-            case ENOENT:
-                try makeDirectories(of: key)
-                try temporary.move(to: path, replacing: replacing)
-            case EEXIST:
-                // The winner may not have synced yet, and who lost acts on what the winner wrote.
-                try Self.synchronizeDirectory(of: path)
-                throw error
-            default: throw error
-            }
+            // The winner may not have synced yet, and who lost acts on what the winner wrote.
+            if error.number == EEXIST { try place.synchronizeDirectory() }
+            throw error
         }
-        try Self.synchronizeDirectory(of: path)
+        try place.synchronizeDirectory()
     }
 
-    /// Makes the directories between the root and an object; never the root.
-    private func makeDirectories(of key: String) throws(SystemCallFailure) {
-        var path = root
-        for component in key.split(separator: "/").dropLast() {
-            path += "/\(component)"
-            try Self.makeDirectory(path)
+    /// The place of an object to be written; the directories above it are made where they are missing.
+    private static func place(of key: String, in root: StoreRoot) throws(SystemCallFailure) -> StoreRoot.Place {
+        do throws(SystemCallFailure) {
+            return try root.place(of: key)
+        } catch {
+            guard error.number == ENOENT else { throw error }
+            return try root.place(of: key, making: true)
         }
     }
 
     /// - Throws: ``StoreError`` with `unavailable` when the directory that was opened is no longer there.
     private func checkRoot(key: String) throws(StoreError) {
-        let sign = isWritable ? "\(root)/\(Self.temporaryDirectory)" : root
-        guard access(sign, F_OK) == 0 else {
+        do throws(SystemCallFailure) {
+            let opened = try StoreRoot(path: root)
+            if isWritable { _ = try opened.directory([Self.temporaryDirectory[...]]) }
+        } catch {
+            if error.explanation != nil { throw error.storeError(key: key) }
+            let sign = isWritable ? "\(root)/\(Self.temporaryDirectory)" : root
             throw StoreError(.unavailable, key: key, "\(sign) is gone: is its disk still mounted?")
         }
     }
 }
 
 extension DirectoryStore {
-    /// Makes a directory that may be there already, and its name durable. Related: `mkdir(2)`.
-    private static func makeDirectory(_ path: String) throws(SystemCallFailure) {
+    /// Makes the root, which may be there already, and its name durable. Related: `mkdir(2)`.
+    private static func makeRoot(_ path: String) throws(SystemCallFailure) {
         do throws(SystemCallFailure) {
             _ = try SystemCallFailure.check("mkdir") { mkdir(path, 0o777) }
-            try synchronizeDirectory(of: path)
         } catch {
             // On a read-only disk mkdir(2) may complain about that first.
             guard error.number == EEXIST || (error.number == EROFS && access(path, F_OK) == 0) else { throw error }
+            return
         }
-    }
-
-    /// Syncs the directory in which `path` lies.
-    private static func synchronizeDirectory(of path: String) throws(SystemCallFailure) {
         let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
-        let directory = try OpenFile(path: parent.isEmpty ? "/" : parent, flags: O_RDONLY | O_DIRECTORY)
-        do throws(SystemCallFailure) { try directory.synchronize() } catch {
-            // Some network file systems have no fsync(2) for directories; their names are durable at once.
-            guard error.number == EINVAL else { throw error }
-        }
+        let directory = try StoreRoot(path: parent.isEmpty ? "/" : parent)
+        try StoreRoot.Place(directory: try directory.directory([]), name: "", path: parent).synchronizeDirectory()
     }
 
-    private static func isEmpty(_ path: String) throws(SystemCallFailure) -> Bool {
+    private static func isEmpty(_ root: StoreRoot) throws(SystemCallFailure) -> Bool {
         var isEmpty = true
-        try DirectoryListing.forEachEntry(in: path) { _, _ in isEmpty = false }
+        try DirectoryListing.forEachEntry(in: try root.directory([])) { _, _ in isEmpty = false }
         return isEmpty
     }
 }

@@ -43,10 +43,19 @@ enum DirectoryWatch {
 
     /// Watches the root and, as soon as it is there, the directory; watching twice is watching once.
     private static func watch(_ descriptor: Int32, root: String, directory: String) -> Bool {
-        let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-        guard inotify_add_watch(descriptor, root, events) >= 0 else { return false }
-        if !directory.isEmpty { inotify_add_watch(descriptor, "\(root)/\(directory)", events) }
+        guard let opened = try? StoreRoot(path: root), let top = try? opened.directory([]), watch(descriptor, top)
+        else { return false }
+        // A directory without objects need not exist.
+        if !directory.isEmpty, let below = try? opened.directory(directory.split(separator: "/")) {
+            _ = watch(descriptor, below)
+        }
         return true
+    }
+
+    private static func watch(_ descriptor: Int32, _ directory: OpenFile) -> Bool {
+        let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+        // inotify(7) takes paths only; this one leads to what is open, whatever has its name by now.
+        return inotify_add_watch(descriptor, "/proc/self/fd/\(directory.descriptor)", events) >= 0
     }
 
     private static func drain(_ descriptor: Int32) {

@@ -11,10 +11,12 @@ package enum ObjectKey {
 
     /// - Throws: ``StoreError`` with `invalid`.
     package static func validate(_ key: String) throws(StoreError) {
-        let components = key.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard key.utf8.count <= byteLimit, components.allSatisfy(isComponent) else {
-            throw StoreError(.invalid, key: key, "this is not an object key")
-        }
+        guard isValid(key) else { throw StoreError(.invalid, key: key, "this is not an object key") }
+    }
+
+    static func isValid(_ key: String) -> Bool {
+        key.utf8.count <= byteLimit
+            && key.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy(isComponent)
     }
 
     private static func isComponent(_ bytes: Substring.UTF8View) -> Bool {

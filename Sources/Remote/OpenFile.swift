@@ -9,6 +9,16 @@ final class OpenFile: Sendable {
         descriptor = try SystemCallFailure.check("open") { open(path, flags | O_CLOEXEC, mode) }
     }
 
+    /// Opens a name in a directory; a symbolic link is not followed. Related: `openat(2)`, with `O_CLOEXEC` and `O_NOFOLLOW` added.
+    init(_ name: String, in directory: OpenFile, flags: Int32, mode: mode_t = 0) throws(SystemCallFailure) {
+        descriptor = try SystemCallFailure.check("open") {
+            openat(directory.descriptor, name, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+        }
+    }
+
+    /// `O_PATH`, which Glibc's module hides: a descriptor that only names a place.
+    static let pathOnly: Int32 = 0o10_000_000
+
     deinit { close(descriptor) }
 
     /// Reads until the range is full or the file ends. Related: `pread(2)`.
@@ -65,10 +75,12 @@ final class OpenFile: Sendable {
 struct SystemCallFailure: Error, CustomStringConvertible {
     let call: String
     let number: Int32
+    /// A sentence that says more than the number does.
+    var explanation: String?
 
-    var description: String { "\(call)(2): \(String(cString: strerror(number)))" }
+    var description: String { explanation ?? "\(call)(2): \(String(cString: strerror(number)))" }
 
-    func storeError(key: String) -> StoreError { StoreError(systemCall: number, key: key, "\(call)(2)") }
+    func storeError(key: String) -> StoreError { StoreError(systemCall: number, key: key, description) }
 
     /// Makes a call that answers -1 for failure, again when a signal interrupted it.
     static func check(_ call: String, _ body: () -> Int32) throws(SystemCallFailure) -> Int32 {

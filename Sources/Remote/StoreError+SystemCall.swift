@@ -3,8 +3,8 @@ import Glibc
 extension StoreError {
     /// Translates the number that a system call on a store's directory left behind.
     ///
-    /// - Parameter call: The call, as in `link(2)`.
-    init(systemCall number: Int32, key: String, _ call: String) {
+    /// - Parameter detail: What failed, for people.
+    init(systemCall number: Int32, key: String, _ detail: String) {
         let code: Code =
             switch number {
             case ENOENT: .notFound
@@ -15,6 +15,6 @@ extension StoreError {
             // A failing disk, a network directory that went away, too many open files: later it may work.
             default: .unavailable
             }
-        self.init(code, key: key, "\(call): \(String(cString: strerror(number)))")
+        self.init(code, key: key, detail)
     }
 }

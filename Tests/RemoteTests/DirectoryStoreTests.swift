@@ -116,6 +116,41 @@ import Testing
         try await store.put("a", .bytes([1]))
         #expect(try String(contentsOfFile: directory.file("secret"), encoding: .utf8) == "secret")
     }
+
+    @Test func `a link in place of a directory is refused, and nothing is touched behind it`() async throws {
+        let store = try open()
+        try await store.put("packs/one", .bytes([1]))
+        let victim = directory.file("victim")
+        try FileManager.default.createDirectory(atPath: victim, withIntermediateDirectories: false)
+        try Data([1]).write(to: URL(filePath: "\(victim)/old"))
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -90_000)], ofItemAtPath: "\(victim)/old")
+        for name in [".tmp", "packs"] {
+            let path = directory.file("store/\(name)")
+            try FileManager.default.moveItem(atPath: path, toPath: "\(path)-away")
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
+            func refusal(_ key: String) -> StoreError { StoreError(.invalid, key: key) }
+            let sentence = await #expect(throws: refusal("packs/two")) { try await store.put("packs/two", .bytes([2])) }
+            #expect(sentence?.detail.hasPrefix("\(path) is a symbolic link") == true)
+            await #expect(throws: refusal("packs/two")) { try await store.create("packs/two", .bytes([2])) }
+            if name == "packs" {
+                await #expect(throws: refusal("packs/old")) { _ = try await store.get("packs/old", range: nil) }
+                await #expect(throws: refusal("packs/old")) { _ = try await store.byteCount(of: "packs/old") }
+                await #expect(throws: refusal("packs/old")) { try await store.delete("packs/old") }
+                await #expect(throws: refusal("packs/")) {
+                    _ = try await store.list(prefix: "packs/", after: nil, limit: 9)
+                }
+                #expect(try await store.list(prefix: "", after: nil, limit: 9).isEmpty)
+            } else {
+                #expect(throws: refusal(store.root)) { try DirectoryStore(root: store.root, createIfMissing: true) }
+                #expect(throws: refusal(store.root)) { try DirectoryStore(root: store.root, createIfMissing: false) }
+            }
+            #expect(try directory.names("victim") == ["old"])
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: "\(path)-away", toPath: path)
+        }
+        #expect(try await store.get("packs/one", range: nil).collect(upTo: 1) == [1])
+    }
 }
 
 @Suite struct StoreLocationTests {

@@ -1,0 +1,123 @@
+import Glibc
+
+/// The root directory of a directory store, held open for one operation.
+///
+/// Everything in the store is reached from this descriptor, one component at a time and never through a symbolic link: whatever else has
+/// been put into the directory, nothing outside of it is read, written or deleted. The path of the root itself is the user's and may
+/// contain links. It is opened anew for each operation, so that a disk can be unmounted between two of them and is found again later.
+struct StoreRoot {
+    /// Absolute; for people.
+    let path: String
+    private let root: OpenFile
+
+    /// A name in an open directory of the store.
+    struct Place {
+        let directory: OpenFile
+        let name: String
+        /// For people.
+        let path: String
+    }
+
+    init(path: String) throws(SystemCallFailure) {
+        self.path = path
+        root = try OpenFile(path: path, flags: OpenFile.pathOnly | O_DIRECTORY)
+    }
+
+    /// The place of an object.
+    ///
+    /// - Parameter making: Whether to make the directories between the root and the object where they are missing.
+    func place(of key: String, making: Bool = false) throws(SystemCallFailure) -> Place {
+        let components = key.split(separator: "/")
+        return Place(
+            directory: try directory(components.dropLast(), making: making), name: String(components.last ?? ""),
+            path: "\(path)/\(key)")
+    }
+
+    /// Opens a directory below the root, for what is in it and not for its list of names.
+    ///
+    /// - Parameter components: Names, none of which contains a slash; empty for the root.
+    func directory(
+        _ components: some Sequence<Substring>, making: Bool = false
+    ) throws(SystemCallFailure) -> OpenFile {
+        var place = Place(directory: root, name: "", path: path)
+        for component in components {
+            place = Place(directory: place.directory, name: String(component), path: "\(place.path)/\(component)")
+            if making { try place.makeDirectory() }
+            place = Place(directory: try place.openDirectory(), name: "", path: place.path)
+        }
+        return place.directory
+    }
+
+    /// Makes a directory in the root that may be there already.
+    func makeDirectory(_ name: String) throws(SystemCallFailure) {
+        try Place(directory: root, name: name, path: "\(path)/\(name)").makeDirectory()
+    }
+}
+
+extension StoreRoot.Place {
+    /// Opens what is here if it is a regular file. Related: `openat(2)`.
+    func openFile() throws(SystemCallFailure) -> (file: OpenFile, byteCount: Int64) {
+        // A FIFO must not hold up the caller.
+        let file = try refusingLinks { () throws(SystemCallFailure) in
+            try OpenFile(name, in: directory, flags: O_RDONLY | O_NONBLOCK)
+        }
+        let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCallFailure(call: "open", number: ENOENT) }
+        return (file, Int64(status.st_size))
+    }
+
+    fileprivate func openDirectory() throws(SystemCallFailure) -> OpenFile {
+        try refusingLinks { () throws(SystemCallFailure) in
+            try OpenFile(name, in: directory, flags: OpenFile.pathOnly | O_DIRECTORY)
+        }
+    }
+
+    /// Makes a directory that may be there already, and its name durable. Related: `mkdirat(2)`.
+    fileprivate func makeDirectory() throws(SystemCallFailure) {
+        do throws(SystemCallFailure) {
+            _ = try SystemCallFailure.check("mkdir") { mkdirat(directory.descriptor, name, 0o777) }
+        } catch {
+            // On a read-only disk mkdir(2) may complain about that first.
+            guard error.number == EEXIST || (error.number == EROFS && status() != nil) else { throw error }
+            return
+        }
+        try synchronizeDirectory()
+    }
+
+    /// - Returns: `nil` when nothing is here. A symbolic link is not followed. Related: `fstatat(2)`.
+    func status() -> stat? {
+        var status = stat()
+        return fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+    }
+
+    /// Related: `unlinkat(2)`.
+    func remove() throws(SystemCallFailure) {
+        _ = try SystemCallFailure.check("unlink") { unlinkat(directory.descriptor, name, 0) }
+    }
+
+    /// Puts the names in the directory on the disk. Related: `fsync(2)`.
+    func synchronizeDirectory() throws(SystemCallFailure) {
+        let readable = try OpenFile(".", in: directory, flags: O_RDONLY | O_DIRECTORY)
+        do throws(SystemCallFailure) { try readable.synchronize() } catch {
+            // Some network file systems have no fsync(2) for directories; their names are durable at once.
+            guard error.number == EINVAL else { throw error }
+        }
+    }
+
+    /// Says of a failure that it is due to a symbolic link, where it is.
+    private func refusingLinks<Value>(
+        _ body: () throws(SystemCallFailure) -> Value
+    ) throws(SystemCallFailure) -> Value {
+        do throws(SystemCallFailure) {
+            return try body()
+        } catch {
+            guard error.number == ELOOP || error.number == ENOTDIR, let found = status(),
+                found.st_mode & S_IFMT == S_IFLNK
+            else { throw error }
+            throw SystemCallFailure(
+                call: error.call, number: ELOOP,
+                explanation:
+                    "\(path) is a symbolic link, and a container has none; see where it came from and remove it")
+        }
+    }
+}
