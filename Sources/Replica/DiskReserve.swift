@@ -15,6 +15,19 @@ final class DiskReserve: Sendable {
         hold()
     }
 
+    /// How much room opening takes at most, in bytes: the lock, the marker, the index's log and what its connections share.
+    static let openingByteCount: UInt = 1 << 20
+
+    /// Gives the room of an earlier run to the disk if there is too little left to open the state: on a mount something can be evicted.
+    static func makeRoomToOpen(_ state: StateDirectory) {
+        var room = statvfs()
+        guard statvfs(state.path, &room) == 0, room.f_bavail * room.f_frsize < openingByteCount,
+            let directory = try? BackingDirectory.openDirectory(state.path)
+        else { return }
+        // Without a reserve there is none to give; opening says what it lacks.
+        try? SystemCalls.unlink(BackingPlace(directory: directory, name: state.reserveName))
+    }
+
     /// Takes the room, if the disk has it.
     func hold() {
         isHeld.withLock { isHeld in

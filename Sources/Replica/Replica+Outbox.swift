@@ -9,6 +9,18 @@ extension Replica {
     /// How many bytes of attributes are read before no further change is: 8 MiB.
     package static let pendingByteLimit = 8 << 20
 
+    /// The length of all files whose bytes the container does not have as they are here.
+    package func pendingByteCount() throws(FileError) -> Int64 {
+        try read { rows in
+            try rows.first(
+                """
+                SELECT coalesce(sum(size), 0) FROM inodes WHERE kind = 0 AND dirty = 1
+                AND id IN (SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item)
+                """, []
+            ) { $0[0] as Int64 } ?? 0
+        }
+    }
+
     /// The next changes in the order in which they can reach the container.
     ///
     /// A change comes after those that it needs: an item after directories above it that the container does not know and after the

@@ -23,7 +23,7 @@ extension Replica {
     ///
     /// - Parameter state: The state directory, made with mode 0700 where it is missing.
     /// - Throws: `busy` when another daemon has it; `invalid` when it is of another container; `inputOutput` when the
-    ///   backing directory is missing, emptied or another one while the index knows of bytes in it, or when the index is
+    ///   backing directory is another one, or is missing or emptied while the index knows of bytes in it, or when the index is
     ///   missing while the backing directory has files: absence is never a deletion.
     package static func open(
         _ state: String, container: ContainerIdentity, environment: ReplicaEnvironment
@@ -31,6 +31,9 @@ extension Replica {
         let state = StateDirectory(state)
         try makeDirectories(state.path)
         let lock = try StateLock(state)
+        if let place = StateMove.destination(of: state) { throw StateMove.moved(state, to: place) }
+        DiskReserve.makeRoomToOpen(state)
+        try StateDisk.check(state)
         let before = lock.before()
         try BackingAbsence.checkIndex(of: state)
         let writer = try translated { try openIndex(state) }
@@ -162,10 +165,12 @@ extension Replica {
                 if let known, known.matches(present.identity) {
                     return try BackingAbsence.checkContents(of: state, rows)
                 }
-                if known != nil, holdsBytes {
+                // Also of a copy that holds no bytes: two states of one device would take each other's changes for their own.
+                if known != nil {
                     throw FileError(
                         .inputOutput,
-                        "\(state.files) is not the directory that holds this container's bytes; put the right one back")
+                        "\(state.files) is not the directory that holds this container's bytes; put the right one back. A state is moved "
+                            + "to another disk with: dewpoint move-state OLD NEW. A copy is no state")
                 }
             } else {
                 if known != nil, holdsBytes {

@@ -8,6 +8,7 @@
 ///     staging/aside/      files that repair found in the way and does not know: adopted, never deleted
 ///     running             boot and mount of the disk, process id of the daemon; there at start: the end before was not orderly
 ///     reserve             room for removals on a full disk
+///     moved               where the state was moved; then it is one no more
 ///     lock                held by flock(2) for a daemon's life
 package struct StateDirectory: Hashable, Sendable {
     package let path: String

@@ -36,7 +36,8 @@ final class StateLock: Sendable {
             usleep(Self.pauseMicroseconds)
         }
         let text = Array("\(getpid())\n".utf8)
-        guard ftruncate(raw, 0) == 0, pwrite(raw, text, text.count, 0) == text.count else {
+        // Only for people: on a full disk there may be no room for it, and the lock holds without.
+        guard ftruncate(raw, 0) == 0, pwrite(raw, text, text.count, 0) == text.count || errno == ENOSPC else {
             throw FileError(systemCall: errno, "write \(state.lock)")
         }
         self.descriptor = Mutex(descriptor)

@@ -1,0 +1,161 @@
+import Foundation
+import GRDB
+import Glibc
+package import Model
+
+/// Moves a state directory to another disk.
+///
+/// The index knows files by their inode numbers on the disk, so a plain copy is not the state: mounting it is refused, since two states
+/// of one device would each take the other's changes for their own. This copies everything, notes the new numbers in a copy of the index, and
+/// makes the old state unusable before the new one is usable. Cut off at any point, one of the two can be mounted, or the same move goes on.
+///
+///     OLD/moved                    the path of the new state; from now on the old one is refused
+///     NEW/index.sqlite.moving      the index until then
+package struct StateMove {
+    private let old: StateDirectory
+    private let new: StateDirectory
+
+    package init(from old: String, to new: String) {
+        self.old = StateDirectory(old)
+        self.new = StateDirectory(new)
+    }
+
+    /// What is made anew, or only describes a daemon.
+    private static let leftOut: Set<String> = [
+        "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock", "running", "reserve", "ending", movedName,
+        diskName,
+    ]
+    /// What ext4 has in the topmost directory of each disk.
+    private static let diskName = "lost+found"
+    static let movedName = "moved"
+
+    private var movingIndex: String { "\(new.index).moving" }
+
+    /// Blocks for as long as the copy takes.
+    ///
+    /// - Throws: `busy` when a daemon uses the state; `invalid` when it was not closed in order; `notEmpty` when there is something at
+    ///   the new place.
+    package func run() throws(FileError) {
+        if let place = Self.destination(of: old) {
+            guard place == new.path else { throw Self.moved(old, to: place) }
+            return try finish()
+        }
+        guard access(old.index, F_OK) == 0 else { throw FileError(.notFound, "there is no state in \(old.path)") }
+        let lock = try StateLock(old)
+        defer { lock.release() }
+        // On one disk everything stays what it is.
+        if rename(old.path, new.path) == 0 { return }
+        guard errno == EXDEV || errno == ENOTEMPTY || errno == EEXIST else {
+            throw FileError(systemCall: errno, "rename \(old.path) -> \(new.path)")
+        }
+        guard lock.before() == .orderly else {
+            throw FileError(
+                .invalid,
+                "the daemon of \(old.path) did not end in order; mount it once more, unmount it, and move it then")
+        }
+        try makeEmpty(new.path)
+        var copy = StateCopy()
+        let (source, target) = (
+            try BackingDirectory.openDirectory(old.path), try BackingDirectory.openDirectory(new.path)
+        )
+        try copy.copyTree(source, to: target, except: Self.leftOut)
+        try copyIndex(copy.numbers)
+        try SystemCalls.syncFileSystem(of: target)
+        try markAsMoved()
+        try finish()
+    }
+
+    /// Where a state was moved; `nil` when it was not.
+    static func destination(of state: StateDirectory) -> String? {
+        // A mark that cannot be read is none: there is nothing else in it.
+        try? String(contentsOfFile: "\(state.path)/\(movedName)", encoding: .utf8)
+    }
+
+    static func moved(_ state: StateDirectory, to place: String) -> FileError {
+        FileError(.invalid, "the state \(state.path) was moved to \(place); mount with that one")
+    }
+
+    private func makeEmpty(_ path: String) throws(FileError) {
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(systemCall: errno, "mkdir \(path)") }
+        let names = try SystemCalls.names(in: BackingDirectory.openDirectory(path))
+        guard names.allSatisfy({ $0 == Self.diskName }) else {
+            throw FileError(
+                .notEmpty,
+                "\(path) is not empty; give a new directory, or remove what a move that was cut off has left there")
+        }
+    }
+
+    /// Copies the index, and notes in the copy what the files are there.
+    private func copyIndex(_ numbers: [UInt64: UInt64]) throws(FileError) {
+        try translated {
+            let source = try DatabaseQueue(path: old.index)
+            try source.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [movingIndex]) }
+            try source.close()
+            var found: [UInt64: BackingStatus] = [:]
+            for path in [new.files, new.downloads, new.removed, new.aside] where access(path, F_OK) == 0 {
+                try Self.collect(try BackingDirectory.openDirectory(path), into: &found)
+            }
+            let index = try DatabaseQueue(path: movingIndex)
+            try index.write { try renumber(Rows(database: $0)) { numbers[$0].flatMap { found[$0] } } }
+            try index.close()
+            try SystemCalls.check(chmod(movingIndex, 0o600), "chmod \(movingIndex)")
+        }
+    }
+
+    private func renumber(_ rows: Rows, _ status: (UInt64) -> BackingStatus?) throws {
+        let inodes = try rows.all("SELECT id, backing FROM inodes WHERE backing IS NOT NULL", []) {
+            (id: $0[0] as Int64, backing: UInt64(bitPattern: $0[1] as Int64))
+        }
+        for (id, backing) in inodes { try rows.setBacking(InodeNumber(row: id), status(backing)) }
+        let transfers = try rows.all("SELECT inode, backing FROM transfers", []) {
+            (id: $0[0] as Int64, backing: UInt64(bitPattern: $0[1] as Int64))
+        }
+        for (id, backing) in transfers {
+            guard let status = status(backing) else { continue }
+            try rows.execute(
+                "UPDATE transfers SET backing = ?, born = ? WHERE inode = ?",
+                [Int64(bitPattern: status.identity.inode), status.identity.born, id])
+        }
+        let files = try SystemCalls.status(of: try BackingDirectory.openDirectory(new.files))
+        try rows.setMeta(.filesInode, Int64(bitPattern: files.identity.inode))
+        try rows.setMeta(.filesBorn, files.identity.born)
+        try rows.setBacking(.root, files)
+    }
+
+    /// What is in a directory and below, by its number there.
+    private static func collect(
+        _ directory: Descriptor, into found: inout [UInt64: BackingStatus]
+    ) throws(FileError) {
+        for name in try SystemCalls.names(in: directory) {
+            let place = BackingPlace(directory: directory, name: name)
+            let status = try SystemCalls.status(place)
+            found[status.identity.inode] = status
+            if status.isDirectory { try collect(try SystemCalls.open(place, O_RDONLY | O_DIRECTORY), into: &found) }
+        }
+    }
+
+    private func markAsMoved() throws(FileError) {
+        let directory = try BackingDirectory.openDirectory(old.path)
+        let mark = BackingPlace(directory: directory, name: Self.movedName)
+        let file = try SystemCalls.open(mark, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+        let bytes = Array(new.path.utf8)
+        try SystemCalls.check(Int32(write(file.rawValue, bytes, bytes.count)), "write \(Self.movedName)")
+        try SystemCalls.check(fsync(file.rawValue), "fsync \(Self.movedName)")
+        try SystemCalls.check(fsync(directory.rawValue), "fsync \(old.path)")
+    }
+
+    /// From here on only the new state can be mounted.
+    private func finish() throws(FileError) {
+        let directory = try BackingDirectory.openDirectory(new.path)
+        if access(movingIndex, F_OK) == 0 {
+            try SystemCalls.check(rename(movingIndex, new.index), "rename \(movingIndex)")
+            try SystemCalls.check(fsync(directory.rawValue), "fsync \(new.path)")
+        }
+        let parent = try BackingDirectory.openDirectory("\(old.path)/..")
+        let name = String(old.path.split(separator: "/").last ?? "")
+        do throws(FileError) { try TreeRemoval.remove(name, in: parent, owner: geteuid()) } catch {
+            // A disk of its own: it is empty now, and unmounting it is not ours.
+            guard error.code == .busy else { throw error }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+package import Model
+
+/// Removes a directory with everything in it, by descriptors: no link is followed and no other file system is entered.
+package enum TreeRemoval {
+    /// - Parameter owner: Whose the directory has to be.
+    /// - Throws: `notPermitted` when it belongs to somebody else; what could not be removed is still there then.
+    package static func remove(_ name: String, in parent: Descriptor, owner: UInt32) throws(FileError) {
+        let place = BackingPlace(directory: parent, name: name)
+        let directory = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
+        let status = try status(of: directory)
+        guard status.st_uid == owner else { throw FileError(.notPermitted, "\(name) belongs to user \(status.st_uid)") }
+        try empty(directory, device: status.st_dev)
+        try SystemCalls.unlink(place, directory: true)
+    }
+
+    /// A descriptor is open for each level, so the limit of descriptors bounds the depth.
+    private static func empty(_ directory: Descriptor, device: dev_t) throws(FileError) {
+        for name in try SystemCalls.names(in: directory) {
+            let place = BackingPlace(directory: directory, name: name)
+            guard try SystemCalls.status(place).isDirectory else {
+                try SystemCalls.unlink(place)
+                continue
+            }
+            let child = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
+            guard try status(of: child).st_dev == device else {
+                throw FileError(.crossDevice, "another file system is mounted on \(name)")
+            }
+            try empty(child, device: device)
+            try SystemCalls.unlink(place, directory: true)
+        }
+    }
+
+    private static func status(of directory: Descriptor) throws(FileError) -> stat {
+        var status = stat()
+        try SystemCalls.check(fstat(directory.rawValue, &status), "fstat")
+        return status
+    }
+}
