@@ -71,7 +71,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "Engine", "RemoteS3", "Remote", "ControlAPI", "Model",
+                "Mount", "Engine", "RemoteS3", "Remote", "Replica", "ControlAPI", "Model",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -62,8 +62,17 @@ package struct ContainerVisit: Sendable {
     private func visiting<Value>(
         _ body: (Visitor) async throws(FileError) -> Value
     ) async throws(FileError) -> Value {
+        let scratch = Self.scratch
+        do throws(TrustedPath.Problem) {
+            try TrustedPath(path: scratch).check()
+        } catch {
+            throw FileError(
+                .notPermitted,
+                "a scratch index in \(scratch) could be changed by others: \(error.directory) \(error.sentence); set TMPDIR to a "
+                    + "directory of yours")
+        }
         let visitor = try Visitor(
-            container: remote.container, remote: remote.url, deviceName: deviceName, scratch: Self.scratch,
+            container: remote.container, remote: remote.url, deviceName: deviceName, scratch: scratch,
             environment: .system, logger: DaemonService.logger("container", level: .error))
         defer { visitor.leave() }
         return try await body(visitor)
@@ -72,6 +81,9 @@ package struct ContainerVisit: Sendable {
     /// Not `/tmp`, which is often in memory, unless the user says so.
     private static var scratch: String {
         let chosen = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
-        return chosen.hasPrefix("/") ? chosen : "/var/tmp"
+        let path = chosen.hasPrefix("/") ? chosen : "/var/tmp"
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 }

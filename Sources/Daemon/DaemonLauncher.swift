@@ -10,6 +10,8 @@ package struct DaemonLauncher: Sendable {
     /// How the start went, where it failed.
     package struct Failure: Error, Equatable, Sendable {
         package let sentence: String
+        /// The end of the daemon's log, where the sentence speaks of it.
+        package var log: [String] = []
         /// What the daemon ended with; `nil` when it did not say.
         package let exitStatus: Int32?
     }
@@ -98,9 +100,10 @@ package struct DaemonLauncher: Sendable {
     private func death(of child: Child) -> Failure {
         let status = Self.exitStatus(of: child.process)
         let tail = state.logTail(since: child.logStart)
-        let rest = tail.isEmpty ? "; it left nothing in \(state.log)" : "; the end of \(state.log):\n\(tail)"
+        let rest = tail.isEmpty ? "it left nothing in \(state.log)" : "the end of \(state.log):"
         return Failure(
-            sentence: "the daemon ended before its mount answered\(rest)", exitStatus: status == 0 ? nil : status)
+            sentence: "the daemon ended before its mount answered; \(rest)", log: tail,
+            exitStatus: status == 0 ? nil : status)
     }
 }
 

@@ -41,6 +41,8 @@ package struct DaemonService: Sendable {
         self.logger = logger
     }
 
+    private var note: EndingNote { EndingNote(state: state.path) }
+
     /// Mounts and serves. Returns when the mount is gone and everything is closed.
     ///
     /// - Parameter whenReady: Called once, when the mount and the control API answer.
@@ -50,13 +52,15 @@ package struct DaemonService: Sendable {
         let engine = try startEngine()
         do {
             // Noted only now: before, the state may have been another container's.
-            try state.record(remote.identity, at: remote.location)
+            try state.record(remote.identity, at: remote.location, deviceName: deviceName)
             try await serve(engine, whenReady: whenReady)
         } catch {
             close(engine)
             throw error
         }
+        note.say("putting what is here on the disk of \(state.path)")
         close(engine)
+        note.remove()
         logger.info("ended", metadata: ["mountpoint": "\(mountpoint)"])
     }
 
@@ -80,8 +84,9 @@ package struct DaemonService: Sendable {
             responder: ControlResponder(
                 engine: engine,
                 unmount: { lazily async throws(FileError) in
-                    // The session knows how to take files away from under their users.
-                    if lazily { session.stop() } else { try await Unmounting.unmount(mountpoint, lazily: false) }
+                    if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
+                    // The session knows how to take files away from under their users, and the mount from other namespaces.
+                    session.stop()
                 }, logger: labelled("control")),
             logger: labelled("control"),
             whenListening: {
@@ -105,7 +110,8 @@ package struct DaemonService: Sendable {
 
     private func group(_ engine: Engine, _ session: FileSystemSession, _ server: ControlServer) -> ServiceGroup {
         let services: [any Service] = [
-            MemoryTrimming(), EngineService(engine: engine), MountService(session: session), server,
+            MemoryTrimming(), EngineService(engine: engine),
+            MountService(session: session) { [note] in note.say("ending its uploads and downloads") }, server,
         ]
         var configuration = ServiceGroupConfiguration(
             services: services.map {
@@ -143,7 +149,7 @@ package struct DaemonService: Sendable {
 
     /// A logger that writes to standard error.
     package static func logger(_ label: String, level: Logger.Level) -> Logger {
-        var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: label) { PrintableLog(label: $0) }
         logger.logLevel = level
         return logger
     }
@@ -170,6 +176,7 @@ private struct EngineService: Service {
 /// The mount as a service: ends when it is unmounted, by us or by anybody.
 private struct MountService: Service {
     let session: FileSystemSession
+    let whenEnded: @Sendable () -> Void
 
     func run() async throws {
         await withGracefulShutdownHandler {
@@ -177,5 +184,6 @@ private struct MountService: Service {
         } onGracefulShutdown: {
             session.stop()
         }
+        whenEnded()
     }
 }

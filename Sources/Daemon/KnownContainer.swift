@@ -29,15 +29,17 @@ extension StatePlace {
         return try? JSONDecoder().decode(ContainerIdentity.self, from: data)
     }
 
-    /// Remembers which container this is the state of.
-    func record(_ identity: ContainerIdentity, at location: ContainerLocation) throws(DaemonError) {
-        guard self.identity(of: location) != identity else { return }
+    /// Remembers which container this is the state of, and what the device is called; see ``record(_:deviceName:)``.
+    func record(
+        _ identity: ContainerIdentity, at location: ContainerLocation, deviceName: String? = nil
+    ) throws(DaemonError) {
+        guard self.identity(of: location) != identity else { return try record(location, deviceName: deviceName) }
         do {
             try JSONEncoder().encode(identity).write(to: URL(filePath: identityFile), options: .atomic)
         } catch {
             throw DaemonError(.failed, "\(identityFile) cannot be written: \(error.localizedDescription)")
         }
-        try record(location)
+        try record(location, deviceName: deviceName)
     }
 }
 

@@ -4,13 +4,28 @@ import Mount
 
 /// Takes a mount away.
 package enum Unmounting {
+    /// Unmounts what nobody serves who can be asked, and ends its connection: a copy in another mount namespace would keep the daemon.
+    ///
+    /// - Parameter device: That of the mount, as `MAJOR:MINOR`. Only root can end the connection; for others the daemon has to be ended.
+    /// - Throws: As ``unmount(_:lazily:writingBack:)``.
+    package static func abandon(_ mountpoint: String, device: String, lazily: Bool) async throws(FileError) {
+        let connection = device.split(separator: ":").last.flatMap { ConnectionAbort(number: $0) }
+        try await unmount(mountpoint, lazily: lazily)
+        connection?.perform()
+    }
+
     /// Unmounts. Blocks a thread of its own meanwhile: the kernel may write back what it holds first.
     ///
     /// - Parameter lazily: Also while a program has a file or its working directory there; they live on without a name.
+    /// - Parameter writingBack: Whether the mount answers, so that what was changed through mappings can be written back first. The kernel
+    ///   does so only with the last copy of a mount, and another mount namespace may have one.
     /// - Throws: ``FileError`` with `busy` when a program uses the mount and `lazily` is false.
-    package static func unmount(_ mountpoint: String, lazily: Bool) async throws(FileError) {
+    package static func unmount(
+        _ mountpoint: String, lazily: Bool, writingBack: Bool = false
+    ) async throws(FileError) {
         let result: Result<Void, MountError> = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
+                if writingBack { Mountpoint.writeBack(mountpoint) }
                 continuation.resume(
                     returning: Result { () throws(MountError) in try Mountpoint.unmount(mountpoint, lazily: lazily) })
             }

@@ -18,8 +18,12 @@ enum ControlAttribute: String, CaseIterable, Sendable {
     // Those that can be set.
     case download, evict, pinned, resolve, syncPaused, isExcludedFromSync
 
-    /// The two spellings of the prefix: `user.*` is refused by the kernel on symbolic links and on files one may not write.
-    static let prefixes = ["user.dewpoint.", "dewpoint."]
+    /// The spellings of the prefix. The kernel refuses `user.*` on symbolic links, and setting any but `system.*` on files that the caller
+    /// may not write, be they his own.
+    static let prefixes = ["user.dewpoint.", "dewpoint.", ownersPrefix]
+
+    /// Under it the kernel checks nothing, so it is for the owner of an item and root only. Related: xattr(7).
+    static let ownersPrefix = "system.dewpoint."
 
     enum Name: Sendable {
         /// An ordinary attribute.

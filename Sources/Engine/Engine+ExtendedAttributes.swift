@@ -16,6 +16,7 @@ extension Engine {
         case .unknown:
             throw FileError(.noAttribute, name)
         case .control(let attribute, let isRaw):
+            try checkMayUse(name, of: inode, caller)
             guard let value = try value(of: attribute, isRaw: isRaw, inode: inode) else {
                 throw FileError(.noAttribute, name)
             }
@@ -42,9 +43,10 @@ extension Engine {
         case .unknown:
             throw FileError(.unsupported, "there is no attribute \(name)")
         case .control(let attribute, _):
+            try checkMayUse(name, of: inode, caller)
             guard attribute.isSettable else { throw FileError(.denied, "\(name) can only be read") }
             if mode == .create { throw FileError(.attributeExists, name) }
-            // Whoever may write a file may have it brought: the kernel has checked that.
+            // Whoever may write a file may have it brought: the kernel has checked that, or it is the owner's spelling.
             if attribute != .download { try checkOwner(of: inode, caller) }
             return try setControl(attribute, value: value, inode: inode)
         }
@@ -85,6 +87,11 @@ extension Engine {
         case .control(let attribute, _):
             throw FileError(.denied, "\(attribute.rawValue) cannot be removed")
         }
+    }
+
+    /// Sees that who uses the spelling under which the kernel checks nothing is the owner.
+    private func checkMayUse(_ name: String, of inode: InodeNumber, _ caller: Caller) throws(FileError) {
+        if name.hasPrefix(ControlAttribute.ownersPrefix) { try checkOwner(of: inode, caller) }
     }
 
     private func checkOwner(of inode: InodeNumber, _ caller: Caller) throws(FileError) {

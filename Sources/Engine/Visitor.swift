@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 package import Logging
 package import Model
 package import Remote
@@ -7,12 +7,10 @@ import Replica
 /// A device that is there for one command: it knows the container by the same rules as any other, but mounts nothing, keeps no
 /// bytes, and is gone afterwards.
 ///
-/// Its index is in a directory of its own below `scratch`. What a command that was killed left there goes with the next one.
+/// Its index is in a ``ScratchDirectory``. What a command that was killed left there goes with the next one.
 package final class Visitor: Sendable {
     let engine: Engine
-    private let directory: String
-
-    private static let prefix = "dewpoint-visit-"
+    private let directory: ScratchDirectory
 
     /// - Parameters:
     ///   - remote: Where the container is, for people.
@@ -22,17 +20,24 @@ package final class Visitor: Sendable {
         container: Container, remote: String, deviceName: String, scratch: String, environment: EngineEnvironment,
         logger: Logger
     ) throws(FileError) {
-        Self.removeStale(in: scratch)
-        let name = "\(Self.prefix)\(getpid())-\(environment.makeUUID().uuidString.lowercased())"
-        directory = "\(scratch)/\(name)"
+        do throws(FileError) {
+            directory = try ScratchDirectory(in: scratch, number: environment.makeUUID())
+        } catch {
+            throw Self.noPlace(in: scratch, error)
+        }
         do throws(FileError) {
             engine = try Engine(
                 container: container,
-                place: Engine.Place(remote: remote, state: directory, mountpoint: "", deviceName: deviceName),
+                place: Engine.Place(remote: remote, state: directory.path, mountpoint: "", deviceName: deviceName),
                 options: EngineOptions(), environment: environment, logger: logger, owner: geteuid(), group: getegid())
         } catch {
-            throw FileError(error.code, "there is no place for a scratch index in \(scratch): \(error.detail)")
+            directory.remove()
+            throw Self.noPlace(in: scratch, error)
         }
+    }
+
+    private static func noPlace(in scratch: String, _ error: FileError) -> FileError {
+        FileError(error.code, "there is no place for a scratch index in \(scratch): \(error.detail)")
     }
 
     /// Brings the index to the newest commit.
@@ -58,18 +63,7 @@ package final class Visitor: Sendable {
     /// Ends the visit; the index goes.
     package func leave() {
         engine.abandon()
-        // What cannot be removed goes with the next visit.
-        try? FileManager.default.removeItem(atPath: directory)
-    }
-
-    /// Removes the directories of processes that are gone.
-    private static func removeStale(in scratch: String) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: scratch)) ?? [] where name.hasPrefix(prefix) {
-            guard let process = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), process > 0,
-                kill(process, 0) == -1, errno == ESRCH
-            else { continue }
-            try? FileManager.default.removeItem(atPath: "\(scratch)/\(name)")
-        }
+        directory.remove()
     }
 
     /// Gives what the parts of the engine throw the one type that its facade throws.

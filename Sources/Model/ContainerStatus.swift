@@ -14,6 +14,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var downloadedByteCount: Int64
     /// Changes that are not in the container yet.
     package var pendingUploadCount: Int
+    /// The length of the files among them whose bytes are not in the container; `nil` of a daemon that does not say.
+    package var pendingUploadByteCount: Int64?
     package var activeDownloadCount: Int
     /// How readers get at downloaded bytes: `passthrough` or `cached`.
     package var readMode: String
@@ -34,7 +36,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
         device: DeviceID, deviceName: String, applied: CommitNumber, itemCount: Int, downloadedFileCount: Int,
-        downloadedByteCount: Int64, pendingUploadCount: Int, activeDownloadCount: Int, readMode: String,
+        downloadedByteCount: Int64, pendingUploadCount: Int, pendingUploadByteCount: Int64?, activeDownloadCount: Int,
+        readMode: String,
         fastPaths: [FastPathStatus], isPaused: Bool, heldDeletionCount: Int, problem: String?, processID: Int32,
         cache: CacheStatus?, storms: [StormReport]?
     ) {
@@ -50,6 +53,7 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
         self.downloadedFileCount = downloadedFileCount
         self.downloadedByteCount = downloadedByteCount
         self.pendingUploadCount = pendingUploadCount
+        self.pendingUploadByteCount = pendingUploadByteCount
         self.activeDownloadCount = activeDownloadCount
         self.readMode = readMode
         self.fastPaths = fastPaths

@@ -18,6 +18,9 @@ extension FileSystemSession {
 
     /// Unmounts and makes ``run()`` return. Returns at once; may be called from anywhere and more than once.
     ///
+    /// Where it is unmounted already, but seen in another mount namespace, its users there get errors from now on: a copy that a container
+    /// holds would otherwise keep the daemon, and the state, for as long as the container runs.
+    ///
     /// First the plain way, which writes back what is mapped. When files are open there, the mount is taken away from
     /// under them; and when that takes more than 5 s, the connection is cut.
     package func stop() {
@@ -52,14 +55,10 @@ extension FileSystemSession {
     private func unmount(_ connection: Connection) {
         if detach(connection, lazily: false) {
             condition.withLock { $0.isDetached = true }
-            // Unless somebody else had taken it away lazily, the kernel has let go of it by now.
+            // Unless somebody else had taken it away lazily, or another mount namespace has a copy, the kernel has let go of it by now.
             if hasEnded(within: Self.releaseTimeout) { return }
         } else {
-            let root = open(connection.mountpoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            if root >= 0 {
-                GNUCalls.syncFileSystem(of: root)
-                Glibc.close(root)
-            }
+            Mountpoint.writeBack(connection.mountpoint)
         }
         // While requests are still answered: the kernel may hold one of its notifications up until then.
         notifier.end()
@@ -97,6 +96,8 @@ extension FileSystemSession {
 
     @discardableResult
     private func detach(_ connection: Connection, lazily: Bool) -> Bool {
+        // What is mounted there by now may be somebody else's.
+        guard isMounted(connection) else { return true }
         do throws(MountError) {
             try Mountpoint.unmount(connection.mountpoint, lazily: lazily)
             return true
@@ -108,15 +109,16 @@ extension FileSystemSession {
         }
     }
 
+    private func isMounted(_ connection: Connection) -> Bool {
+        guard let mount = MountTable.current().mount(at: connection.mountpoint) else { return false }
+        return connection.number == nil || mount.minorDevice == connection.number
+    }
+
     /// Cuts the connection: every request ends with an error, and the loop with them. Related: fuse(4), `abort`.
     func force(_ connection: Connection) {
         logger.warning("the mount is cut off", metadata: ["mountpoint": "\(connection.mountpoint)"])
-        if geteuid() == 0 { umount2(connection.mountpoint, Int32(MNT_FORCE | MNT_DETACH)) }
-        guard let number = connection.number else { return }
-        let control = open("/sys/fs/fuse/connections/\(number)/abort", O_WRONLY | O_CLOEXEC)
-        guard control >= 0 else { return }
-        _ = write(control, "1", 1)
-        Glibc.close(control)
+        if geteuid() == 0, isMounted(connection) { umount2(connection.mountpoint, Int32(MNT_FORCE | MNT_DETACH)) }
+        if let number = connection.number { ConnectionAbort(number: number)?.perform() }
     }
 
     /// Lets go of everything, once no FUSE thread runs any more.

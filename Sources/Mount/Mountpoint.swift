@@ -50,6 +50,15 @@ package enum Mountpoint {
         }
     }
 
+    /// Has the kernel write back what was changed through mappings. Blocks until the daemon has it. Related: `syncfs(2)`.
+    package static func writeBack(_ path: String) {
+        let root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // A mount that cannot be entered has nothing left to write.
+        guard root >= 0 else { return }
+        GNUCalls.syncFileSystem(of: root)
+        close(root)
+    }
+
     /// `UMOUNT_NOFOLLOW`, which the module map of the C library leaves out.
     private static let noFollow: Int32 = 8
 

@@ -3,6 +3,7 @@ import ControlAPI
 import ControlClient
 import Daemon
 import Foundation
+import Model
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,7 +33,7 @@ struct CheckCommand: AsyncParsableCommand {
         let problems: [String]
         if let state {
             problems = try await OfflineCheck.run(
-                StatePlace(path: try MountedPath.absolute(state)), readingBytes: bytes)
+                try StatePlace(given: state, resolved: try MountedPath.absolute(state)), readingBytes: bytes)
         } else {
             problems = try await MountedPath.mountpoint(mountpoint ?? "").withClient {
                 try await $0.check(readingBytes: bytes).problems
@@ -42,7 +43,7 @@ struct CheckCommand: AsyncParsableCommand {
             print("index, backing directory and container agree")
             return
         }
-        print(problems.joined(separator: "\n"))
+        print(problems.map(\.printable).joined(separator: "\n"))
         throw CommandFailure(
             .disagreement, "\(problems.count) \(problems.count == 1 ? "disagreement" : "disagreements")")
     }

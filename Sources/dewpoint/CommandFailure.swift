@@ -7,6 +7,8 @@ import Model
 struct CommandFailure: Error {
     let status: ExitStatus
     let sentence: String
+    /// Lines of a log that say more.
+    private(set) var log: [String] = []
 
     init(_ status: ExitStatus, _ sentence: String) {
         self.status = status
@@ -20,6 +22,7 @@ struct CommandFailure: Error {
         case let error as DaemonError: self.init(ExitStatus(error.kind), error.description)
         case let error as DaemonLauncher.Failure:
             self.init(error.exitStatus.flatMap(ExitStatus.init) ?? .failed, error.sentence)
+            log = error.log
         case let error as FileError: self.init(ExitStatus(error.code), error.detail)
         case ControlError.refused(let error) where error.code == .notFound:
             self.init(.notFound, "there is no such item")
@@ -35,7 +38,13 @@ struct CommandFailure: Error {
     }
 
     func report() {
-        FileHandle.standardError.write(Data("dewpoint: \(sentence)\n".utf8))
+        Self.say(sentence)
+        for line in log { FileHandle.standardError.write(Data("\(line.printable)\n".utf8)) }
+    }
+
+    /// Tells people something on standard error.
+    static func say(_ sentence: String) {
+        FileHandle.standardError.write(Data("dewpoint: \(sentence.printable)\n".utf8))
     }
 }
 

@@ -20,17 +20,24 @@ enum ContainerText {
         lines += (status.storms ?? []).map { ("much read", storm($0)) }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let width = lines.map(\.0.count).max() ?? 0
-        let body = lines.map { name, value in "  \(name.padding(to: width))  \(value)" }
-        return (["\(status.name) (\(status.container))"] + body).joined(separator: "\n")
+        let body = lines.map { name, value in "  \(name.padding(to: width))  \(value.printable)" }
+        return (["\(status.name.printable) (\(status.container))"] + body).joined(separator: "\n")
     }
 
     private static func sync(_ status: ContainerStatus) -> String {
         var parts = ["at commit \(status.applied)"]
         if status.isPaused { parts.insert("paused", at: 0) }
-        parts.append(
-            status.pendingUploadCount == 0 ? "all uploaded" : "\(count(status.pendingUploadCount, "change")) to upload")
+        parts.append(pending(status).map { "\($0) to upload" } ?? "all uploaded")
         if status.activeDownloadCount > 0 { parts.append("\(count(status.activeDownloadCount, "download")) running") }
         return parts.joined(separator: ", ")
+    }
+
+    /// `12 changes (3.5 MiB)`; `nil` when everything is uploaded.
+    static func pending(_ status: ContainerStatus) -> String? {
+        guard status.pendingUploadCount > 0 else { return nil }
+        let changes = count(status.pendingUploadCount, "change")
+        guard let byteCount = status.pendingUploadByteCount, byteCount > 0 else { return changes }
+        return "\(changes) (\(ByteCount(byteCount)))"
     }
 
     /// Those that are not on, each with its reason.

@@ -48,7 +48,7 @@ struct DownloadCommand: AsyncParsableCommand {
             let progress = try await place.withClient { try await $0.downloadProgress(place.path) }
             let files = progress.filesTotal - progress.filesDone
             print(
-                "\(place.given): \(files) \(files == 1 ? "file" : "files"), \(ByteCount(progress.bytesTotal - progress.bytesDone))"
+                "\(place.given.printable): \(files) \(files == 1 ? "file" : "files"), \(ByteCount(progress.bytesTotal - progress.bytesDone))"
             )
         }
     }

@@ -12,7 +12,8 @@ enum ItemTable {
                 [
                     status.kind == .file ? status.downloadingStatus.rawValue : status.kind.rawValue,
                     status.kind == .file ? "\(Int(status.percentDownloaded))%" : "-",
-                    status.kind == .directory ? "-" : "\(ByteCount(status.logicalSize))", flags(status), given,
+                    status.kind == .directory ? "-" : "\(ByteCount(status.logicalSize))", flags(status).printable,
+                    given.printable,
                 ]
             }
         let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -66,12 +66,13 @@ struct LockTree {
     }
 
     private static func lines(of node: Node, parent: String?, withChildren: Bool) -> [String] {
-        let label = (node.locks.first?.inode ?? node.inode).map { "\($0)" } ?? node.name
+        let label = (node.locks.first?.inode ?? node.inode).map { "\($0)" } ?? node.name.printable
         let claims = node.locks.flatMap { lock in
             lock.holders.map { line(of: $0, state: "granted") } + lock.waiters.map { line(of: $0, state: "waiting") }
         }
         var lines = [
-            node.name, "<NSFileAccessNode \(label)> parent: \(parent ?? "<none>"), name: \"\(node.name)\"",
+            node.name.printable,
+            "<NSFileAccessNode \(label)> parent: \(parent ?? "<none>"), name: \"\(node.name.printable)\"",
         ]
         let presenters = node.locks.flatMap(\.presenters)
         lines.append(presenters.isEmpty ? "presenters: <none>" : "presenters:")
@@ -93,7 +94,7 @@ struct LockTree {
     }
 
     private static func line(of party: LockListing.Party, state: String) -> String {
-        let detail = party.detail.isEmpty ? "" : " (\(party.detail))"
+        let detail = party.detail.isEmpty ? "" : " (\(party.detail.printable))"
         let waitsFor = party.waitsFor.map(String.init).joined(separator: ", ")
         let age = "\((party.ageSeconds * 10).rounded() / 10) s"
         return "\(party.kind)\(detail) client: \(client(party.command, party.processes))"
@@ -103,6 +104,6 @@ struct LockTree {
     }
 
     private static func client(_ command: String, _ processes: [Int32]) -> String {
-        "\(command.isEmpty ? "?" : command)(\(processes.map(String.init).joined(separator: ", ")))"
+        "\(command.isEmpty ? "?" : command.printable)(\(processes.map(String.init).joined(separator: ", ")))"
     }
 }

@@ -24,7 +24,8 @@ struct MonitorCommand: AsyncParsableCommand {
         let place = try MountedPath(path)
         try await place.withClient { client in
             for try await news in try await client.events(place.path) {
-                let line = json ? String(decoding: try ControlJSON.encode(news), as: UTF8.self) : Self.text(news)
+                let line =
+                    json ? String(decoding: try ControlJSON.encode(news), as: UTF8.self).printableJSON : Self.text(news)
                 do {
                     try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
                 } catch {
@@ -45,6 +46,6 @@ struct MonitorCommand: AsyncParsableCommand {
         } else if let process = news.process {
             fields.append("by process \(process)")
         }
-        return fields.map(TransferText.printable).joined(separator: "  ")
+        return fields.map(\.printable).joined(separator: "  ")
     }
 }

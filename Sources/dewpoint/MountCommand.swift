@@ -31,7 +31,10 @@ struct MountCommand: AsyncParsableCommand {
             valueName: "dir"), completion: .directory)
     var state: String?
 
-    @Option(help: "The name of this device, for other devices to see. (default: the host's name)")
+    @Option(
+        help:
+            "The name of this device, for other devices to see. (default: as at the last mount with this state, else the host's name)"
+    )
     var deviceName: String?
 
     @Flag(help: "Stay in the foreground and log to standard error.")
@@ -49,7 +52,7 @@ struct MountCommand: AsyncParsableCommand {
 
     func run() async throws {
         let options = try daemonOptions()
-        guard 1...Self.deviceNameByteLimit ~= chosenDeviceName.utf8.count else {
+        guard 1...Self.deviceNameByteLimit ~= (deviceName ?? Self.hostName()).utf8.count else {
             throw CommandFailure(.usage, "the device name must have 1 to \(Self.deviceNameByteLimit) bytes")
         }
         let place = try MountedPath.absolute(mountpoint)
@@ -68,7 +71,7 @@ struct MountCommand: AsyncParsableCommand {
             let remote = try await RemoteContainer.open(location, state: state, link: options.link)
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state,
-                deviceName: chosenDeviceName, options: options,
+                deviceName: chosenDeviceName(state), options: options,
                 logger: DaemonService.logger("daemon", level: options.logLevel))
             try await service.run { readiness.ready() }
         } catch {
@@ -81,14 +84,14 @@ struct MountCommand: AsyncParsableCommand {
     /// Where the container is, with all that the daemon must know of it.
     private func location() throws -> ContainerLocation {
         try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region).resolved(
-            state: try state.map { StatePlace(path: try MountedPath.absolute($0)) },
+            state: try givenState(),
             variables: ProcessInfo.processInfo.environment)
     }
 
     private func launch(at place: String) async throws {
         let location = try location()
         let state = try await statePlace(location)
-        var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName]
+        var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName(state)]
         arguments += location.options
         for option in options { arguments += ["-o", option] }
         // After `--` nothing is taken for an option, whatever it begins with.
@@ -96,9 +99,13 @@ struct MountCommand: AsyncParsableCommand {
         try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
     }
 
+    private func givenState() throws -> StatePlace? {
+        try state.map { try StatePlace(given: $0, resolved: try MountedPath.absolute($0)) }
+    }
+
     /// The state that was given; else the one that this container has; else the store is asked for the container's name.
     private func statePlace(_ location: ContainerLocation) async throws -> StatePlace {
-        if let state { return StatePlace(path: try MountedPath.absolute(state)) }
+        if let state = try givenState() { return state }
         let environment = ProcessInfo.processInfo.environment
         if let known = StatePlace.known(location, environment: environment) { return known }
         return StatePlace(
@@ -113,7 +120,7 @@ struct MountCommand: AsyncParsableCommand {
         }
     }
 
-    private var chosenDeviceName: String { deviceName ?? Self.hostName() }
+    private func chosenDeviceName(_ state: StatePlace) -> String { deviceName ?? state.deviceName ?? Self.hostName() }
 
     /// As `hostname(1)` prints it; Foundation's would ask the network.
     static func hostName() -> String {

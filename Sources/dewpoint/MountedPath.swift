@@ -71,7 +71,7 @@ struct MountedPath {
     }
 
     /// Where a mount's daemon answers.
-    static func socket(of mount: MountTable.Entry) throws -> ControlSocket {
+    static func socket(of mount: MountTable.Entry) throws(ControlError) -> ControlSocket {
         let socket = ControlSocket.find(
             mountpoint: mount.mountpoint, environment: ProcessInfo.processInfo.environment,
             owner: mount.owner ?? geteuid())

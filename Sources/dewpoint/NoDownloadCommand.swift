@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlAPI
 import ControlClient
+import Daemon
 import Foundation
 import Model
 
@@ -9,7 +10,8 @@ struct NoDownloadCommand: AsyncParsableCommand {
         commandName: "no-download", abstract: "Runs a command whose reading downloads nothing.",
         discussion: """
             In all containers that are mounted now and that you can enter, what is not downloaded cannot be read by the command and by what it starts: \
-            reading it fails at once with EDEADLK. Everything else goes on as ever.
+            reading it fails at once with EDEADLK. Everything else goes on as ever. A mount of another user, whose daemon you may not ask, is \
+            named: what is read there is downloaded. A mount whose daemon is dead is passed over.
 
             dewpoint no-download -- grep -r invoice .
 
@@ -36,9 +38,7 @@ struct NoDownloadCommand: AsyncParsableCommand {
             // What only another user can enter, the command cannot read: its daemon need not be asked, and would not answer.
             let user = geteuid()
             for mount in try MountTable.current().containers where mount.owner ?? user == user || mount.admitsOthers {
-                sessions.append(
-                    try await ControlSession.open(
-                        socketPath: try MountedPath.socket(of: mount).path, withholdsDownloads: true))
+                if let session = try await Self.session(of: mount) { sessions.append(session) }
             }
             let child = try ChildProcess(command, environment: [:], inheritance: inheritance)
             status = await child.status()
@@ -47,5 +47,22 @@ struct NoDownloadCommand: AsyncParsableCommand {
         }
         for session in sessions { await session.close() }
         Foundation.exit(status)
+    }
+
+    /// - Returns: `nil` where nothing can be read, or nobody may be asked; the latter is said.
+    private static func session(of mount: MountTable.Entry) async throws -> ControlSession? {
+        if case .foreign(let owner) = MountCondition.foreign(mount) {
+            CommandFailure.say(
+                "\(mount.mountpoint) belongs to \(TrustedPath.name(ofUser: owner)), whose daemon you may not ask; what is read there is "
+                    + "downloaded")
+            return nil
+        }
+        do throws(ControlError) {
+            return try await ControlSession.open(
+                socketPath: try MountedPath.socket(of: mount).path, withholdsDownloads: true)
+        } catch {
+            guard case .daemonUnreachable = error, case .dead = MountCondition(unanswering: mount) else { throw error }
+            return nil
+        }
     }
 }

@@ -17,7 +17,7 @@ struct ProgressDisplay {
     private static let lineInterval = Duration.seconds(1)
 
     init(name: String, isTerminal: Bool, output: FileHandle = .standardOutput) {
-        self.name = name
+        self.name = name.printable
         self.output = output
         self.isTerminal = isTerminal
     }

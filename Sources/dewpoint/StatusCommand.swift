@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlAPI
 import ControlClient
+import Daemon
 import Foundation
 import Model
 
@@ -21,10 +22,23 @@ struct StatusCommand: AsyncParsableCommand {
     private func printContainers() async throws {
         var statuses: [ContainerStatus] = []
         var failure: CommandFailure?
-        for mount in try MountTable.current().containers {
+        let mounts = try MountTable.current().containers
+        for mount in mounts {
+            if case .foreign(let owner) = MountCondition.foreign(mount) {
+                CommandFailure.say(
+                    "\(mount.mountpoint) belongs to \(TrustedPath.name(ofUser: owner)); only that user and root may ask its daemon"
+                )
+                continue
+            }
             do {
                 statuses.append(try await MountedPath.withClient(of: mount) { try await $0.containerStatus() })
             } catch let error as ControlError {
+                if case .dead = MountCondition(unanswering: mount) {
+                    CommandFailure.say(
+                        "the daemon of \(mount.mountpoint) is dead; mount it again, or: dewpoint unmount \(mount.mountpoint)"
+                    )
+                    continue
+                }
                 failure?.report()
                 failure = CommandFailure(
                     .unavailable,
@@ -34,7 +48,7 @@ struct StatusCommand: AsyncParsableCommand {
         if json {
             try JSONOutput.print(statuses)
         } else if statuses.isEmpty {
-            if failure == nil { print("no container is mounted") }
+            if mounts.isEmpty { print("no container is mounted") }
         } else {
             print(statuses.map(ContainerText.text).joined(separator: "\n\n"))
         }

@@ -1,7 +1,10 @@
+import Model
+
 /// Rows of text with their columns aligned.
 enum TextTable {
     /// - Parameter rows: All of the same length, the headings first.
     static func text(_ rows: [[String]]) -> String {
+        let rows = rows.map { $0.map(\.printable) }
         let columns = rows.first?.count ?? 0
         let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in

@@ -29,19 +29,8 @@ enum TransferText {
             case .failed: ""
             case .note: "note: "
             }
-        let place = problem.path.isEmpty ? "" : "\(printable(problem.path)): "
-        FileHandle.standardError.write(Data("dewpoint: \(word)\(place)\(printable(problem.reason))\n".utf8))
-    }
-
-    /// Text for a terminal: a hostile name must not move the cursor.
-    static func printable(_ text: String) -> String {
-        text.unicodeScalars.map { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate:
-                scalar.escaped(asASCII: true)
-            default: String(scalar)
-            }
-        }.joined()
+        let place = problem.path.isEmpty ? "" : "\(problem.path.printable): "
+        FileHandle.standardError.write(Data("dewpoint: \(word)\(place)\(problem.reason.printable)\n".utf8))
     }
 
     /// A descriptor is open for every level of a tree.

@@ -68,7 +68,7 @@ struct TrashCommand: AsyncParsableCommand {
 
         private static func restore(_ item: ItemID, _ client: ControlClient, _ place: MountedPath) async throws {
             let path = try await client.restoreDeleted(item)
-            print("\(place.mount.mountpoint)/\(path)")
+            print("\(place.mount.mountpoint)/\(path)".printable)
         }
     }
 }

@@ -8,7 +8,10 @@ import Model
 struct UnmountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unmount", abstract: "Unmounts a container and returns when its daemon has ended.",
-        discussion: "What is not uploaded yet stays in the state and goes on with the next mount.")
+        discussion: """
+            What is not uploaded yet stays in the state, is named, and goes on with the next mount. Where another mount namespace, such as a \
+            container's, has a copy of the mount, programs there get errors from then on.
+            """)
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String
@@ -19,33 +22,66 @@ struct UnmountCommand: AsyncParsableCommand {
     /// How long a daemon may take to close its state after the mount is gone.
     private static let endLimit = Duration.seconds(60)
     private static let pollInterval = Duration.milliseconds(20)
+    /// After how long, and how often, it is said what is waited for.
+    private static let newsInterval = Duration.seconds(3)
 
     func run() async throws {
         let place = try MountedPath.mountpoint(mountpoint)
-        let process: Int32?
+        let status: ContainerStatus?
         do {
-            process = try await place.withClient { client in
-                let process = try await client.containerStatus().processID
-                try await client.unmount(lazily: lazy)
-                return process
+            status = try await place.withClient { client in
+                let status = try await client.containerStatus()
+                try await unmount(client)
+                return status
             }
         } catch ControlError.daemonUnreachable {
             // Its daemon is dead, or was started where we cannot see its socket: the kernel unmounts all the same.
-            try await Unmounting.unmount(place.mount.mountpoint, lazily: lazy)
-            process = nil
+            try await Unmounting.abandon(place.mount.mountpoint, device: place.mount.device, lazily: lazy)
+            status = nil
         }
-        try await waitForEnd(of: process, mount: place.mount)
+        if let status, let pending = ContainerText.pending(status) {
+            CommandFailure.say(
+                "not uploaded yet: \(pending), kept in \(status.state); mount the container again with this state to send it"
+            )
+        }
+        try await waitForEnd(of: status, mount: place.mount)
     }
 
-    private func waitForEnd(of process: Int32?, mount: MountTable.Entry) async throws {
-        let deadline = ContinuousClock.now + Self.endLimit
-        while ContinuousClock.now < deadline {
+    /// Asks the daemon to unmount, and says what it waits for when that takes long.
+    private func unmount(_ client: ControlClient) async throws {
+        let news = Task {
+            try await Task.sleep(for: Self.newsInterval)
+            CommandFailure.say("waiting: the kernel writes back what programs have changed through mapped files")
+        }
+        defer { news.cancel() }
+        try await client.unmount(lazily: lazy)
+    }
+
+    private func waitForEnd(of status: ContainerStatus?, mount: MountTable.Entry) async throws {
+        let start = ContinuousClock.now
+        var next = start + Self.newsInterval
+        var reason: String?
+        while ContinuousClock.now < start + Self.endLimit {
             let isMounted = try MountTable.current().entries.contains(mount)
-            if !isMounted, process.map({ !Self.isRunning($0) }) ?? true { return }
+            if !isMounted, status.map({ !Self.isRunning($0.processID) }) ?? true { return }
+            if ContinuousClock.now >= next {
+                next += Self.newsInterval
+                let now = Self.reason(status)
+                if now != reason { CommandFailure.say("waiting: \(now)") }
+                reason = now
+            }
             try await Task.sleep(for: Self.pollInterval)
         }
         throw CommandFailure(
-            .busy, "\(mountpoint) is unmounted, but its daemon has not ended after \(Self.endLimit); see its log")
+            .busy,
+            "\(mountpoint) is unmounted, but \(Self.reason(status)) after \(Self.endLimit), and has the state until then; see its "
+                + "log")
+    }
+
+    private static func reason(_ status: ContainerStatus?) -> String {
+        guard let status else { return "the kernel still lists the mount" }
+        let doing = EndingNote(state: status.state).reason(of: status.processID)
+        return "its daemon (process \(status.processID)) is still \(doing ?? "running")"
     }
 
     /// Whether a process runs; one that nobody has waited for does not.

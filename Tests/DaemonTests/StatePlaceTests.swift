@@ -1,7 +1,8 @@
-import Daemon
 import Foundation
 import Model
 import Testing
+
+@testable import Daemon
 
 @Suite struct StatePlaceTests {
     @Test func `the state's place follows the environment`() throws {
@@ -25,5 +26,45 @@ import Testing
     @Test func `a directory without a state has no container`() throws {
         let error = try #require(throws: DaemonError.self) { try StatePlace(path: "/nonexistent").location() }
         #expect(error.kind == .notFound)
+    }
+
+    @Test func `what others could change is no state, and nothing is made there`() throws {
+        let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: base) }
+        for name in ["open", "sticky", "own"] {
+            try FileManager.default.createDirectory(atPath: "\(base)/\(name)", withIntermediateDirectories: true)
+        }
+        #expect(chmod("\(base)/open", 0o777) == 0 && chmod("\(base)/sticky", 0o1777) == 0)
+        #expect(symlink("own", "\(base)/link") == 0)
+        func refusal(_ given: String, _ resolved: String) throws -> DaemonError {
+            try #require(throws: DaemonError.self) {
+                try StatePlace(given: "\(base)/\(given)", resolved: "\(base)/\(resolved)")
+            }
+        }
+        #expect(try refusal("link", "own").kind == .denied)
+        #expect(try refusal("link//", "own").kind == .denied)
+        let open = try refusal("open/new", "open/new")
+        #expect(open.kind == .denied && open.description.hasPrefix("\(base)/open may be written by everybody"))
+        #expect(throws: DaemonError.self) { try StatePlace(path: "\(base)/open/new").make() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(base)/open").isEmpty)
+        try StatePlace(path: "\(base)/sticky/new").make()
+        try StatePlace(given: "\(base)/link/new", resolved: "\(base)/own/new").make()
+    }
+
+    @Test func `the device's name is kept until another is given`() throws {
+        let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: base) }
+        let state = StatePlace(path: base)
+        try state.make()
+        let location = try ContainerLocation(url: "file:///nowhere")
+        #expect(state.deviceName == nil)
+        try state.record(location)
+        #expect(state.deviceName == nil)
+        try state.record(location, deviceName: "desk")
+        try state.record(location)
+        #expect(state.deviceName == "desk")
+        try state.record(try ContainerLocation(url: "file:///elsewhere"), deviceName: "sofa")
+        #expect(state.deviceName == "sofa")
+        #expect(try state.location().url == "file:///elsewhere")
     }
 }

@@ -1,0 +1,27 @@
+import Foundation
+import Glibc
+
+/// What a daemon does while it ends, for whoever waits for that: the control API has ended by then.
+///
+///     STATE/ending     PROCESS REASON
+package struct EndingNote: Sendable {
+    private let path: String
+
+    package init(state: String) { path = "\(state)/ending" }
+
+    /// - Parameter reason: As in "the daemon is …".
+    func say(_ reason: String) {
+        // Without the note people wait without a reason.
+        try? Data("\(getpid()) \(reason)\n".utf8).write(to: URL(filePath: path), options: .atomic)
+    }
+
+    func remove() { unlink(path) }
+
+    /// What a process says of itself; `nil` when it says nothing, or not to this user.
+    package func reason(of process: Int32) -> String? {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8), let blank = text.firstIndex(of: " "),
+            Int32(text[..<blank]) == process
+        else { return nil }
+        return text[blank...].trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

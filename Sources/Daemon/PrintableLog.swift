@@ -1,0 +1,42 @@
+import Logging
+import Model
+
+/// Writes to standard error what may be read on a terminal: names come from other devices, and the end of the log is shown by `dewpoint mount`.
+struct PrintableLog: LogHandler {
+    private var base: StreamLogHandler
+
+    init(label: String) { base = StreamLogHandler.standardError(label: label) }
+
+    var logLevel: Logger.Level {
+        get { base.logLevel }
+        set { base.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = Self.printable(newValue) }
+    }
+
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue.map(Self.printable) }
+    }
+
+    func log(event: LogEvent) {
+        var event = event
+        event.message = "\(event.message.description.printable)"
+        event.metadata = event.metadata.map(Self.printable)
+        base.log(event: event)
+    }
+
+    private static func printable(_ metadata: Logger.Metadata) -> Logger.Metadata { metadata.mapValues(printable) }
+
+    private static func printable(_ value: Logger.MetadataValue) -> Logger.MetadataValue {
+        switch value {
+        case .string(let text): .string(text.printable)
+        case .stringConvertible(let text): .string(text.description.printable)
+        case .dictionary(let values): .dictionary(printable(values))
+        case .array(let values): .array(values.map(printable))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// The compiler finds `struct stat` in whichever of these two it reads first.
+import CDispatch
+import Foundation
+import Glibc
+
+/// Whether nobody but the caller and root can change what a path leads to.
+///
+/// As sshd(8) does for `authorized_keys`: each directory on the way belongs to the caller or root, and others may write into it only where the
+/// sticky bit keeps them from what is not theirs. A group that is one user's own, as useradd(8) makes it, is not others.
+package struct TrustedPath {
+    /// Absolute and without symbolic links.
+    let path: String
+    private let user = geteuid()
+    private let namespace = UserNamespace()
+
+    /// What is wrong with a directory on the way, as a sentence without its beginning.
+    struct Problem: Error, Equatable {
+        let directory: String
+        let sentence: String
+    }
+
+    /// Checks every directory of the path that is there.
+    func check() throws(Problem) {
+        var current = ""
+        try checkDirectory("/")
+        for component in path.split(separator: "/") {
+            current += "/\(component)"
+            guard try checkDirectory(current) else { return }
+        }
+    }
+
+    /// - Returns: Whether it is there.
+    @discardableResult
+    private func checkDirectory(_ directory: String) throws(Problem) -> Bool {
+        var status = stat()
+        guard lstat(directory, &status) == 0 else {
+            if errno == ENOENT { return false }
+            throw Problem(directory: directory, sentence: "cannot be looked at: \(String(cString: strerror(errno)))")
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: break
+        case S_IFLNK: throw Problem(directory: directory, sentence: "is a symbolic link")
+        default: throw Problem(directory: directory, sentence: "is not a directory")
+        }
+        guard status.st_uid == user || status.st_uid == 0 || namespace.hides(status.st_uid) else {
+            throw Problem(directory: directory, sentence: "belongs to \(Self.name(ofUser: status.st_uid))")
+        }
+        if status.st_mode & S_ISVTX != 0 { return true }
+        if status.st_mode & S_IWOTH != 0 {
+            throw Problem(directory: directory, sentence: "may be written by everybody")
+        }
+        if status.st_mode & S_IWGRP != 0, !Self.isPrivate(group: status.st_gid, of: status.st_uid) {
+            throw Problem(directory: directory, sentence: "may be written by its group")
+        }
+        return true
+    }
+
+    /// Whether a group has the name of its user and no other member.
+    private static func isPrivate(group: gid_t, of user: uid_t) -> Bool {
+        guard let entry = getpwuid(user), entry.pointee.pw_gid == group else { return false }
+        let name = String(cString: entry.pointee.pw_name)
+        guard let found = getgrgid(group), String(cString: found.pointee.gr_name) == name else { return false }
+        var member = found.pointee.gr_mem
+        while let text = member?.pointee {
+            if String(cString: text) != name { return false }
+            member = member?.successor()
+        }
+        return true
+    }
+
+    package static func name(ofUser user: UInt32) -> String {
+        getpwuid(user).map { "\(String(cString: $0.pointee.pw_name)) (user \(user))" } ?? "user \(user)"
+    }
+}
+
+/// In a container without privileges the machine's root has no number: what is his looks like nobody's. Related: user_namespaces(7).
+private struct UserNamespace {
+    private let overflowUser: uid_t?
+
+    init() {
+        func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+        // Outside of such a namespace one line maps all numbers to themselves.
+        let isWhole = text("/proc/self/uid_map").split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"]
+        overflowUser =
+            isWhole ? nil : uid_t(text("/proc/sys/kernel/overflowuid").trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    func hides(_ user: uid_t) -> Bool { user == overflowUser }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import Model
+import Testing
+
+extension RealMount {
+    /// A mount can be ended, and its state used again, whatever holds it.
+    @Suite("Way out") struct WayOut {
+        @Test(.needsRoot(to: "make a mount namespace"))
+        func `a copy of the mount in another namespace does not hold up the end`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(#"echo text > "$1/f""#, a.point)
+                // The copy lives as long as the process; it maps a file and stores into it, which the kernel has not written back.
+                let copy = try await Command.script(
+                    #"unshare --mount --propagation private sleep 120 > /dev/null 2>&1 & sleep 1; echo "$!""#, a.point)
+                let process = try #require(pid_t(copy.trimmingCharacters(in: .newlines)))
+                defer { kill(process, SIGKILL) }
+                let result = try await Command.run(
+                    [container.binary, "unmount", a.point], limit: .seconds(90), environment: container.environment)
+                #expect(result.succeeded && result.seconds < 20, "\(result.seconds) s: \(result.errors)")
+                let there = try await Command.run(
+                    ["nsenter", "--mount", "--target", "\(process)", "cat", a.path("f")], limit: .seconds(10))
+                #expect(there.errors.contains("not connected"), "\(there.output)\(there.errors)")
+                try await a.mount()
+                #expect(try await Command.check(["cat", a.path("f")]) == "text\n")
+                try await a.check()
+            }
+        }
+
+        @Test func `unmount says what has not been uploaded`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await container.dewpoint(["pause", a.point])
+                try await a.write("f", byteCount: 3 << 20)
+                let result = try await Command.run(
+                    [container.binary, "unmount", a.point], environment: container.environment)
+                #expect(result.succeeded)
+                #expect(
+                    result.errors.contains("not uploaded yet: 1 change (3.0 MiB), kept in \(a.state)"),
+                    "\(result.errors)")
+                try await a.mount()
+                try await container.dewpoint(["resume", a.point])
+                try await a.sync()
+                let again = try await Command.run(
+                    [container.binary, "unmount", a.point], environment: container.environment)
+                #expect(again.succeeded && again.errors.isEmpty, "\(again.errors)")
+            }
+        }
+
+        @Test func `the device's name is remembered in the state`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.unmount()
+                try await container.dewpoint(["mount", container.url, a.point, "--state", a.state])
+                #expect(try await container.dewpoint(["status"]).contains("device      \(a.name) ("))
+                try await a.unmount()
+                try await container.dewpoint([
+                    "mount", container.url, a.point, "--state", a.state, "--device-name", "sofa",
+                ])
+                try await a.unmount()
+                try await container.dewpoint(["mount", container.url, a.point, "--state", a.state])
+                #expect(try await container.dewpoint(["status"]).contains("device      sofa ("))
+            }
+        }
+
+        @Test func `status and no-download work while another mount is dead`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(#"echo needle > "$1/f""#, b.point)
+                try a.crash()
+                try await eventually(within: .seconds(5), "the daemon is gone") {
+                    try await a.call("open", "new", "O_CREAT,O_WRONLY") == "ENOTCONN"
+                }
+                let status = try await Command.run([container.binary, "status"], environment: container.environment)
+                #expect(status.errors.contains("the daemon of \(a.point) is dead"))
+                #expect(status.output.contains(b.point))
+                let read = try await Command.run(
+                    [container.binary, "no-download", "--", "cat", b.path("f")], environment: container.environment)
+                #expect(read.status == 0 && read.output == "needle\n", "\(read.errors)")
+            }
+        }
+
+        @Test(.needsRoot(to: "mount for other users"))
+        func `of another user's mount it is said that one may not ask`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(
+                    #"echo needle > "$1/f"; chmod 755 "$2"; chmod 644 "$1/f""#, a.point, container.directory)
+                let other = ["setpriv", "--reuid=64999", "--regid=64999", "--clear-groups", container.binary]
+                let status = try await Command.run(other + ["status"], environment: container.environment)
+                #expect(status.errors.contains("\(a.point) belongs to root (user 0)"), "\(status.errors)")
+                #expect(status.errors.contains("only that user and root may ask"))
+                let read = try await Command.run(
+                    other + ["no-download", "--", "cat", a.path("f")], environment: container.environment)
+                #expect(read.status == 0 && read.output == "needle\n", "\(read.errors)")
+                #expect(read.errors.contains("what is read there is downloaded"))
+            }
+        }
+
+        @Test(.needsRoot(to: "act as another user"))
+        func `the owner of a file that he may not write drives it by the spelling for owners`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(
+                    #"echo text > "$1/f"; chown 64999:64999 "$1/f"; chmod 444 "$1/f"; ln -s f "$1/l""#, a.point)
+                func act(_ user: Int, _ arguments: String...) async throws -> Command {
+                    try await Command.run(
+                        ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"] + arguments)
+                }
+                let set = ["-n", "system.dewpoint.pinned", "-v", "1"]
+                #expect(try await act(64999, "setfattr", set[0], set[1], set[2], set[3], a.path("f")).succeeded)
+                let read = try await act(
+                    64999, "getfattr", "--only-values", "--absolute-names", "-n", "system.dewpoint.pinned", a.path("f"))
+                #expect(read.output == "1")
+                #expect(try await a.attribute("pinned", of: "f") == "1")
+                // Where the kernel checks nothing, nobody else may do or see anything.
+                for arguments in [["setfattr"] + set, ["getfattr", "-n", "system.dewpoint.pinned"]] {
+                    let result = try await Command.run(
+                        ["setpriv", "--reuid=64998", "--regid=64998", "--clear-groups"] + arguments + [a.path("f")])
+                    #expect(result.errors.contains("Operation not permitted"), "\(arguments)")
+                }
+                try await Command.check(["setfattr", "-h", "-n", "dewpoint.pinned", "-v", "1", a.path("l")])
+            }
+        }
+
+        /// A small disk for a device's state, with the container mounted on it, and away again whatever happens.
+        private func withSmallDisk(_ body: (MountedContainer) async throws -> Void) async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let a = container.a
+                try await Command.script(#"mkdir -p "$1"; mount -t tmpfs -o size=24m,mode=700 tmpfs "$1""#, a.state)
+                do {
+                    try await body(container)
+                } catch {
+                    await Leftovers.remove(container.directory)
+                    throw error
+                }
+                try await Command.script(#"findmnt "$1" > /dev/null && umount --lazy "$1""#, a.state)
+            }
+        }
+
+        @Test(.needsRoot(to: "mount a small disk"))
+        func `with a disk that is full to the last byte it is mounted, and something can be evicted`() async throws {
+            try await withSmallDisk { container in
+                let a = container.a
+                try await a.mount()
+                try await a.write("f", byteCount: 10 << 20)
+                let hash = try await a.sha256("f")
+                try await a.sync()
+                try await a.unmount()
+                try await Command.script(
+                    #"cat /dev/zero > "$1/ballast" 2> /dev/null || test $(stat -f -c %a "$1") = 0"#, a.state)
+                try await a.mount()
+                #expect(try await a.sha256("f") == hash)
+                try await a.evict("f")
+                try await a.write("g", byteCount: 100_000)
+                try await a.sync()
+                try await a.check()
+                try await a.unmount()
+            }
+        }
+
+        @Test(.needsRoot(to: "mount a small disk"))
+        func `a state is moved to another disk by its command, and a copy is none`() async throws {
+            try await withSmallDisk { container in
+                let (a, directory) = (container.a, container.directory)
+                let (copy, new) = (directory + "/copy", directory + "/new")
+                try await a.mount()
+                let away = try await a.placeholder("away", byteCount: 200_000)
+                try await Command.script(
+                    """
+                    cd "$1"; echo text > f; ln f g; mkdir -p d/e; truncate -s 3M d/e/sparse; echo end >> d/e/sparse; ln -s f l
+                    chmod 400 d/e/sparse; mkfifo p; chmod 700 d; chown 7:8 g
+                    """, a.point)
+                try await a.sync()
+                try await container.dewpoint(["pause", a.point])
+                try await Command.script(#"echo changed > "$1/d/here""#, a.point)
+                let find =
+                    #"cd "$1"; find . -printf '%P %y %m %U %G %s %l %n %T@\n' | sort; sha256sum f d/e/sparse d/here"#
+                let before = try await Command.script(find, a.point)
+                try await a.unmount()
+
+                try await Command.check(["cp", "-a", a.state, copy])
+                let refused = try await Command.run(
+                    [container.binary, "mount", container.url, a.point, "--state", copy],
+                    environment: container.environment)
+                #expect(refused.status != 0 && refused.errors.contains("dewpoint move-state"), "\(refused.errors)")
+                try await Command.check(["rm", "-r", copy])
+
+                try await container.dewpoint(["move-state", a.state, new])
+                #expect(try listing(a.state).isEmpty)
+                try await container.dewpoint(["mount", container.url, a.point, "--state", new])
+                #expect(try await Command.script(find, a.point) == before)
+                try await a.check()
+                try await container.dewpoint(["resume", a.point])
+                try await a.sync()
+                #expect(try await a.sha256("away") == away)
+                try await a.check()
+                // On the same disk it is a rename.
+                try await a.unmount()
+                try await container.dewpoint(["move-state", new, copy])
+                try await container.dewpoint(["mount", container.url, a.point, "--state", copy])
+                #expect(try await a.sha256("away") == away)
+                try await a.unmount()
+                try await container.b.mount()
+                #expect(try await Command.check(["cat", container.b.path("d/here")]) == "changed\n")
+            }
+        }
+
+        /// Libraries that make one system call fail as on a file system that lacks it.
+        @Test(
+            .needs("cc"),
+            arguments: [
+                (
+                    "renameat2", "int renameat2(int a, const char *b, int c, const char *d, unsigned e)",
+                    "RENAME_NOREPLACE"
+                ),
+                ("statvfs", "int statvfs(const char *a, void *b)", "statfs"),
+            ])
+        func `a disk that lacks what a state needs is refused by name`(
+            call: String, declaration: String, lack: String
+        ) async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let (a, library) = (container.a, container.directory + "/lacking.so")
+                try await Command.script(
+                    #"mkdir "$3"; printf '#include <errno.h>\n%s { errno = EINVAL; return -1; }\n' "$1" | cc -w -shared -fPIC -x c -o "$2" -"#,
+                    declaration, library, a.point)
+                let result = try await Command.run(
+                    [container.binary, "mount", container.url, a.point, "--state", a.state],
+                    environment: container.environment.merging(["LD_PRELOAD": library]) { $1 })
+                #expect(result.status != 0 && result.errors.contains(lack), "\(call): \(result.errors)")
+                #expect(result.errors.contains("the file system of the state \(a.state)"), "\(result.errors)")
+            }
+        }
+    }
+}
