@@ -93,6 +93,8 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .executableTarget(name: "powercut-disk", dependencies: ["CFuse"], swiftSettings: settings),
+
         .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),

@@ -1,0 +1,598 @@
+"""Cuts the power under a mixed load, again and again, and compares what is there afterwards with what was fsynced.
+
+    python3 powercuts.py --binary DEWPOINT --disk POWERCUT_DISK --restore restore.py
+                         [--rounds N] [--seconds N] [--file-system ext4|xfs|btrfs] [--seed N] [--work DIRECTORY]
+
+State, container or both lie on a file system on a loop device on a disk with a volatile write cache (Sources/powercut-disk). One
+round: programs work on the mount, each in a directory of its own, with a model of what each name may hold; the power goes;
+the disk is mounted again, and so is the container. What fsync acknowledged must be there, of a file by its fsync, of a name by
+that of the file or the directory, and what was removed must not come back: on this device, on a second one, and in what
+restore.py makes of the container. Needs root.
+"""
+
+import argparse
+import faulthandler
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from crashes import Device, content, digest, read_tree
+
+DISK_BYTES = 1 << 30
+# What lies on the disk changes after so many rounds, and all of it is made anew.
+ROUNDS_PER_SERIES = 10
+PLACES = ["state", "both", "container"]
+WORKERS = 3
+NAMES_PER_WORKER = 16
+LARGEST_BYTES = 200_000
+LONGEST_LOAD_SECONDS = 2.5
+# File systems write what was not synced by themselves: ext4 its journal after 5 s.
+QUIET_SECONDS = 7.0
+QUIET_SHARE = 0.12
+WRAP_OPERATIONS = 30_000
+REMOTE_FILES = 40
+STOP_SECONDS = 40
+ANYTHING = "anything"
+EMPTY = digest(b"")
+
+
+class Disk:
+    """The disk, the loop device and the file system on it."""
+
+    def __init__(self, options, work, rng):
+        self.options, self.rng, self.work = options, rng, work
+        self.image = os.path.join(work, "image")
+        self.point = os.path.join(work, "disk")
+        self.root = os.path.join(work, "root")
+        self.process = self.loop = None
+        for path in (self.point, self.root):
+            os.makedirs(path, exist_ok=True)
+
+    def format(self):
+        if os.path.exists(self.image):
+            os.unlink(self.image)
+        with open(self.image, "wb") as file:
+            file.truncate(DISK_BYTES)
+        kind = self.options.file_system
+        call(f"mkfs.{kind}", "-q", "-F" if kind == "ext4" else "-f", self.image)
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.options.disk, self.image, self.point, str(self.rng.getrandbits(63))],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+        path = os.path.join(self.point, "disk")
+        wait_until(lambda: os.path.exists(path) or self.process.poll() is not None, "the disk appears")
+        self.loop = call("losetup", "--find", "--show", path).strip()
+        call("mount", self.loop, self.root)
+
+    def cut(self):
+        self.process.send_signal(signal.SIGUSR1)
+        return self.process.stderr.readline().strip()
+
+    def stop(self):
+        """After a cut, or at the end: lets go of everything, in whatever state it is."""
+        if self.process is None:
+            return
+        attempt("umount", self.root) or attempt("umount", "--lazy", self.root)
+        if self.loop is not None:
+            attempt("losetup", "--detach", self.loop)
+            # Somebody else may get the device at once.
+            wait_until(lambda: self.point not in call("losetup", "--list", "--output", "BACK-FILE"), f"{self.loop} is let go")
+        attempt("umount", self.point) or attempt("umount", "--lazy", self.point)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+        self.process.stderr.close()
+        self.process = self.loop = None
+
+
+def call(*command, check=True, limit=120):
+    result = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
+    text = result.stdout.decode("utf-8", "replace")
+    if check and result.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit status {result.returncode}: {text.strip()}")
+    return text
+
+
+def attempt(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60).returncode == 0
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + STOP_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {STOP_SECONDS} s in vain: {what}")
+        time.sleep(0.02)
+
+
+class Worker(threading.Thread):
+    """A program with a directory of its own, and a model of what each name in it may hold: digests, `None` where it may be
+    missing, `link TARGET`, `directory`, or ANYTHING that is there."""
+
+    def __init__(self, device, name, seed, before=None):
+        super().__init__(daemon=True)
+        self.device, self.name_, self.random = device, name, random.Random(seed)
+        self.folder = os.path.join(device.point, name)
+        self.model = before.model if before else {}
+        # What each name holds now, as the programs see it.
+        self.now = before.now if before else {}
+        self.rows = before.rows if before else 0
+        self.rows_begun = before.rows_begun if before else 0
+        self.serial = before.serial if before else 0
+        self.operations, self.failure, self.stopping = 0, None, threading.Event()
+
+    def again(self):
+        return Worker(self.device, self.name_, self.random.random(), self)
+
+    def run(self):
+        try:
+            while not self.stopping.is_set():
+                self.operations += 1
+                self.step()
+        except (OSError, sqlite3.Error) as error:
+            time.sleep(0.2)
+            if not self.device.killed.is_set():
+                self.failure = error
+        except BaseException as error:
+            self.failure = error
+
+    def step(self):
+        self.random.choices(
+            [self.save, self.write, self.create_empty, self.remove, self.make_and_remove, self.rename, self.commit, self.evict],
+            [4, 4, 2, 4, 1, 2, 4, 2],
+        )[0]()
+        self.random.choices(
+            [self.save_unsynced, self.create_unsynced, self.remove_unsynced, self.make_directory, self.remove_directory,
+             self.make_link],
+            [1, 2, 1, 2, 2, 2],
+        )[0]()
+
+    # What the model knows
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def may(self, name, *states):
+        """What is about to be; the last of the states is what it will be in the end."""
+        self.model[name] = self.model.get(name, {None}) | set(states)
+        self.now[name] = states[-1]
+
+    def settle(self, name, state):
+        self.model[name], self.now[name] = {state}, state
+
+    def is_free(self, name):
+        return self.model.get(name, {None}) == {None}
+
+    def pick(self, kind="file"):
+        return f"{kind}-{self.random.randrange(NAMES_PER_WORKER):02}"
+
+    def known(self, kind="file"):
+        names = [name for name, may in self.model.items() if name.startswith(kind) and None not in may]
+        return self.random.choice(names) if names else None
+
+    # What it does
+
+    def new_content(self):
+        self.serial += 1
+        size = self.random.choice([1, 500, 5000, self.random.randrange(LARGEST_BYTES)])
+        return content(size, f"{self.name_}-{self.serial}")
+
+    def sync_folder(self):
+        """All names of the directory are then what they are now."""
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        for name, state in self.now.items():
+            self.model[name] = {state}
+
+    def put(self, path, data, flags, synced=True):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view[:65536]) :]
+            if synced:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def save(self):
+        name, data = self.pick(), self.new_content()
+        self.may(name, digest(data))
+        self.put(self.path("saving~"), data, os.O_TRUNC)
+        os.rename(self.path("saving~"), self.path(name))
+        self.sync_folder()
+        self.settle(name, digest(data))
+
+    def save_unsynced(self):
+        """As a script saves: without any fsync. The name was there before and must be there after."""
+        name, data = self.known() or self.pick(), self.new_content()
+        self.may(name, ANYTHING)
+        self.put(self.path("saving~"), data, os.O_TRUNC, synced=False)
+        os.rename(self.path("saving~"), self.path(name))
+
+    def write(self):
+        name, data = self.pick(), self.new_content()
+        if not self.is_free(name):
+            return
+        self.may(name, ANYTHING)
+        self.put(self.path(name), data, os.O_EXCL)
+        if self.random.random() < 0.5:
+            self.sync_folder()
+        self.settle(name, digest(data))
+
+    def create_empty(self):
+        """Nothing is in it, so its name is all that fsync of the directory has to keep."""
+        name = self.pick()
+        if not self.is_free(name):
+            return
+        self.may(name, EMPTY)
+        self.put(self.path(name), b"", os.O_EXCL, synced=False)
+        self.sync_folder()
+        self.settle(name, EMPTY)
+
+    def create_unsynced(self):
+        name, data = self.pick(), self.new_content()
+        if not self.is_free(name):
+            return
+        self.may(name, ANYTHING)
+        self.put(self.path(name), data, os.O_EXCL, synced=False)
+
+    def remove(self):
+        if (name := self.known()) is None:
+            return
+        self.may(name, None)
+        os.unlink(self.path(name))
+        self.sync_folder()
+        self.settle(name, None)
+
+    def make_and_remove(self):
+        """Makes and removes a file at once, as a program does with its journal."""
+        name, data = self.pick("brief"), self.new_content()
+        if not self.is_free(name):
+            return
+        self.may(name, ANYTHING)
+        self.put(self.path(name), data, os.O_EXCL)
+        os.unlink(self.path(name))
+        self.sync_folder()
+        self.settle(name, None)
+
+    def remove_unsynced(self):
+        if (name := self.known()) is not None:
+            self.may(name, None)
+            os.unlink(self.path(name))
+
+    def rename(self):
+        old, new = self.known(), self.pick()
+        if old is None or old == new or len(self.model[old]) != 1:
+            return
+        (moving,) = self.model[old]
+        self.may(old, None)
+        self.may(new, moving)
+        os.rename(self.path(old), self.path(new))
+        self.sync_folder()
+        self.settle(old, None)
+        self.settle(new, moving)
+
+    def make_directory(self):
+        name = self.pick("directory")
+        if not self.is_free(name):
+            return
+        self.may(name, "directory with ['inner']", "directory")
+        os.mkdir(self.path(name))
+        inner = os.path.join(self.path(name), "inner")
+        self.put(inner, b"inner", os.O_EXCL)
+        os.unlink(inner)
+        self.sync_folder()
+        self.settle(name, "directory")
+
+    def remove_directory(self):
+        if (name := self.known("directory")) is None:
+            return
+        self.may(name, None)
+        shutil.rmtree(self.path(name))
+        self.sync_folder()
+        self.settle(name, None)
+
+    def make_link(self):
+        name = self.pick("link")
+        if self.is_free(name):
+            self.may(name, "link file-00")
+            os.symlink("file-00", self.path(name))
+            self.sync_folder()
+            self.settle(name, "link file-00")
+        elif None not in self.model[name]:
+            self.may(name, None)
+            os.unlink(self.path(name))
+            self.sync_folder()
+            self.settle(name, None)
+
+    def database(self):
+        database = sqlite3.connect(self.path("rows.sqlite"), isolation_level=None)
+        database.execute("PRAGMA journal_mode = DELETE")
+        # EXTRA: also the directory is synced once the journal has gone.
+        database.execute("PRAGMA synchronous = EXTRA")
+        return database
+
+    def commit(self):
+        database = self.database()
+        try:
+            if self.rows == 0:
+                database.execute("CREATE TABLE IF NOT EXISTS rows(number INTEGER PRIMARY KEY, text TEXT)")
+            self.rows_begun = self.rows + 1
+            database.execute("INSERT OR REPLACE INTO rows VALUES(?, ?)", (self.rows_begun, "x" * 500))
+            self.rows = self.rows_begun
+        finally:
+            database.close()
+
+    def evict(self):
+        if (name := self.known()) is None:
+            return
+        try:
+            os.setxattr(self.path(name), "user.dewpoint.evict", b"1")
+        except OSError as error:
+            if error.errno != 16:  # EBUSY: not uploaded yet
+                raise
+
+    # What is there afterwards
+
+    def found(self, name):
+        path = self.path(name)
+        try:
+            if os.path.islink(path):
+                return "link " + os.readlink(path)
+            if os.path.isdir(path):
+                inside = os.listdir(path)
+                return f"directory with {inside}" if inside else "directory"
+            with open(path, "rb") as file:
+                return digest(file.read())
+        except FileNotFoundError:
+            return None
+
+    def check_all(self):
+        wrong = []
+        for name, allowed in sorted(self.model.items()):
+            found = self.found(name)
+            if found not in allowed and not (found is not None and ANYTHING in allowed):
+                wrong.append(f"{self.name_}/{name} is {found}, but must be one of {sorted(map(str, allowed))}")
+            self.settle(name, found)
+        known = {name for name, state in self.now.items() if state is not None}
+        for name in sorted(set(os.listdir(self.folder)) - known - {"saving~", "rows.sqlite", "rows.sqlite-journal"}):
+            wrong.append(f"{self.name_}/{name} is there, but nobody made it")
+        return wrong + self.check_rows()
+
+    def check_rows(self):
+        if not os.path.exists(self.path("rows.sqlite")):
+            return [f"{self.name_}/rows.sqlite is gone with {self.rows} rows"] if self.rows else []
+        database = self.database()
+        try:
+            sound = database.execute("PRAGMA integrity_check").fetchall()
+            if sound != [("ok",)]:
+                return [f"{self.name_}/rows.sqlite is damaged: {sound[:3]}"]
+            tables = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'rows'").fetchone()[0]
+            count = database.execute("SELECT count(*) FROM rows").fetchone()[0] if tables else 0
+        except sqlite3.Error as error:
+            return [f"{self.name_}/rows.sqlite cannot be read: {error}"]
+        finally:
+            database.close()
+        begun, committed, self.rows = max(self.rows, self.rows_begun), self.rows, count
+        if not committed <= count <= begun:
+            return [f"{self.name_}/rows.sqlite has {count} rows, but {committed} were committed and {begun} begun"]
+        return []
+
+
+class Series:
+    """Some rounds with one disk, one container and two devices."""
+
+    def __init__(self, options, work, rng, place):
+        self.options, self.rng, self.place, self.work = options, rng, place, work
+        self.disk = Disk(options, work, rng)
+        self.device = self.second = None
+        self.workers, self.remote, self.remote_serial = [], {}, 0
+
+    def begin(self):
+        self.disk.format()
+        self.disk.start()
+        on_disk = self.disk.root
+        self.remote_path = os.path.join(self.work if self.place == "state" else on_disk, "container")
+        os.makedirs(self.remote_path)
+        url = "file://" + self.remote_path
+        self.device = Device(self.options.binary, url, self.work, "A")
+        if self.place != "container":
+            self.device.state = os.path.join(on_disk, "state-A")
+        self.second = Device(self.options.binary, url, self.work, "B")
+        self.device.run("container", "create", url, "--id", "iCloud.org.dewpoint.PowerCuts")
+        self.device.mount()
+        for number in range(WORKERS):
+            os.mkdir(os.path.join(self.device.point, f"worker-{number}"))
+            self.workers.append(Worker(self.device, f"worker-{number}", self.rng.random()))
+        self.wrap_log()
+        self.sync_all()
+        self.exchange()
+
+    def wrap_log(self):
+        """Has the index's log begin again from its start: only then a sync of it changes nothing else on the disk."""
+        log = os.path.join(self.device.state, "index.sqlite-wal")
+
+        def checkpoints():
+            with open(log, "rb") as file:
+                header = file.read(32)
+            return struct.unpack(">I", header[12:16])[0] if len(header) == 32 else 0
+
+        path = os.path.join(self.device.point, "wrap")
+        with open(path, "w"):
+            pass
+        first = checkpoints()
+        for number in range(WRAP_OPERATIONS):
+            os.utime(path, ns=(number, number))
+            if number % 100 == 99 and checkpoints() > first:
+                break
+        else:
+            raise AssertionError("the index's log did not begin again")
+        os.unlink(path)
+
+    def sync_all(self):
+        """What was not synced until now need not be thought about."""
+        call("sync", "--file-system", self.disk.root)
+
+    def exchange(self):
+        """Brings both devices and what restore.py makes of the container together, and looks whether they are equal."""
+        self.device.run("sync", self.device.point, "--wait")
+        self.second.mount()
+        try:
+            self.second.run("sync", self.second.point, "--wait")
+            ours, theirs = read_tree(self.device.point), read_tree(self.second.point)
+            self.compare("the second device", ours, theirs)
+            self.compare("what restore.py makes of it", ours, self.restored())
+            for path, found in self.remote.items():
+                if ours.get(path) != found:
+                    raise AssertionError(f"{path}, of the second device, is {ours.get(path)} and must be {found}")
+            tops = {path.split("/")[0] for path in ours} - {f"worker-{number}" for number in range(WORKERS)}
+            if strange := tops - {path.split("/")[0] for path in self.remote}:
+                raise AssertionError(f"nobody made {sorted(strange)[:5]}")
+            # What comes next from there is seen as placeholders here.
+            self.remote_serial += 1
+            folder = f"from-B-{self.remote_serial}"
+            os.mkdir(os.path.join(self.second.point, folder))
+            self.remote[folder] = "/"
+            for number in range(REMOTE_FILES):
+                data = content(100 + number, f"{folder}-{number}")
+                with open(os.path.join(self.second.point, folder, f"file-{number}"), "wb") as file:
+                    file.write(data)
+                self.remote[f"{folder}/file-{number}"] = digest(data)
+            self.second.run("sync", self.second.point, "--wait")
+        finally:
+            self.second.unmount()
+        self.device.run("sync", self.device.point, "--wait")
+
+    def restored(self):
+        output = os.path.join(self.work, "restored")
+        shutil.rmtree(output, ignore_errors=True)
+        call(sys.executable, self.options.restore, self.remote_path, output)
+        return read_tree(output)
+
+    @staticmethod
+    def compare(who, ours, theirs):
+        if wrong := sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)):
+            first = wrong[0]
+            raise AssertionError(
+                f"{who} differs in {len(wrong)} items: {first} is {theirs.get(first)} there and {ours.get(first)} here")
+
+    def round(self):
+        workers = self.workers
+        listing = threading.Thread(target=self.look_around, daemon=True)
+        for worker in workers:
+            worker.start()
+        time.sleep(self.rng.uniform(0.3, LONGEST_LOAD_SECONDS))
+        listing.start()
+        if self.rng.random() < QUIET_SHARE:
+            for worker in workers:
+                worker.stopping.set()
+            time.sleep(QUIET_SECONDS)
+        else:
+            time.sleep(self.rng.uniform(0, 0.3))
+        self.device.killed.set()
+        outcome = self.disk.cut()
+        self.device.kill()
+        for worker in workers + [listing]:
+            worker.join(STOP_SECONDS)
+            if worker.is_alive():
+                raise AssertionError("a program hangs although the power went")
+        for worker in workers:
+            if worker.failure is not None:
+                raise worker.failure
+        call("umount", "--lazy", self.device.point, check=False)
+        self.disk.stop()
+        self.disk.start()
+        self.device.mount()
+        wrong = [line for worker in workers for line in worker.check_all()]
+        if wrong:
+            raise AssertionError("\n  ".join([f"{len(wrong)} names are not as they must be:"] + wrong[:10]))
+        self.device.run("check", self.device.point)
+        self.exchange()
+        self.workers = [worker.again() for worker in workers]
+        return sum(worker.operations for worker in workers), outcome
+
+    def look_around(self):
+        """Has placeholders written, shortly before the power goes."""
+        try:
+            for name in os.listdir(self.device.point):
+                os.listdir(os.path.join(self.device.point, name))
+        except OSError:
+            pass
+
+    def end(self):
+        for device in (self.device, self.second):
+            if device is not None:
+                device.abandon()
+        self.disk.stop()
+
+
+def run(options, work):
+    rng = random.Random(options.seed)
+    deadline = time.monotonic() + options.seconds if options.seconds else None
+    done = 0
+    while done < options.rounds:
+        place = PLACES[done // ROUNDS_PER_SERIES % len(PLACES)]
+        series = Series(options, tempfile.mkdtemp(prefix=f"{place}-", dir=work), rng, place)
+        try:
+            series.begin()
+            for _ in range(min(ROUNDS_PER_SERIES, options.rounds - done)):
+                operations, outcome = series.round()
+                done += 1
+                print(f"round {done}, {place}, {options.file_system}: {operations} operations; {outcome}", flush=True)
+                if deadline and time.monotonic() > deadline:
+                    break
+        except BaseException as error:
+            print(f"{place}: {error}", file=sys.stderr, flush=True)
+            raise
+        finally:
+            series.end()
+        shutil.rmtree(series.work, ignore_errors=True)
+        if deadline and time.monotonic() > deadline:
+            break
+    print(f"{done} power cuts survived on {options.file_system}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--disk", required=True)
+    parser.add_argument("--restore", required=True)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--seconds", type=int, help="begin no round after so long")
+    parser.add_argument("--file-system", choices=["ext4", "xfs", "btrfs"], default="ext4")
+    parser.add_argument("--seed", default=str(random.randrange(1 << 30)))
+    parser.add_argument("--work", help="a directory to work in; what failed is kept there")
+    options = parser.parse_args()
+    # On SIGUSR2 it says where it is.
+    faulthandler.register(signal.SIGUSR2, all_threads=True)
+    work = options.work or tempfile.mkdtemp(prefix="dewpoint-powercuts-")
+    os.makedirs(work, exist_ok=True)
+    print(f"seed {options.seed}, {options.rounds} rounds on {options.file_system}, in {work}", flush=True)
+    try:
+        run(options, work)
+    except AssertionError as error:
+        print(f"FAILED: {error}\nThe image, the container and the logs are kept in {work}", file=sys.stderr)
+        sys.exit(1)
+    if not options.work:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
