@@ -93,8 +93,9 @@ extension Engine {
         try replica.makeDurable()
     }
 
+    /// Safe on this disk: the names in a directory, those that went included. Related: fsync(2) of a directory.
     package func syncDirectory(_ inode: InodeNumber) throws(FileError) {
-        try replica.makeDurable()
+        try replica.makeDurable(namesIn: inode)
     }
 
     package func statistics() throws(FileError) -> FileSystemStatistics {

@@ -13,6 +13,8 @@ final class BackingChanges {
     private var undos: [() throws(FileError) -> Void] = []
     private var removals: [Removal] = []
     private(set) var placeholders: [(parent: InodeNumber, name: ItemName)] = []
+    /// Where files were made, or moved to, that may never have been synced.
+    private(set) var directoriesWithNewFiles: Set<InodeNumber> = []
     /// Whether something stood where, by the index, nothing is.
     private(set) var metStranger = false
 
@@ -48,6 +50,9 @@ final class BackingChanges {
         try did("create \(place.name)") { () throws(FileError) in try SystemCalls.unlink(place) }
         return descriptor
     }
+
+    /// Notes that a directory has a file which may not be on the disk yet.
+    func notedNewFile(in directory: InodeNumber) { directoriesWithNewFiles.insert(directory) }
 
     /// Takes over a file that was made ahead.
     func takeFile(at place: BackingPlace) throws(FileError) {

@@ -9,6 +9,7 @@ enum IndexMigrations {
         migrator.registerMigration("v3") { try $0.execute(sql: version3) }
         migrator.registerMigration("v4") { try $0.execute(sql: version4) }
         migrator.registerMigration("v5") { try $0.execute(sql: version5) }
+        migrator.registerMigration("v6") { try $0.execute(sql: version6) }
         migrator.registerMigration("v7") { try $0.execute(sql: version7) }
         return migrator
     }

@@ -81,6 +81,17 @@ extension PlaceholderFile {
         return PlaceholderFile(data: Data(bytes.prefix(count)))
     }
 
+    /// Whether a file is what a power failure leaves of a placeholder: it is renamed into place without being synced.
+    static func isBroken(_ place: BackingPlace, _ status: BackingStatus) throws(FileError) -> Bool {
+        guard status.isFile, status.size <= byteLimit else { return false }
+        let descriptor = try SystemCalls.open(place, O_RDONLY)
+        var bytes = [UInt8](repeating: 0, count: Int(byteLimit))
+        let count = pread(descriptor.rawValue, &bytes, bytes.count, 0)
+        guard count >= 0 else { throw FileError(systemCall: errno, "read \(place.name)") }
+        let present = bytes.prefix(count)
+        return present.allSatisfy { $0 == 0 } || present.starts(with: "bplist00".utf8)
+    }
+
     /// Puts the placeholder at `place` by one rename, over an older one.
     func write(to place: BackingPlace, through backing: BackingDirectory) throws(FileError) {
         let bytes = try data

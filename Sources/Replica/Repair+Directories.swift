@@ -147,13 +147,13 @@ extension Repair {
         throw FileError(.exists, "no free name for \(text)")
     }
 
-    /// What is left in `staging/removed` of directories that went.
-    mutating func removeEmptyDirectories() throws {
+    /// What is left of directories that went, or that a power failure brought back.
+    mutating func removeUnknownDirectories() throws {
         for node in tree.nodes.indices.reversed() where node > RepairTree.downloads {
-            let place = tree.nodes[node].place
-            guard tree.nodes[node].inode == nil, !tree.isInFiles(place) else { continue }
-            do { try SystemCalls.unlink(try tree.backingPlace(place), directory: true) } catch {
-                report.lines.append("\(path(place)): not empty, left as it is")
+            guard tree.nodes[node].inode == nil else { continue }
+            do { try tree.removeDirectory(node) } catch {
+                if error.code == .notFound { continue }
+                report.lines.append("\(path(tree.nodes[node].place)): not empty, left as it is")
             }
         }
     }

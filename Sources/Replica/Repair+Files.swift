@@ -24,16 +24,16 @@ extension Repair {
     }
 
     private mutating func placeFile(_ row: InodeRow) throws {
-        guard let identity = row.identity, let found = tree.file(identity) else { return try loseBytes(row) }
+        guard let identity = row.identity, let found = tree.file(identity) else {
+            if try keepBytesBefore(row) { return }
+            return try loseBytes(row)
+        }
         let entries = try rows.entryRows(of: row.number)
         tree.found[identity.inode]?.isClaimed = true
         if before == .powerFailure, !row.isModified, !row.isSettled, try isInContainer(row, entries) {
             return try distrust(row, entries, found)
         }
-        var expected: [RepairTree.Place] = []
-        for entry in entries {
-            expected.append(.init(node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name)))
-        }
+        let expected = try expectedPlaces(of: row.number)
         let wasInPlace = Set(found.places) == Set(expected)
         if !wasInPlace { try gather(found, at: expected) }
         try compare(row, found.status, wasInPlace: wasInPlace)
@@ -129,6 +129,58 @@ extension Repair {
 
     // MARK: Missing bytes
 
+    /// After a power failure: a file that took another one's place without having been synced may never have reached the disk, while
+    /// the other one still stands there. Then its bytes are the newest that there are.
+    private mutating func keepBytesBefore(_ row: InodeRow) throws -> Bool {
+        guard before == .powerFailure, row.isModified else { return false }
+        let expected = try expectedPlaces(of: row.number)
+        for place in expected {
+            guard let status = try SystemCalls.statusIfPresent(try tree.backingPlace(place)),
+                let found = tree.file(status.identity), !found.isClaimed, removed.contains(status.identity)
+            else { continue }
+            tree.found[status.identity.inode]?.isClaimed = true
+            try gather(found, at: expected)
+            try stand(row, on: try SystemCalls.status(try backingPlace(of: row.number)))
+            report.lines.append(
+                "\(try indexPath(row.number)): its newest bytes had not been synced; those before them stay")
+            return true
+        }
+        return false
+    }
+
+    /// Has a file that was changed here hold what now stands in its place.
+    private func stand(_ row: InodeRow, on status: BackingStatus) throws {
+        try rows.setBacking(row.number, status)
+        var attributes = row.attributes
+        attributes.size = status.size
+        attributes.blocks = status.blocks
+        attributes.modified = status.modified
+        attributes.changed = transaction.now
+        try transaction.update(attributes)
+        _ = try transaction.markModified(row.number)
+    }
+
+    /// A file without bytes that never reached the disk is made again: there is nothing in it that could be lost.
+    private mutating func makeEmptyFile(_ row: InodeRow) throws -> Bool {
+        let expected = try expectedPlaces(of: row.number)
+        guard before == .powerFailure, row.isModified, row.attributes.size == 0, let first = expected.first else {
+            return false
+        }
+        let inode = try tree.makeFile(first, mode: ReplicaTransaction.backingMode(row.attributes.mode))
+        for place in expected.dropFirst() { try tree.linkFile(inode, from: first, to: place) }
+        try transaction.environment.stamp(try SystemCalls.open(try tree.backingPlace(first), O_RDWR))
+        try stand(row, on: try SystemCalls.status(try tree.backingPlace(first)))
+        return true
+    }
+
+    private mutating func expectedPlaces(of number: InodeNumber) throws -> [RepairTree.Place] {
+        var expected: [RepairTree.Place] = []
+        for entry in try rows.entryRows(of: number) {
+            expected.append(.init(node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name)))
+        }
+        return expected
+    }
+
     private mutating func loseBytes(_ row: InodeRow) throws {
         let path = try indexPath(row.number)
         let contents = try rows.contents(of: row.number)
@@ -138,6 +190,7 @@ extension Repair {
             report.lines.append("\(path): its bytes are gone from this disk; will be downloaded")
             return
         }
+        if try makeEmptyFile(row) { return }
         report.lostCount += 1
         let entries = try rows.entries(of: row.number)
         for entry in entries where entry.base == nil {
@@ -199,6 +252,7 @@ extension Repair {
         if before == .powerFailure {
             // What of it has reached the disk is not known.
             try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
+            try rows.noteRemoved(transfer.identity)
             for place in found.places { try tree.unlinkFile(inode, place) }
             tree.found[inode]?.isClaimed = true
             return

@@ -9,12 +9,44 @@ extension Repair {
         let unclaimed = tree.found.filter { !$0.value.isClaimed }
             .map { (path: $0.value.places.map(path).min() ?? "", inode: $0.key, found: $0.value) }
         for (_, inode, found) in unclaimed.sorted(by: { $0.path < $1.path }) {
-            for place in found.places where isOnItsWayOut(place) { try tree.unlinkFile(inode, place) }
-            for place in tree.found[inode]?.places ?? [] where try isAccountedFor(place, found.status) {
+            let isRemoved = removed.contains(found.status.identity)
+            for place in found.places where try isRemoved || isExplained(place, found.status) {
                 try tree.unlinkFile(inode, place)
+                // Until this is on the disk for good, a power failure may bring it back once more.
+                if !isRemoved { try rows.noteRemoved(found.status.identity) }
             }
-            if let left = tree.found[inode]?.places, !left.isEmpty { try adoptFile(inode, left) }
+            guard let left = tree.found[inode]?.places, !left.isEmpty else { continue }
+            if before == .powerFailure { try putAside(inode, left) } else { try adoptFile(inode, left) }
         }
+    }
+
+    private func isExplained(_ place: RepairTree.Place, _ status: BackingStatus) throws -> Bool {
+        try isOnItsWayOut(place) || isBrokenPlaceholder(place, status) || isAccountedFor(place, status)
+    }
+
+    /// Moves a file that the index does not know out of the tree, where the user can look what it is.
+    ///
+    /// It was made shortly before the power went and never synced, else the index would know it: nobody can tell how much of it is there.
+    private mutating func putAside(_ inode: UInt64, _ places: [RepairTree.Place]) throws {
+        guard let first = places.first else { return }
+        if tree.found[inode]?.status.size == 0 {
+            for place in places { try tree.unlinkFile(inode, place) }
+            return
+        }
+        for place in places.dropFirst() { try tree.unlinkFile(inode, place) }
+        let origin = tree.origins[first] ?? first
+        let goal = try recovered.take(try tree.backingPlace(first), named: origin.name)
+        tree.found[inode]?.places = []
+        report.recoveredCount += 1
+        report.lines.append(
+            "\(path(origin)): not known after a power failure, and perhaps not whole; put aside as \(goal)")
+    }
+
+    /// Whether a file under a placeholder's name is what became of a placeholder whose bytes never reached the disk: nothing, zeros, or
+    /// the beginning of one.
+    private func isBrokenPlaceholder(_ place: RepairTree.Place, _ status: BackingStatus) throws -> Bool {
+        guard PlaceholderName.looksLikePlaceholder(place.name), tree.isInFiles(place) else { return false }
+        return try PlaceholderFile.isBroken(try tree.backingPlace(place), status)
     }
 
     /// What stands directly in `staging/removed` or `staging/downloads` was put there to be deleted, or can be had again.
@@ -28,6 +60,7 @@ extension Repair {
         // An empty file that was just being made, under a name that only the index could tell.
         if status.size == 0, Self.isEscape(text) { return true }
         guard place.node == RepairTree.aside || tree.isInFiles(place), let name = try? ItemName(text),
+            tree.nodes[(tree.origins[place] ?? place).node].inode != nil,
             let entry = try rows.entryRow(name, in: parent)
         else { return false }
         let row = try rows.inodeRow(entry.inode)
@@ -109,6 +142,14 @@ extension Repair {
             } else if known[status.identity.inode] != nil || !(tree.isInFiles(place) || place.node == RepairTree.aside)
             {
                 try SystemCalls.unlink(backingPlace)
+            } else if removed.contains(status.identity) {
+                try SystemCalls.unlink(backingPlace)
+            } else if before == .powerFailure {
+                // A link is nothing but its target, which is told.
+                try SystemCalls.unlink(backingPlace)
+                report.lines.append(
+                    "\(path(place)): a symbolic link to \(target ?? "?") that was not known after a power failure; removed"
+                )
             } else if let target {
                 standing.insert(try adoptSymbolicLink(place, target, status))
             }
@@ -177,7 +218,7 @@ extension Repair {
         backing.forgetHandles()
         var present: [Int: Set<DiskName>] = [:]
         for place in tree.placeholders {
-            if tree.isInFiles(place) {
+            if tree.isInFiles(place), tree.nodes[place.node].inode != nil {
                 present[place.node, default: []].insert(place.key)
             } else {
                 try SystemCalls.unlink(try tree.backingPlace(place))

@@ -9,9 +9,11 @@ import Model
 /// 1. directories are moved to where the index has them; unknown ones become items
 /// 2. files are moved to where the index has them, changed ones are noted as local edits, missing ones become placeholders
 /// 3. finished downloads are completed, unfinished ones kept
-/// 4. what the index does not know becomes an item; only what repair can account for is deleted: what was on its way out,
-///    and copies of what the container has
-/// 5. placeholders and symbolic links follow the index
+/// 4. what repair can account for is deleted: what was on its way out, what the index knows to be removed and a power failure
+///    brought back, and copies of what the container has
+/// 5. what the index does not know becomes an item; after a power failure it is put aside in `recovered/` instead, as nobody can
+///    tell whether it is whole
+/// 6. placeholders and symbolic links follow the index
 ///
 /// A missing file is never taken for a deletion. Repair may itself be interrupted and run again.
 struct Repair {
@@ -20,6 +22,9 @@ struct Repair {
     let tree: RepairTree
     let transaction: ReplicaTransaction
     let before: StateLock.Before
+    /// What was removed or replaced since the whole disk was last synced: the calls that did so may not have reached the disk.
+    let removed: RemovedIdentities
+    let recovered: RecoveredFiles
     /// Which node an index directory stands on.
     var nodes: [InodeNumber: Int] = [.root: RepairTree.files]
     var report = RepairReport()
@@ -34,7 +39,8 @@ struct Repair {
 
     /// - Parameter before: How the daemon before ended; after an orderly end only leftovers are cleared.
     static func run(
-        _ writer: DatabaseQueue, _ backing: BackingDirectory, _ environment: ReplicaEnvironment,
+        _ writer: DatabaseQueue, _ state: StateDirectory, _ backing: BackingDirectory,
+        _ environment: ReplicaEnvironment,
         before: StateLock.Before
     ) throws(FileError) -> Outcome {
         try translated {
@@ -45,7 +51,7 @@ struct Repair {
                 guard try before != .orderly || isEmptied(rows, backing) else {
                     return try clearStaging(rows, backing)
                 }
-                var repair = try Repair(rows, backing, environment, before)
+                var repair = try Repair(rows, state, backing, environment, before)
                 try repair.run()
                 outcome = Outcome(report: repair.report, completed: repair.completed)
             }
@@ -55,11 +61,15 @@ struct Repair {
     }
 
     private init(
-        _ rows: Rows, _ backing: BackingDirectory, _ environment: ReplicaEnvironment, _ before: StateLock.Before
+        _ rows: Rows, _ state: StateDirectory, _ backing: BackingDirectory, _ environment: ReplicaEnvironment,
+        _ before: StateLock.Before
     ) throws {
         self.rows = rows
         self.backing = backing
         self.before = before
+        // What a killed process did stays done.
+        removed = before == .powerFailure ? try RemovedIdentities(rows) : RemovedIdentities()
+        recovered = RecoveredFiles(state)
         tree = try RepairTree(backing)
         transaction = ReplicaTransaction(
             rows: rows, backing: backing, changes: BackingChanges { _ in }, environment: environment)
@@ -69,11 +79,11 @@ struct Repair {
         try placeDirectories()
         try placeFiles()
         try placeTransfers()
-        try adoptDirectories()
+        if before != .powerFailure { try adoptDirectories() }
         try settleFiles()
         try settleSymbolicLinks()
         try settlePlaceholders()
-        try removeEmptyDirectories()
+        try removeUnknownDirectories()
         for place in tree.others where tree.isInFiles(place) {
             report.lines.append("\(path(place)): neither a file nor a directory; left as it is")
         }
@@ -82,6 +92,7 @@ struct Repair {
     /// Files that were unlinked while open are gone with those who had them open.
     private static func removeOrphans(_ rows: Rows) throws {
         let orphans = "SELECT id FROM inodes WHERE links = 0 AND id <> 1"
+        for number in try rows.all(orphans, [], { InodeNumber(row: $0[0]) }) { try rows.noteRemoved(number) }
         for table in ["transfers", "xattrs"] { try rows.execute("DELETE FROM \(table) WHERE inode IN (\(orphans))") }
         try rows.execute("DELETE FROM inodes WHERE links = 0 AND id <> 1")
     }

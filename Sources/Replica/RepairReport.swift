@@ -6,6 +6,8 @@ package struct RepairReport: Hashable, Sendable {
     package var editedCount = 0
     /// Files that the index did not know: they are items now.
     package var adoptedCount = 0
+    /// Files that the index did not know after a power failure: they were put aside.
+    package var recoveredCount = 0
     /// Clean files whose bytes were gone: they are placeholders again.
     package var evictedCount = 0
     /// Local changes whose bytes were gone. Nothing of them can be had back.

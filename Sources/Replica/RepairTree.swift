@@ -172,6 +172,16 @@ extension RepairTree {
         nodes[place.node].directories[place.key] = nil
     }
 
+    /// Makes an empty file, which counts as claimed.
+    /// - Returns: Its inode number on the disk.
+    func makeFile(_ place: Place, mode: UInt16) throws(FileError) -> UInt64 {
+        try clear(place)
+        let target = try backingPlace(place)
+        let status = try SystemCalls.status(of: try SystemCalls.open(target, O_RDWR | O_CREAT | O_EXCL, mode: mode))
+        found[status.identity.inode] = Found(status: status, places: [place], isClaimed: true)
+        return status.identity.inode
+    }
+
     func moveDirectory(_ node: Int, to place: Place) throws(FileError) {
         try clear(place)
         let old = nodes[node].place

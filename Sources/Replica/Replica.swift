@@ -16,9 +16,11 @@ import Synchronization
 /// stand and moved to where the index says. Nothing is unlinked before the commit: what goes is first renamed into
 /// `staging/removed`. See ``write(_:)``, ``RepairReport``.
 ///
-/// **Promises at a power failure.** ``makeDurable()`` puts every committed change on the disk. Bytes that exist nowhere
+/// **Promises at a power failure.** ``makeDurable(namesIn:)`` puts every committed change on the disk. Bytes that exist nowhere
 /// else and were let go stay in `staging/removed` until the commit that let them go is durable. Downloaded bytes that are
-/// not known to be on the disk (``settle()``) are downloaded again rather than trusted.
+/// not known to be on the disk (``settle()``) are downloaded again rather than trusted. The calls on the backing directory
+/// are not synced one by one: until the next ``settle()`` the index keeps the identity of what was removed, so that repair
+/// recognises what comes back.
 package final class Replica: Sendable {
     /// How many connections may read at the same time: as many as the mount has threads.
     static let readerLimit = 10
@@ -51,6 +53,7 @@ package final class Replica: Sendable {
     /// Set when the disk and the index are known to disagree: the next start repairs.
     private let needsRepair = Atomic<Bool>(false)
     private let postponed = Mutex(PostponedRemovals())
+    private let unsyncedNames = Mutex(UnsyncedNames())
 
     init(opened: OpenedState, environment: ReplicaEnvironment) {
         state = opened.state
@@ -140,6 +143,9 @@ package final class Replica: Sendable {
             throw error
         }
         if let applied = transaction.applied { appliedNumber.store(applied, ordering: .releasing) }
+        if !changes.directoriesWithNewFiles.isEmpty {
+            unsyncedNames.withLock { $0.add(changes.directoriesWithNewFiles) }
+        }
         try finish(changes, rows)
         guard let value else { throw FileError(.inputOutput, "a change committed without its result") }
         return value
@@ -176,8 +182,12 @@ package final class Replica: Sendable {
     package func stamp(_ descriptor: Descriptor) throws(FileError) { try environment.stamp(descriptor) }
 
     /// Puts every change that was committed before the call on the disk. `fsync` of the mount ends here, after the bytes.
-    package func makeDurable() throws(FileError) {
+    ///
+    /// - Parameter directory: The directory whose new files are to be on the disk too, as after `fsync` of the directory: a file
+    ///   that was never synced itself may come back without its bytes, but not without its name.
+    package func makeDurable(namesIn directory: InodeNumber? = nil) throws(FileError) {
         try checkAlive()
+        if let directory { try syncNewFiles(in: directory) }
         // A checkpoint syncs the log before it moves anything out of it, so the log is all there is to sync.
         let removals = postponed.withLock { $0.take() }
         do throws(FileError) { try SystemCalls.syncData(log) } catch {
@@ -185,6 +195,28 @@ package final class Replica: Sendable {
             throw error
         }
         remove(removals)
+    }
+
+    /// Puts the files that were made in a directory on the disk, if any were since that was last done.
+    private func syncNewFiles(in directory: InodeNumber) throws(FileError) {
+        guard unsyncedNames.withLock({ $0.take(directory) }) else { return }
+        do throws(FileError) {
+            if let handle = try backingDirectory(directory) { try SystemCalls.syncDirectory(handle) }
+        } catch {
+            // A directory that was removed has no names left.
+            if error.code == .notFound { return }
+            unsyncedNames.withLock { $0.add([directory]) }
+            throw error
+        }
+    }
+
+    private func backingDirectory(_ number: InodeNumber) throws(FileError) -> Descriptor? {
+        do {
+            return try read { try backing.directory(number, $0) }
+        } catch  where error.code == .inputOutput {
+            // A rename between the look into the index and the call: behind the changes nothing moves.
+            return try change { try backing.directory(number, $0.rows) }
+        }
     }
 
     private func removePostponed() throws(FileError) {
@@ -200,22 +232,37 @@ package final class Replica: Sendable {
         }
     }
 
-    /// Puts the bytes of all clean files on the disk for good, so that a power failure does not cost their download.
+    /// Puts the bytes of all clean files on the disk for good, so that a power failure does not cost their download, and all calls
+    /// on the backing directory, so that what was removed need not be remembered any longer.
     ///
     /// For a quiet moment: it syncs the whole file system. Related: `syncfs(2)`.
     package func settle() throws(FileError) {
         // What becomes clean after the first statement is not covered by the sync and keeps its 0.
         let clean = "here = 1 AND dirty = 0 AND kind = 0"
-        try write { transaction throws(FileError) in
-            try translated {
-                try transaction.rows.execute("UPDATE inodes SET settled = 2 WHERE settled = 0 AND \(clean)")
-            }
+        let newest = try change { transaction in
+            try transaction.rows.execute("UPDATE inodes SET settled = 2 WHERE settled = 0 AND \(clean)")
+            return try transaction.rows.newestRemoved()
         }
-        try SystemCalls.syncFileSystem(of: backing.files)
-        try write { transaction throws(FileError) in
-            try translated {
-                try transaction.rows.execute("UPDATE inodes SET settled = 1 WHERE settled = 2 AND \(clean)")
-            }
+        let names = unsyncedNames.withLock { $0.takeAll() }
+        do throws(FileError) {
+            try SystemCalls.syncFileSystem(of: backing.files)
+        } catch {
+            unsyncedNames.withLock { $0.put(back: names) }
+            throw error
+        }
+        try change { transaction in
+            try transaction.rows.execute("UPDATE inodes SET settled = 1 WHERE settled = 2 AND \(clean)")
+        }
+        while try forgetRemoved(upTo: newest) {}
+    }
+
+    /// How many rows one transaction forgets: others wait for it to end.
+    private static let forgottenPerChange = 10_000
+
+    /// - Returns: Whether there may be more.
+    private func forgetRemoved(upTo newest: Int64) throws(FileError) -> Bool {
+        try change { transaction in
+            try transaction.rows.forgetRemoved(upTo: newest, limit: Self.forgottenPerChange) == Self.forgottenPerChange
         }
     }
 

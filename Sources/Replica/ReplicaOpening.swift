@@ -48,7 +48,7 @@ extension Replica {
         let backing = try BackingDirectory(state, makeNumber: environment.makeNumber)
         // From here on an end without close() leaves the marker.
         try lock.writeRunningMarker()
-        let outcome = try Repair.run(writer, backing, environment, before: before)
+        let outcome = try Repair.run(writer, state, backing, environment, before: before)
         let raw = Glibc.open(state.log, O_RDONLY | O_CLOEXEC)
         try SystemCalls.check(raw, "open \(state.log)")
         let applied = try translated {

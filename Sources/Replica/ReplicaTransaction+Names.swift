@@ -25,6 +25,7 @@ extension ReplicaTransaction {
         try DescriptorReserve.spare(descriptor)
         // The time that its first stat tells is that of the bytes, so that the first write cannot put it back.
         if environment.diskTime == nil { try SystemCalls.setTimes(of: descriptor, modified: now) }
+        changes.notedNewFile(in: parent)
         try environment.stamp(descriptor)
         var row = row(new)
         row.isModified = true
@@ -80,6 +81,7 @@ extension ReplicaTransaction {
             let directory = try backing.directory(parent, rows, making: changes)
             let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
             try changes.link(old, as: new)
+            changes.notedNewFile(in: parent)
             try rows.setBackingChanged(number, try SystemCalls.status(new))
         }
         try rows.insertEntry(name, in: parent, inode: number, item: item)

@@ -218,6 +218,7 @@ extension ReplicaTransaction {
         let directory = try backing.directory(parent, rows, making: changes)
         let new = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
         try changes.rename(old, to: new)
+        if row.isModified { changes.notedNewFile(in: parent) }
         if row.kind == .file { try rows.setBackingChanged(row.number, try SystemCalls.status(new)) }
     }
 
@@ -229,6 +230,7 @@ extension ReplicaTransaction {
         let one = try backing.objectPlace(of: source, rows)
         let two = try backing.objectPlace(of: target, rows)
         try changes.exchange(one, two)
+        for entry in [source, target] { changes.notedNewFile(in: entry.parent) }
         if row.kind == .file { try rows.setBackingChanged(row.number, try SystemCalls.status(two)) }
         if other.kind == .file { try rows.setBackingChanged(other.number, try SystemCalls.status(one)) }
     }

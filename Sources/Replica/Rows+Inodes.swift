@@ -128,8 +128,9 @@ extension Rows {
         return InodeNumber(row: database.lastInsertedRowID)
     }
 
-    /// Notes what now stands in the backing directory for an inode, or that nothing does.
+    /// Notes what now stands in the backing directory for an inode, or that nothing does; then what stood there is on its way out.
     func setBacking(_ number: InodeNumber, _ status: BackingStatus?) throws {
+        if status == nil { try noteRemoved(number) }
         try execute(
             "UPDATE inodes SET backing = ?, born = ?, backing_modified = ?, backing_changed = ? WHERE id = ?",
             [
@@ -161,6 +162,7 @@ extension Rows {
     }
 
     func deleteInode(_ number: InodeNumber) throws {
+        try noteRemoved(number)
         try execute("DELETE FROM inodes WHERE id = ?", [number.row])
         try execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
     }

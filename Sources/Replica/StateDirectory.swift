@@ -6,6 +6,7 @@
 ///     staging/removed/    what was removed or replaced and must outlive the commit that says so; bytes of unlinked open files
 ///     staging/snapshots/  snapshots of the container on their way out or in; emptied at every start
 ///     staging/aside/      files that repair found in the way and does not know: adopted, never deleted
+///     recovered/          files that repair did not know after a power failure; there for the user to look at
 ///     running             boot and mount of the disk, process id of the daemon; there at start: the end before was not orderly
 ///     reserve             room for removals on a full disk
 ///     moved               where the state was moved; then it is one no more
@@ -23,6 +24,7 @@ package struct StateDirectory: Hashable, Sendable {
     package var removed: String { "\(path)/staging/removed" }
     package var snapshots: String { "\(path)/staging/snapshots" }
     package var aside: String { "\(path)/staging/aside" }
+    package var recovered: String { "\(path)/recovered" }
     package var running: String { "\(path)/running" }
     package var reserveName: String { "reserve" }
     package var lock: String { "\(path)/lock" }

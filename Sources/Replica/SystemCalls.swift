@@ -128,6 +128,15 @@ enum SystemCalls {
         try check(syncfs(descriptor.rawValue), "syncfs")
     }
 
+    /// Puts the names in a directory on the disk. Related: `fsync(2)`.
+    static func syncDirectory(_ directory: Descriptor) throws(FileError) {
+        // One that only names a place cannot be synced.
+        let descriptor = openat(directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        try check(descriptor, "open a directory to sync it")
+        defer { close(descriptor) }
+        try check(fsync(descriptor), "fsync of a directory")
+    }
+
     /// Related: `fdatasync(2)`.
     static func syncData(_ descriptor: Descriptor) throws(FileError) {
         try check(fdatasync(descriptor.rawValue), "fdatasync")

@@ -1,0 +1,236 @@
+import Foundation
+import Glibc
+import Model
+import Testing
+
+@testable import Replica
+
+/// What a power failure brings back of the backing directory, or never lets it have, while the index is newer: calls on the backing
+/// directory are not synced one by one.
+@Suite struct PowerFailureTests {
+    /// Keeps a file of the backing directory so that it can come back with its identity.
+    private func keep(_ relative: String, of lab: Lab, as name: String = "kept") throws {
+        try #require(link(lab.files(relative), "\(lab.path)/\(name)") == 0)
+    }
+
+    private func bringBack(_ relative: String, to lab: Lab, from name: String = "kept") throws {
+        try #require(rename("\(lab.path)/\(name)", lab.files(relative)) == 0)
+    }
+
+    private func names(_ lab: Lab) throws -> [String] {
+        try lab.replica.children(of: .root, after: nil, limit: 99).map(\.name.string)
+    }
+
+    private func remove(_ name: String, from lab: Lab) throws {
+        let removed = try lab.replica.removeFile(try ItemName(name), in: .root)
+        try lab.replica.forget(removed.inode)
+    }
+
+    @Test(arguments: [false, true]) func `a removed file that comes back is removed again`(_ uploaded: Bool) throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        if uploaded { try lab.uploadAll() }
+        try keep("a", of: lab)
+        try remove("a", from: lab)
+        try lab.replica.makeDurable()
+        lab.replica.abandon()
+        try bringBack("a", to: lab)
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == [])
+        #expect(!lab.exists("a"))
+        #expect(lab.replica.repairReport.lines == [])
+        #expect(try lab.pendingNames().filter { !$0.hasPrefix("delete") } == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a file that was unlinked while it was open does not come back`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        try keep("a", of: lab)
+        _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
+        lab.replica.abandon()
+        try bringBack("a", to: lab)
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == [] && !lab.exists("a"))
+    }
+
+    @Test func `what an atomic save replaced does not come back as a copy`() throws {
+        let lab = try Lab()
+        try lab.makeFile("f", bytes: "old")
+        try lab.makeFile("f~", bytes: "newer")
+        try keep("f", of: lab)
+        let renamed = try lab.replica.rename(
+            try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
+        try lab.replica.forget(try #require(renamed.replaced).inode)
+        lab.replica.abandon()
+        try #require(rename(lab.files("f"), lab.files("f~")) == 0)
+        try bringBack("f", to: lab)
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == ["f"])
+        #expect(try lab.bytes(of: try lab.inode("f")) == "newer")
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `what an atomic save replaced stays when the newer file never reached the disk`() throws {
+        let lab = try Lab()
+        try lab.makeFile("f", bytes: "old")
+        try lab.makeFile("f~", bytes: "newer")
+        try keep("f", of: lab)
+        let renamed = try lab.replica.rename(
+            try ItemName("f~"), in: .root, to: try ItemName("f"), in: .root, mode: .replace)
+        try lab.replica.forget(try #require(renamed.replaced).inode)
+        lab.replica.abandon()
+        try #require(unlink(lab.files("f")) == 0)
+        try bringBack("f", to: lab)
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == ["f"])
+        #expect(try lab.bytes(of: try lab.inode("f")) == "old")
+        #expect(lab.replica.repairReport.lostCount == 0)
+        #expect(try lab.pendingNames() == ["f"])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `bytes that were evicted and come back give way to what the container has by now`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a", bytes: "older")
+        try lab.uploadAll()
+        try keep("a", of: lab)
+        let generation = try lab.replica.inode(inode).generation
+        try lab.replica.write { transaction throws(FileError) in
+            try translated { try transaction.evict(inode, generation: generation) }
+        }
+        let entry = try #require(try lab.replica.entries(of: inode).first)
+        try lab.replica.write { transaction throws(FileError) in
+            _ = try transaction.setContent(
+                entry, content: Lab.content(size: 9), modified: Timestamp(rawValue: 5), inUse: false)
+        }
+        lab.replica.abandon()
+        try bringBack("a", to: lab)
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == ["a"])
+        #expect(try !lab.replica.isHere(inode) && lab.replica.attributes(of: inode).size == 9)
+        #expect(try lab.pendingNames() == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a removed symbolic link and a removed directory do not come back`() throws {
+        let lab = try Lab()
+        _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "/x", owner: 0, group: 0)
+        let directory = try lab.makeDirectory("d")
+        try lab.makeFile("inner", in: directory)
+        try keep("d/inner", of: lab)
+        try lab.replica.forget(try lab.replica.removeFile(try ItemName("inner"), in: directory).inode)
+        _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
+        _ = try lab.replica.removeFile(try ItemName("l"), in: .root)
+        lab.replica.abandon()
+        try #require(mkdir(lab.files("d"), 0o700) == 0)
+        try bringBack("d/inner", to: lab)
+        try #require(symlink("/x", lab.files("l")) == 0)
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == [])
+        #expect(!lab.exists("d") && !lab.exists("l"))
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test(arguments: ["", "\0\0\0\0", "bplist00 the beginning of one"])
+    func `a placeholder whose bytes never reached the disk is written again, and is no item`(_ bytes: String) throws {
+        let lab = try Lab()
+        try lab.insertRemote("r")
+        try lab.replica.writePlaceholders(in: .root)
+        // The order of its keys may differ.
+        func placeholder() throws -> PlaceholderFile? {
+            PlaceholderFile(data: try Data(contentsOf: URL(fileURLWithPath: lab.files(".r.icloud"))))
+        }
+        let whole = try #require(try placeholder())
+        lab.replica.abandon()
+        for name in [".r.icloud", ".gone.icloud"] {
+            try bytes.write(toFile: lab.files(name), atomically: false, encoding: .utf8)
+        }
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == ["r"])
+        #expect(try placeholder() == whole)
+        #expect(!lab.exists(".gone.icloud"))
+        #expect(try lab.pendingNames() == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a new empty file of which the disk has nothing is there, and nothing is said to be lost`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("e", bytes: "")
+        _ = try lab.replica.link(inode, in: .root, as: try ItemName("second"))
+        try lab.makeFile("other")
+        lab.replica.abandon()
+        for name in ["e", "second"] { try #require(unlink(lab.files(name)) == 0) }
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == ["e", "other", "second"])
+        #expect(try lab.bytes(of: inode) == "")
+        #expect(lab.replica.repairReport.lostCount == 0)
+        #expect(try lab.pendingNames().sorted() == ["e", "other", "second"])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `what the index does not know after a power failure is put aside and named, and is no item`() throws {
+        let lab = try Lab()
+        try lab.insertRemote("taken")
+        lab.replica.abandon()
+        try FileManager.default.createDirectory(atPath: lab.files("new/inner"), withIntermediateDirectories: true)
+        for name in ["new/inner/one", "new/one", "taken"] {
+            try name.write(toFile: lab.files(name), atomically: false, encoding: .utf8)
+        }
+        try "".write(toFile: lab.files("empty"), atomically: false, encoding: .utf8)
+        try lab.losePowerAndOpen()
+        #expect(try names(lab) == ["taken"])
+        let recovered = try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/recovered").sorted()
+        #expect(recovered == ["one", "one 2", "taken"])
+        #expect(
+            try Set(recovered.map { try String(contentsOfFile: "\(lab.path)/recovered/\($0)", encoding: .utf8) })
+                == ["new/inner/one", "new/one", "taken"])
+        let report = lab.replica.repairReport
+        #expect(report.recoveredCount == 3 && report.adoptedCount == 0 && report.lines.count == 3)
+        #expect(report.lines.contains { $0.contains("files/taken") && $0.contains("recovered/taken") })
+        #expect(!lab.exists("new") && !lab.exists("empty"))
+        #expect(try lab.pendingNames() == [])
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `what was removed is remembered until the whole disk was synced`() throws {
+        let lab = try Lab()
+        for name in ["a", "b", "c"] { try lab.makeFile(name) }
+        for name in ["a", "b"] { try remove(name, from: lab) }
+        func count() throws -> Int { try lab.replica.read { try $0.count("SELECT count(*) FROM removed") } }
+        #expect(try count() == 2)
+        try lab.replica.makeDurable()
+        try lab.killAndOpen()
+        #expect(try count() == 2)
+        try lab.replica.settle()
+        #expect(try count() == 0)
+        try remove("c", from: lab)
+        #expect(try count() == 1)
+    }
+
+    @Test func `a directory is synced once after files were made in it`() {
+        var names = UnsyncedNames()
+        names.add([.root])
+        let answers = [names.take(.root), names.take(.root)]
+        #expect(answers == [true, false])
+    }
+
+    @Test func `a sync of the whole disk stands for those of all directories, unless it fails`() {
+        var names = UnsyncedNames()
+        names.add([.root])
+        let all = names.takeAll()
+        let synced = names.take(.root)
+        names.put(back: all)
+        let failed = names.take(.root)
+        #expect(!synced && failed)
+    }
+
+    @Test func `beyond the limit of remembered directories every one counts until all were synced`() {
+        var names = UnsyncedNames()
+        for number in 0...UnsyncedNames.directoryLimit { names.add([InodeNumber(row: Int64(number + 10))]) }
+        let answers = [names.take(.root), names.take(.root)]
+        _ = names.takeAll()
+        let afterwards = names.take(.root)
+        #expect(answers == [true, true] && !afterwards)
+    }
+}
