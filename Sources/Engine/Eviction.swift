@@ -4,8 +4,8 @@ import Replica
 
 /// The fourth flow: lets the bytes of files go that are safe in the container.
 ///
-/// Refused, with nothing changed, while a file is open for writing, has changes that are not uploaded, is pinned, or is claimed by
-/// anybody. Before bytes go, the store is asked whether it still has them, and presenters whether they can do without.
+/// Refused, with nothing changed, while a file is open for writing or read by the kernel itself, has changes that are not uploaded, is
+/// pinned, or is claimed by anybody. Before bytes go, the store is asked whether it still has them, and presenters whether they can do without.
 struct Eviction {
     let engine: Engine
     /// The packs that the store was asked about, with their lengths: one question a pack, however many files share it.
@@ -50,6 +50,7 @@ struct Eviction {
         let entries = try engine.replica.entries(of: number)
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) has no name any more") }
         let name = entries[0].name
+        await awaitRelease(of: number)
         switch try obstacle(number, inode, entries) {
         case nil: break
         // As if it had been done: what stays on this machine is nobody's to fetch again.
@@ -86,12 +87,28 @@ struct Eviction {
         engine.events.ubiquityAttributes(UbiquityKeys.downloading, of: number)
     }
 
+    /// The kernel tells of a last close only after close(2) has returned: what is just being closed is given a moment.
+    private func awaitRelease(of number: InodeNumber) async {
+        for _ in 0..<Self.releaseAttempts {
+            guard isReadByKernel(number) else { return }
+            guard (try? await engine.environment.sleep(Self.releasePause)) != nil else { return }
+        }
+    }
+
+    private static let releaseAttempts = 5
+    private static let releasePause = Duration.milliseconds(10)
+
+    private func isReadByKernel(_ number: InodeNumber) -> Bool {
+        engine.openFiles.inode(number)?.access == .passthrough
+    }
+
     private func obstacle(
         _ number: InodeNumber, _ inode: Inode, _ entries: [Entry]
     ) throws(FileError) -> EvictionObstacle? {
         EvictionObstacle(
             EvictionObstacle.Facts(
-                hasWriters: engine.openFiles.inode(number)?.hasWriters == true, isModified: inode.isModified,
+                hasWriters: engine.openFiles.inode(number)?.hasWriters == true,
+                isReadByKernel: isReadByKernel(number), isModified: inode.isModified,
                 isQueued: entries.contains(where: \.isQueued), isPinned: try engine.replica.isPinned(number),
                 travels: !entries.allSatisfy { $0.item == nil }, isHere: inode.isHere,
                 isContentKnown: inode.incoming != nil || inode.content != nil))
@@ -114,6 +131,8 @@ struct Eviction {
             // Whoever has it open keeps the older bytes, and whoever opens it next must get the newer ones: of one inode.
             throw FileError(.busy, "\(name) is open, and newer bytes of it are still to come")
         }
+        // Opened while the store was asked.
+        if isReadByKernel(number) { throw EvictionObstacle.open.error(name) }
         // Pinned while the store was asked: whoever did so was told that it is here.
         if try engine.replica.isPinned(number) { throw EvictionObstacle.pinned.error(name) }
         try engine.replica.evict(number, generation: generation)

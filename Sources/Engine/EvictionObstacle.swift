@@ -9,7 +9,8 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
     case notUploaded
     /// It stays on this machine.
     case local
-    /// Somebody has it open to read: of its own accord Dewpoint leaves it then.
+    /// It is open for reading. Evicted on request all the same, unless the kernel reads it by itself: that ends with the last close only,
+    /// and until then the kernel would show the bytes of before whatever is written to the file.
     case open
     /// Newer bytes of it are on their way.
     case downloading
@@ -21,6 +22,8 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
     /// What is known of a file.
     struct Facts {
         var hasWriters = false
+        /// Whether it is open and the kernel reads its backing file by itself (pass-through).
+        var isReadByKernel = false
         var isModified = false
         var isQueued = false
         var isPinned = false
@@ -41,6 +44,8 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
             self = .pinned
         } else if facts.isHere && !facts.isContentKnown {
             self = .notUploaded
+        } else if facts.isHere && facts.isReadByKernel {
+            self = .open
         } else {
             return nil
         }

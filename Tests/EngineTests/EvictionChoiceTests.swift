@@ -62,7 +62,8 @@ import Testing
             (.init(isModified: true), .changed),
             (.init(isQueued: true), .changed), (.init(isPinned: true), .pinned), (.init(travels: false), .local),
             (.init(isContentKnown: false), .notUploaded), (.init(isHere: false, isContentKnown: false), nil),
-            (.init(isModified: true, isPinned: true), .changed),
+            (.init(isModified: true, isPinned: true), .changed), (.init(isReadByKernel: true), .open),
+            (.init(isReadByKernel: true, isHere: false), nil),
         ] as [(EvictionObstacle.Facts, EvictionObstacle?)])
     func `what is known of a file decides`(facts: EvictionObstacle.Facts, expected: EvictionObstacle?) {
         #expect(EvictionObstacle(facts) == expected)

@@ -39,6 +39,12 @@ TABLE = [
         lambda case: case.field == "has blocks" and case.reference is False and case.ours is True,
     ),
     Accepted(
+        "access-times",
+        "Reading changes no access time, as on a mount with noatime.",
+        lambda case: (case.field == "atime" and case.reference == "now" and case.ours != "now")
+        or (case.field == "atime and before" and case.reference == "later" and case.ours == "equal"),
+    ),
+    Accepted(
         "direct-alignment",
         "O_DIRECT asks for no alignment: what ext4 refuses with EINVAL, for its disk's sake, is done.",
         lambda case: case.bypasses_cache and case.path == () and case.reference == ["EINVAL"] and case.ours[0] == "ok",

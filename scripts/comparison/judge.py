@@ -49,7 +49,7 @@ class Clock:
 
     def ordered(self, attributes):
         rest = {key: value for key, value in attributes.items() if key not in ("times", "identity")}
-        if self.has_met and attributes["kind"] == "directory":
+        if self.has_met and (attributes["kind"] == "directory" or attributes["nlink"] == 0):
             return rest
         times, now = attributes["times"], time.time_ns()
         last = self.seen.get(attributes["identity"])

@@ -84,6 +84,8 @@ def chown(gen, who):
     if gen.random.random() < 0.5:
         gen.add(who, "chmod", path, gen.random.choice([0o4755, 0o6755, 0o2755, 0o2644]))
     given = (gen.random.choice(GIVEN), gen.random.choice(GIVEN))
+    # Semantics: chown-of-nothing.
+    given = (0, -1) if given == (-1, -1) else given
     kind = gen.random.choice(["chown", "chown", "lchown", "fchown"])
     gen.add(who, kind, gen.slot(who) if kind == "fchown" else path, *given)
     gen.add(who, "stat", path)
@@ -92,7 +94,7 @@ def chown(gen, who):
 def sgid(gen, who):
     """A directory whose group what is made in it inherits."""
     path = gen.random.choice(["w", "d"])
-    gen.add(who, "chown", path, -1, gen.random.choice([1, scene.USER, -1]))
+    gen.add(who, "chown", path, -1, gen.random.choice([1, scene.USER, 0]))
     gen.add(who, "chmod", path, 0o2777)
     inside = f"{path}/new"
     kind = gen.random.choice(["mkdir", "mknod", "open"])
