@@ -12,13 +12,14 @@ import Testing
         var stored: [StoredChunk] = []
         for chunk in chunks { stored += try await writer.append(ChunkHash(hashing: chunk), chunk) }
         stored += try await writer.flush()
-        return Content(
-            runs: stored.map { chunk in
-                .stored(
-                    pack: chunk.pack, offset: chunk.offset,
-                    chunks: [.init(hash: chunk.hash, byteCount: chunk.byteCount)])
-            }
-        ).pieces
+        return Array(
+            Content(
+                runs: stored.map { chunk in
+                    .stored(
+                        pack: chunk.pack, offset: chunk.offset,
+                        chunks: [.init(hash: chunk.hash, byteCount: chunk.byteCount)])
+                }
+            ).pieces)
     }
 
     @Test func `chunks lie end to end and are returned once they are written`() async throws {
