@@ -65,9 +65,11 @@ extension Descriptor {
         }
     }
 
-    /// Related: fsync(2).
-    func synchronize() throws(FileError) {
-        guard fsync(rawValue) == 0 else { throw FileError(systemCall: errno, "fsync") }
+    /// Related: fsync(2), and with `bytesOnly` fdatasync(2).
+    func synchronize(bytesOnly: Bool = false) throws(FileError) {
+        guard (bytesOnly ? fdatasync(rawValue) : fsync(rawValue)) == 0 else {
+            throw FileError(systemCall: errno, "fsync")
+        }
     }
 
     /// Related: ftruncate(2).

@@ -86,9 +86,11 @@ extension Engine {
     }
 
     /// Safe on this disk: the bytes, the name and the index. Related: fsync(2).
-    package func sync(_ id: HandleID, by caller: Caller) throws(FileError) {
+    ///
+    /// - Parameter bytesOnly: The times of the backing file need not be, as the index has them. Related: fdatasync(2).
+    package func sync(_ id: HandleID, bytesOnly: Bool = false, by caller: Caller) throws(FileError) {
         let handle = try openFiles.handle(id)
-        try handle.inode.descriptor?.synchronize()
+        try handle.inode.descriptor?.synchronize(bytesOnly: bytesOnly)
         try recordBytes(of: handle.inode, by: caller)
         try replica.makeDurable()
     }

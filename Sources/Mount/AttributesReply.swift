@@ -70,7 +70,9 @@ extension stat {
         st_gid = attributes.group
         st_rdev = dev_t(attributes.device)
         st_size = off_t(attributes.size)
-        st_blocks = blkcnt_t(attributes.blocks)
+        // Archivers take a file without blocks for a hole: one that has only been mapped and stored into may have none on the disk yet.
+        let leastBlocks: Int64 = attributes.kind == .file && attributes.size > 0 ? 1 : 0
+        st_blocks = blkcnt_t(max(attributes.blocks, leastBlocks))
         st_blksize = blksize_t(Self.blockSize)
         st_atim = timespec(attributes.accessed)
         st_mtim = timespec(attributes.modified)

@@ -28,10 +28,10 @@ extension Operations {
             if file.isPassthrough { request.session.releaseBacking(InodeNumber(inode)) }
             Reply(request).done()
         }
-        table.fsync = { request, _, _, information in
+        table.fsync = { request, _, bytesOnly, information in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.sync(HandleID(information), by: request.caller)
+                try request.engine.sync(HandleID(information), bytesOnly: bytesOnly != 0, by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }

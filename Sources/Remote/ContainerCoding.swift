@@ -54,6 +54,9 @@ enum ContainerCoding {
     static func reason(_ error: any Error) -> String {
         let context: DecodingError.Context
         switch error {
+        // So comes a number that is out of range in a value that is nothing else.
+        case DecodingError.dataCorrupted(let found) where found.codingPath.isEmpty:
+            return "not a value of its type: \(found.debugDescription)"
         case DecodingError.dataCorrupted(let found): context = found
         case DecodingError.keyNotFound(_, let found): context = found
         case DecodingError.typeMismatch(_, let found): context = found

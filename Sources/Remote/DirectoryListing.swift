@@ -19,7 +19,8 @@ struct DirectoryListing {
 
     mutating func read() throws(SystemCallFailure) -> [ObjectListing] {
         guard limit > 0 else { return [] }
-        try collect(below: "")
+        // From the directory that the prefix names: one that was replaced is refused rather than passed over.
+        try collect(below: prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? "")
         keep()
         var objects: [ObjectListing] = []
         // Keys in order lie in one directory after the other.

@@ -45,7 +45,8 @@ package struct StateMove {
         defer { lock.release() }
         // On one disk everything stays what it is.
         if rename(old.path, new.path) == 0 { return }
-        guard errno == EXDEV || errno == ENOTEMPTY || errno == EEXIST else {
+        // EBUSY: one of the two is a disk of its own.
+        guard [EXDEV, EBUSY, ENOTEMPTY, EEXIST].contains(errno) else {
             throw FileError(systemCall: errno, "rename \(old.path) -> \(new.path)")
         }
         guard lock.before() == .orderly else {

@@ -12,7 +12,7 @@ final class ClaimDisplay: Sendable {
         guard isTerminal else { return }
         switch progress {
         case .waiting(let other):
-            FileHandle.standardError.write(Data("dewpoint: waits for \(other.printable)\n".utf8))
+            CommandFailure.say("waits for \(other)")
         case .downloading(let done, let total):
             let progress = DownloadProgress(
                 bytesDone: done, bytesTotal: total, filesDone: done < total ? 0 : 1, filesTotal: 1)

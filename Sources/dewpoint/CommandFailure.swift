@@ -39,12 +39,17 @@ struct CommandFailure: Error {
 
     func report() {
         Self.say(sentence)
-        for line in log { FileHandle.standardError.write(Data("\(line.printable)\n".utf8)) }
+        for line in log { Self.write("\(line.printable)\n") }
     }
 
     /// Tells people something on standard error.
     static func say(_ sentence: String) {
-        FileHandle.standardError.write(Data("dewpoint: \(sentence.printable)\n".utf8))
+        write("dewpoint: \(sentence.printable)\n")
+    }
+
+    private static func write(_ text: String) {
+        // On a full disk, or closed, nobody hears it; the exit status still tells.
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }
 

@@ -42,7 +42,8 @@ struct ProgressDisplay {
         let line = "\(name)  \(self.text(progress))"
         // Back to the line's start, and away with what a longer line left behind.
         let text = isTerminal ? "\r\(line)\u{1b}[K\(ending)" : "\(line)\(ending)"
-        output.write(Data(text.utf8))
+        // Whoever reads no more, or has a full disk, needs no progress.
+        try? output.write(contentsOf: Data(text.utf8))
     }
 
     private func text(_ progress: DownloadProgress) -> String {

@@ -29,8 +29,8 @@ enum TransferText {
             case .failed: ""
             case .note: "note: "
             }
-        let place = problem.path.isEmpty ? "" : "\(problem.path.printable): "
-        FileHandle.standardError.write(Data("dewpoint: \(word)\(place)\(problem.reason.printable)\n".utf8))
+        let place = problem.path.isEmpty ? "" : "\(problem.path): "
+        CommandFailure.say("\(word)\(place)\(problem.reason)")
     }
 
     /// A descriptor is open for every level of a tree.

@@ -143,7 +143,7 @@ import Testing
         #expect(try run("generate-container", container, "--items", "1000", "--directories", "37").status == 0)
         let store = try DirectoryStore(root: container, createIfMissing: false)
         let a = try await TestDevice.start(on: store, name: "A")
-        #expect(await a.engine.waitForTree(atMost: .seconds(30)))
+        #expect(await a.engine.waitForTree(atMost: .seconds(120)))
         #expect(try a.engine.containerStatus().itemCount == 1000)
         #expect(a.engine.replica.applied == 1)
         let path = "directory 000000/directory 000001/file 00000030.txt"

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Model
 import Remote
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct TwoDeviceTests {
@@ -227,9 +228,15 @@ import Testing
         let a = try await TestDevice.start(on: network.store(base), name: "A")
         let b = try await TestDevice.start(on: base, name: "B")
         try await settle(a, b)
+        // Without a look at the end of the log nothing is appended: it cannot be read from the moment when the commit lands.
+        let hasLanded = Atomic(false)
         network.set { operation, key in
             guard key.hasPrefix("log/") else { return nil }
-            return operation == .create ? .failAfter(.unavailable) : .failBefore(.unavailable)
+            if operation == .create {
+                hasLanded.store(true, ordering: .releasing)
+                return .failAfter(.unavailable)
+            }
+            return hasLanded.load(ordering: .acquiring) ? .failBefore(.unavailable) : nil
         }
         try a.makeDirectory("d")
         try await a.write("gone", to: "d/f")

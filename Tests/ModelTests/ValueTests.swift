@@ -37,7 +37,8 @@ import Testing
         let numbers = Dictionary(grouping: FileError.Code.allCases) { FileError($0, "").errno }
         #expect(numbers[EINVAL] == [.badName, .invalid])
         #expect(numbers[EEXIST] == [.exists, .attributeExists])
-        #expect(numbers[EIO] == [.corrupt, .inputOutput])
-        #expect(numbers.values.filter { $0.count > 1 }.count == 3)
+        #expect(numbers[EDEADLK] == [.deadlock, .downloadRefused])
+        #expect(numbers[EIO] == [.notHere, .corrupt, .inputOutput])
+        #expect(numbers.values.filter { $0.count > 1 }.count == 4)
     }
 }

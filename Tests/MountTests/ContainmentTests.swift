@@ -68,7 +68,7 @@ extension RealMount {
                 try await Command.script(
                     """
                     mkdir -p "$1"/tmp/dewpoint-visit-99999991-theirs "$1"/tmp/dewpoint-visit-99999992-ours "$1/victim"
-                    touch "$1"/tmp/dewpoint-visit-*/file "$1/victim/file"
+                    for place in "$1"/tmp/dewpoint-visit-* "$1/victim"; do touch "$place/file"; done
                     chown -R 64999 "$1"/tmp/dewpoint-visit-99999991-theirs
                     ln -s ../victim "$1/tmp/dewpoint-visit-99999993-link"
                     ln -s ../../victim "$1/tmp/dewpoint-visit-99999992-ours/link"
@@ -144,10 +144,18 @@ extension RealMount {
                         [container.binary] + arguments, environment: container.environment)
                     said += result.output + result.errors
                 }
-                #expect(said.contains(#"x\u{1B}[31m\u{9B}2J\u{202E}y\nforged"#))
+                #expect(said.contains(#"x\u{1B}[31m\u{009B}2J\u{202E}y\nforged"#))
                 let orders: Set<Unicode.Scalar> = ["\u{1b}", "\u{9b}", "\u{202e}"]
                 #expect(!said.unicodeScalars.contains { orders.contains($0) })
                 #expect(!said.split(separator: "\n").contains { $0.hasPrefix("forged") })
+            }
+        }
+
+        @Test func `a failure that nobody can be told of still has its exit status`() async throws {
+            let binary = try Requirement.binary()
+            for script in [#""$1" status /nonexistent 2> /dev/full"#, #""$1" status /nonexistent 2>&-"#] {
+                let result = try await Command.run(["bash", "-c", script, "script", binary])
+                #expect(result.status == 66, "\(script)")
             }
         }
     }

@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test func `a member that is there twice, or nested without end, is damage`() {
-        let deep = String(repeating: "[", count: 513) + String(repeating: "]", count: 513)
+        let deep = String(repeating: "[", count: 514) + String(repeating: "]", count: 514)
         for text in [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"b":\#(deep)}"#] {
             var scan = JSONScan(Array(text.utf8))
             #expect(throws: JSONScan.Failure.self) { try scan.object(["a"]) }

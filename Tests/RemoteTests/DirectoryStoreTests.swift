@@ -127,7 +127,8 @@ import Testing
             [.modificationDate: Date(timeIntervalSinceNow: -90_000)], ofItemAtPath: "\(victim)/old")
         for name in [".tmp", "packs"] {
             let path = directory.file("store/\(name)")
-            try FileManager.default.moveItem(atPath: path, toPath: "\(path)-away")
+            let away = directory.file("away")
+            try FileManager.default.moveItem(atPath: path, toPath: away)
             try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
             func refusal(_ key: String) -> StoreError { StoreError(.invalid, key: key) }
             let sentence = await #expect(throws: refusal("packs/two")) { try await store.put("packs/two", .bytes([2])) }
@@ -147,7 +148,7 @@ import Testing
             }
             #expect(try directory.names("victim") == ["old"])
             try FileManager.default.removeItem(atPath: path)
-            try FileManager.default.moveItem(atPath: "\(path)-away", toPath: path)
+            try FileManager.default.moveItem(atPath: away, toPath: path)
         }
         #expect(try await store.get("packs/one", range: nil).collect(upTo: 1) == [1])
     }

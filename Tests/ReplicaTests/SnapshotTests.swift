@@ -191,7 +191,7 @@ import Testing
         "INSERT INTO history VALUES(zeroblob(16), 9, 0, 0, x'00')",
         "INSERT INTO history SELECT item, 10, 0, 0, record FROM items WHERE name = 'empty'",
         "INSERT INTO history SELECT zeroblob(16), 9, 0, 0, record FROM items WHERE name = 'empty'",
-        "INSERT INTO condemned VALUES(zeroblob(16), -1, 0)", "UPDATE meta SET value = 'x' WHERE key = 'nonce'",
+        "INSERT INTO condemned VALUES(zeroblob(16), -1, 0)", "INSERT OR REPLACE INTO meta VALUES('nonce', 'x')",
     ])
     func `a snapshot that is not as it must be is refused`(_ change: String) async throws {
         let (lab, scratch) = (try source(), try Scratch())

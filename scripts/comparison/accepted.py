@@ -17,6 +17,10 @@ class Case:
     ours: object
     # Whether the step is about a file that was opened with O_DIRECT.
     bypasses_cache: bool = False
+    # Whether every step has a tick of the kernel's clock to itself.
+    ticks: bool = False
+    # Whether something was stored into a map.
+    has_stored: bool = False
 
     @property
     def field(self):
@@ -43,6 +47,16 @@ TABLE = [
         "Reading changes no access time, as on a mount with noatime.",
         lambda case: (case.field == "atime" and case.reference == "now" and case.ours != "now")
         or (case.field == "atime and before" and case.reference == "later" and case.ours == "equal"),
+    ),
+    Accepted(
+        "clock-tick",
+        "Two changes within a tick of the kernel's clock, 4 ms, may have the same time even where it was looked at in between.",
+        lambda case: str(case.field).endswith("and before") and not case.ticks and {case.reference, case.ours} == {"later", "equal"},
+    ),
+    Accepted(
+        "mapped-times",
+        "A store into a map with pass-through changes the file's times when the file is closed.",
+        lambda case: case.has_stored and str(case.field).startswith(("mtime", "ctime")),
     ),
     Accepted(
         "direct-alignment",

@@ -34,7 +34,7 @@ class Lockstep:
         self.reference, self.ours = stage.sides(name)
         self.turns = Turns(self.reference.root, self.inode_at)
         self.outcome = Outcome()
-        self.step, self.has_parted = None, False
+        self.step, self.has_parted, self.has_stored = None, False, False
         # `together()` was the last step; and the step that runs since, with its result beside the mount.
         self.is_held_next, self.held = False, None
 
@@ -118,10 +118,11 @@ class Lockstep:
             self.turns.note(step)
         else:
             self.turns.attempted(step)
+        self.has_stored = self.has_stored or step.name == "store"
         found = []
         bypasses = self.turns.bypasses_cache(step)
         for path, one, other in differences(reference, ours):
-            case = Case(step, path, one, other, bypasses)
+            case = Case(step, path, one, other, bypasses, self.ours.clock.ticks, self.has_stored)
             meant = accepted.find(case)
             if case.field in self.stage.ignored:
                 continue
