@@ -49,9 +49,10 @@ extension Engine {
         let inode = try replica.inode(number)
         let entry = try replica.entries(of: number).first
         let isFile = inode.attributes.kind == .file
-        let download = downloads.active(number)
         let downloadingStatus: DownloadingStatus =
             !isFile ? .current : !inode.isHere ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
+        // One whose bytes are all here may not have ended yet.
+        let download = downloadingStatus == .current ? nil : downloads.active(number)
         let isPending = entry?.isQueued ?? false || inode.isModified
         // The device that made it has not brought it there, as far as can be seen from here.
         let isElsewhere = downloadingStatus == .notDownloaded && entry?.error?.code == 4353
