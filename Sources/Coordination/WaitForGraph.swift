@@ -7,7 +7,7 @@ package enum WaitNode: Hashable, Sendable, Codable {
     /// A plain program.
     case process(ProcessID)
     case nameChange(Ticket)
-    /// Whoever writes a file now: who has its turn, or shares it and has just written.
+    /// The current writers of a file: the holders of its turn, and sharers that wrote a moment ago.
     case writes(InodeNumber)
 }
 

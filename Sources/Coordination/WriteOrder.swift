@@ -1,6 +1,6 @@
 import Model
 
-/// Who may rewrite one file now, who waits to open it for writing, and which claims keep writers off.
+/// The write state of one file: the current turn, the opens that wait, and the claims that hold writers off.
 struct WriteOrder: Sendable {
     /// `nil` while nobody rewrites the file; those who share it have none.
     private(set) var turn: Turn?

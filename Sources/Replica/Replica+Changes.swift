@@ -131,7 +131,7 @@ extension Replica {
         if isUnsure { try SystemCalls.syncData(bytes) }
     }
 
-    /// Notes that the bytes are about to change. Called, and so committed, before the first write of a write session: after
+    /// Notes that the bytes are about to change. Called, and so committed, before the first write since the last upload: after
     /// a crash, whatever of the writing is on the disk is known to be a local change.
     /// - Returns: The new generation.
     @discardableResult

@@ -109,7 +109,7 @@ final class TestClock: Sendable {
 extension Lab {
     func name(_ text: String) throws -> ItemName { try ItemName(text) }
 
-    /// Makes a file with bytes, as a program does: create, write session, close.
+    /// Makes a file with bytes, as a program does: create, write, close.
     @discardableResult
     func makeFile(_ text: String, in parent: InodeNumber = .root, bytes: String = "hello") throws -> InodeNumber {
         let (attributes, descriptor) = try replica.createFile(
