@@ -5,12 +5,12 @@ import Replica
 /// A record of an item that is here: what becomes of it, by the decision of ``Reconcile``.
 extension CommitApplication {
     mutating func update(_ entry: Entry, with record: ItemRecord) throws(FileError) {
-        if record.device == device {
+        let inode = try transaction.inode(entry.inode)
+        if record.device == device, entry.isQueued, !wasLost(record, inode, entry.base) {
             // Our own commit that landed although its answer was lost: what is here is at least as new, and stays queued.
             try transaction.setBase(entry, record: record, number: commit.sequence)
             return
         }
-        let inode = try transaction.inode(entry.inode)
         guard inode.attributes.kind == record.kind else {
             try replaceKind(entry, with: record)
             return
@@ -31,6 +31,13 @@ extension CommitApplication {
         let decision = Reconcile(
             base: entry.base, local: local, remote: record, remoteBytesChanged: remoteBytesChanged, editors: editors)
         try carryOut(decision, on: entry, with: record)
+    }
+
+    /// Whether a record of our own has bytes that were sent, and that the disk has lost with the power: older ones, counted as changed, are
+    /// here instead. Of what is not even queued the same is plain.
+    private func wasLost(_ record: ItemRecord, _ inode: Inode, _ base: ItemRecord?) -> Bool {
+        followsPowerFailure && inode.isModified && inode.attributes.modified < record.modified
+            && bytesChanged(record, inode: inode, base: base)
     }
 
     func localBytes(of entry: Entry, _ inode: Inode, meeting record: ItemRecord) -> Reconcile.Local.Bytes {

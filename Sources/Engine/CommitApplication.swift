@@ -13,6 +13,8 @@ struct CommitApplication {
     let transaction: ReplicaTransaction
     let device: DeviceID
     let deviceName: String
+    /// Whether what this device sent before may be newer than what is here.
+    let followsPowerFailure: Bool
     let makeUUID: () -> UUID
     let isOpen: (InodeNumber) -> Bool
     let recordByID: [ItemID: ItemRecord]
@@ -22,8 +24,8 @@ struct CommitApplication {
 
     init(
         commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
-        transaction: ReplicaTransaction, device: DeviceID, deviceName: String, makeUUID: @escaping () -> UUID,
-        isOpen: @escaping (InodeNumber) -> Bool
+        transaction: ReplicaTransaction, device: DeviceID, deviceName: String, followsPowerFailure: Bool,
+        makeUUID: @escaping () -> UUID, isOpen: @escaping (InodeNumber) -> Bool
     ) {
         self.commit = commit
         self.contents = contents
@@ -31,6 +33,7 @@ struct CommitApplication {
         self.transaction = transaction
         self.device = device
         self.deviceName = deviceName
+        self.followsPowerFailure = followsPowerFailure
         self.makeUUID = makeUUID
         self.isOpen = isOpen
         tombstones = Set(commit.tombstones.map(\.id))

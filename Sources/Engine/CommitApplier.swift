@@ -47,7 +47,8 @@ final class CommitApplier: Sendable {
         let effects = try replica.write { transaction throws(FileError) in
             var run = CommitApplication(
                 commit: commit, contents: contents, localBytes: localBytes, transaction: transaction,
-                device: replica.device, deviceName: deviceName, makeUUID: environment.makeUUID,
+                device: replica.device, deviceName: deviceName,
+                followsPowerFailure: replica.repairReport.followsPowerFailure, makeUUID: environment.makeUUID,
                 isOpen: { [openFiles] in openFiles.inode($0) != nil })
             try run.apply()
             try transaction.condemn(commit.condemned ?? [], number: commit.sequence, time: commit.time)

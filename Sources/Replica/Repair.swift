@@ -69,6 +69,7 @@ struct Repair {
         self.before = before
         // What a killed process did stays done.
         removed = before == .powerFailure ? try RemovedIdentities(rows) : RemovedIdentities()
+        report.followsPowerFailure = before == .powerFailure
         recovered = RecoveredFiles(state)
         tree = try RepairTree(backing)
         transaction = ReplicaTransaction(

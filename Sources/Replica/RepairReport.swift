@@ -1,5 +1,7 @@
 /// What start-up repair found and did.
 package struct RepairReport: Hashable, Sendable {
+    /// Whether the power failed before: what had been sent by then may be newer than what is here.
+    package var followsPowerFailure = false
     /// Bytes that stood elsewhere than the index says and were moved back.
     package var movedCount = 0
     /// Files changed behind the replica's back: their changes will be uploaded.
