@@ -87,12 +87,18 @@ extension Engine {
 
     /// Safe on this disk: the bytes, the name and the index. Related: fsync(2).
     ///
-    /// - Parameter bytesOnly: The times of the backing file need not be, as the index has them. Related: fdatasync(2).
+    /// - Parameter bytesOnly: The times need not be. Then the bytes are enough where the index, as it is on the disk, has their
+    ///   size and counts them as changed: that is what databases ask for at each commit. Related: fdatasync(2).
     package func sync(_ id: HandleID, bytesOnly: Bool = false, by caller: Caller) throws(FileError) {
-        let handle = try openFiles.handle(id)
-        try handle.inode.descriptor?.synchronize(bytesOnly: bytesOnly)
-        try recordBytes(of: handle.inode, by: caller)
+        let inode = try openFiles.handle(id).inode
+        if let descriptor = inode.descriptor {
+            try descriptor.synchronize(bytesOnly: bytesOnly)
+            if bytesOnly, inode.isDurable(size: try descriptor.status().size) { return }
+        }
+        try recordBytes(of: inode, by: caller)
+        let recorded = inode.recordedBytes
         try replica.makeDurable()
+        if let recorded { inode.noteDurable(recorded) }
     }
 
     /// Safe on this disk: the names in a directory, those that went included. Related: fsync(2) of a directory.

@@ -7,10 +7,30 @@ import Replica
 extension Engine {
     /// Related: pwrite(2).
     ///
-    /// - Parameter fromPageCache: The kernel writes mapped pages back: on nobody's behalf, and past the lock table.
+    /// - Parameters:
+    ///   - fromPageCache: The kernel writes mapped pages back: on nobody's behalf, and past the lock table.
+    ///   - sync: What is to be on the disk before the answer.
     package func write(
         _ id: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, fromPageCache isFromPageCache: Bool,
-        by caller: Caller
+        sync: WriteSync = .none, by caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let answer = try write(id, offset, bytes, isFromPageCache, caller)
+        guard let bytesOnly = sync.bytesOnly else { return answer }
+        switch answer {
+        case .ready(let count):
+            try self.sync(id, bytesOnly: bytesOnly, by: caller)
+            return .ready(count)
+        case .pending(let wait):
+            return .pending { [self] () async throws(FileError) in
+                let count = try await wait()
+                try self.sync(id, bytesOnly: bytesOnly, by: caller)
+                return count
+            }
+        }
+    }
+
+    private func write(
+        _ id: HandleID, _ offset: Int64, _ bytes: UnsafeRawBufferPointer, _ isFromPageCache: Bool, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let handle = try openFiles.handle(id)
         let process = isFromPageCache ? 0 : handle.process(of: caller)

@@ -22,12 +22,16 @@ final class OpenInode: Sendable {
         var writesInFlight = 0
         /// Whether the index knows that the bytes were changed since the last upload began.
         var isMarked = false
+        /// How many times it came to know that.
+        var markCount: UInt64 = 0
         /// How many changes of size and times were made.
         var changeCount: UInt64 = 0
         /// How many of them the index has committed.
         var recordedCount: UInt64 = 0
         /// What the index learned last.
         var recorded: BackingStatus?
+        /// The size that the index, on the disk for good, has of the file, with the mark; `nil` when something of it may be newer.
+        var durableSize: Int64?
         var lastWrite: Duration?
     }
 
@@ -68,6 +72,7 @@ final class OpenInode: Sendable {
     /// The bytes came here.
     func arrived(_ descriptor: Descriptor) {
         state.withLock { state in
+            state.durableSize = nil
             state.descriptor = descriptor
             state.formerDescriptor = nil
         }
@@ -79,6 +84,7 @@ final class OpenInode: Sendable {
             state.descriptor = nil
             state.formerDescriptor = nil
             state.isMarked = false
+            state.durableSize = nil
             state.recordedCount = state.changeCount
         }
     }
@@ -91,6 +97,7 @@ final class OpenInode: Sendable {
             state.formerDescriptor = state.descriptor ?? state.formerDescriptor
             state.descriptor = nil
             state.isMarked = false
+            state.durableSize = nil
         }
     }
 
@@ -111,7 +118,10 @@ final class OpenInode: Sendable {
                 state.withLock { $0.writesInFlight -= 1 }
                 throw error
             }
-            state.withLock { $0.isMarked = true }
+            state.withLock { state in
+                state.isMarked = true
+                state.markCount += 1
+            }
         }
         return descriptor
     }
@@ -174,7 +184,38 @@ final class OpenInode: Sendable {
             if state.writesInFlight > 0 { return false }
             if state.writerCount > 0, let lastWrite = state.lastWrite, uptime - lastWrite < quiet { return false }
             state.isMarked = false
+            state.durableSize = nil
             return true
         }
     }
+
+    // MARK: What fdatasync needs of the index
+
+    /// A state of the bytes that the index knows.
+    struct RecordedBytes {
+        var size: Int64
+        fileprivate var markCount: UInt64
+    }
+
+    /// What ``noteDurable(_:)`` is to be told of after the index was synced; `nil` when the index does not count the bytes as
+    /// changed, or knows another state of them.
+    var recordedBytes: RecordedBytes? {
+        state.withLock { state in
+            guard state.isMarked, state.changeCount == state.recordedCount, let recorded = state.recorded else {
+                return nil
+            }
+            return RecordedBytes(size: recorded.size, markCount: state.markCount)
+        }
+    }
+
+    /// The index is on the disk for good, as it was when ``recordedBytes`` was read or newer.
+    func noteDurable(_ bytes: RecordedBytes) {
+        state.withLock { state in
+            // After an upload that began meanwhile it was another mark.
+            if state.isMarked, state.markCount == bytes.markCount { state.durableSize = bytes.size }
+        }
+    }
+
+    /// Whether a power failure leaves an index that has this size and counts the bytes as changed: then they alone need a sync.
+    func isDurable(size: Int64) -> Bool { state.withLock { $0.isMarked && $0.durableSize == size } }
 }

@@ -21,7 +21,8 @@ extension Operations {
                 try request.engine.write(
                     HandleID(information), offset: Int64(offset),
                     bytes: UnsafeRawBufferPointer(start: bytes, count: byteCount),
-                    fromPageCache: information!.pointee.writepage != 0, by: request.caller)
+                    fromPageCache: information!.pointee.writepage != 0,
+                    sync: WriteSync(flags: information!.pointee.flags), by: request.caller)
             } with: { reply, byteCount in
                 reply.written(byteCount)
             }

@@ -20,7 +20,7 @@ package struct BackingStatus: Sendable {
     /// With the type bits.
     var mode: UInt16
     var linkCount: UInt32
-    var size: Int64
+    package var size: Int64
     var blocks: Int64
     var accessed: Timestamp
     var modified: Timestamp
