@@ -169,8 +169,10 @@ extension Engine {
             }
         }
         // A temporary file renamed over another is that file's new state: its size and times must be known to the index now.
-        if let moved = try? replica.lookup(name, in: parent), let open = openFiles.inode(moved.inode) {
-            try recordBytes(of: open)
+        if let moved = try? replica.lookup(name, in: parent) {
+            let open = openFiles.inode(moved.inode)
+            if let open { try recordBytes(of: open) }
+            if mode == .replace { try secureReplacement(moved, open, of: newName, in: newParent) }
         }
         let places = events.isHeard ? (try places.item(name, in: parent), try places.item(newName, in: newParent)) : nil
         let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
@@ -183,6 +185,18 @@ extension Engine {
             }
         }
         if let places { tell(renamed, from: places.0, over: places.1, by: .program(caller)) }
+    }
+
+    /// Has the bytes of a file on the disk before they replace another's: many programs save this way without `fsync`, and a power
+    /// failure must leave them the old bytes or the new ones. Related: ext4(5), `auto_da_alloc`.
+    private func secureReplacement(
+        _ moved: Attributes, _ open: OpenInode?, of name: ItemName, in parent: InodeNumber
+    ) throws(FileError) {
+        guard moved.kind == .file, moved.size > 0, let replaced = try? replica.lookup(name, in: parent),
+            replaced.kind == .file, replaced.inode != moved.inode
+        else { return }
+        let bytes = if let descriptor = open?.descriptor { descriptor } else { try bytesHere(moved.inode) }
+        try bytes?.synchronize(bytesOnly: true)
     }
 
     private func tell(_ renamed: Renamed, from: ClaimItem, over: ClaimItem, by origin: ItemEvents.Origin) {

@@ -33,6 +33,10 @@ PLACES = ["state", "both", "container"]
 WORKERS = 3
 NAMES_PER_WORKER = 16
 LARGEST_BYTES = 200_000
+RING_BLOCKS = 16
+BLOCK_BYTES = 4096
+# How many blocks one open of the ring writes.
+RING_WRITES = 6
 LONGEST_LOAD_SECONDS = 2.5
 # File systems write what was not synced by themselves: ext4 its journal after 5 s.
 QUIET_SECONDS = 7.0
@@ -132,6 +136,9 @@ class Worker(threading.Thread):
         self.rows = before.rows if before else 0
         self.rows_begun = before.rows_begun if before else 0
         self.serial = before.serial if before else 0
+        # The blocks of the ring as they were acknowledged, and the one that was being written, if any.
+        self.ring = before.ring if before else []
+        self.ring_begun = None
         self.operations, self.failure, self.stopping = 0, None, threading.Event()
 
     def again(self):
@@ -156,8 +163,8 @@ class Worker(threading.Thread):
         )[0]()
         self.random.choices(
             [self.save_unsynced, self.create_unsynced, self.remove_unsynced, self.make_directory, self.remove_directory,
-             self.make_link],
-            [1, 2, 1, 2, 2, 2],
+             self.make_link, self.overwrite],
+            [1, 2, 1, 2, 2, 2, 2],
         )[0]()
 
     # What the model knows
@@ -220,9 +227,9 @@ class Worker(threading.Thread):
         self.settle(name, digest(data))
 
     def save_unsynced(self):
-        """As a script saves: without any fsync. The name was there before and must be there after."""
+        """As a script saves: without any fsync. Whoever replaces a file so has the old bytes afterwards or the new ones."""
         name, data = self.known() or self.pick(), self.new_content()
-        self.may(name, ANYTHING)
+        self.may(name, ANYTHING if None in self.model.get(name, {None}) else digest(data))
         self.put(self.path("saving~"), data, os.O_TRUNC, synced=False)
         os.rename(self.path("saving~"), self.path(name))
 
@@ -340,8 +347,28 @@ class Worker(threading.Thread):
         finally:
             database.close()
 
+    def overwrite(self):
+        """As a database writes its log: a file of one size, block by block, with fdatasync or opened with O_DSYNC."""
+        if not self.ring:
+            self.put(self.path("ring"), bytes(RING_BLOCKS * BLOCK_BYTES), os.O_TRUNC)
+            self.ring = [digest(bytes(BLOCK_BYTES))] * RING_BLOCKS
+        by_itself = self.random.random() < 0.5
+        descriptor = os.open(self.path("ring"), os.O_RDWR | (os.O_DSYNC if by_itself else 0))
+        try:
+            for _ in range(RING_WRITES):
+                self.serial += 1
+                number, block = self.random.randrange(RING_BLOCKS), content(BLOCK_BYTES, f"{self.name_}-{self.serial}")
+                self.ring_begun = number
+                os.pwrite(descriptor, block, number * BLOCK_BYTES)
+                if not by_itself:
+                    os.fdatasync(descriptor)
+                self.ring[number], self.ring_begun = digest(block), None
+        finally:
+            os.close(descriptor)
+
     def evict(self):
-        if (name := self.known()) is None:
+        name = "ring" if self.ring and self.random.random() < 0.3 else self.known()
+        if name is None:
             return
         try:
             os.setxattr(self.path(name), "user.dewpoint.evict", b"1")
@@ -372,9 +399,26 @@ class Worker(threading.Thread):
                 wrong.append(f"{self.name_}/{name} is {found}, but must be one of {sorted(map(str, allowed))}")
             self.settle(name, found)
         known = {name for name, state in self.now.items() if state is not None}
-        for name in sorted(set(os.listdir(self.folder)) - known - {"saving~", "rows.sqlite", "rows.sqlite-journal"}):
+        for name in sorted(set(os.listdir(self.folder)) - known - {"saving~", "rows.sqlite", "rows.sqlite-journal", "ring"}):
             wrong.append(f"{self.name_}/{name} is there, but nobody made it")
-        return wrong + self.check_rows()
+        return wrong + self.check_ring() + self.check_rows()
+
+    def check_ring(self):
+        if not self.ring:
+            return []
+        try:
+            with open(self.path("ring"), "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            return [f"{self.name_}/ring is gone"]
+        found = [digest(data[start : start + BLOCK_BYTES]) for start in range(0, len(data), BLOCK_BYTES)]
+        wrong = [
+            f"{self.name_}/ring, block {number}, is not what fdatasync acknowledged"
+            for number in range(RING_BLOCKS)
+            if number != self.ring_begun and found[number : number + 1] != self.ring[number : number + 1]
+        ]
+        self.ring, self.ring_begun = found, None
+        return wrong
 
     def check_rows(self):
         if not os.path.exists(self.path("rows.sqlite")):
