@@ -6,8 +6,8 @@ package import Replica
 
 /// What an open file is to the kernel.
 package enum OpenAccess: Sendable {
-    /// Through the page cache, which stays from one open to the next.
-    case cached
+    /// Through the page cache; with `keepsCache`, what is in it stays from one open to the next.
+    case cached(keepsCache: Bool)
     /// Past the page cache: every read and write comes to the engine.
     case direct
     /// The kernel reads and maps the backing file itself; with `alsoDirect`, read(2) and write(2) still come to the engine.
@@ -56,6 +56,7 @@ extension Engine {
     private func createNow(
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
     ) throws(FileError) -> (Attributes, OpenedFile) {
+        try freeSpaceFloor.admitChange()
         let (attributes, descriptor) = try replica.createFile(
             name, in: parent, mode: mode, owner: caller.user, group: caller.group)
         let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
@@ -216,12 +217,13 @@ extension Engine {
         mountAbilities.passthrough ? .passthrough : .cached
     }
 
-    /// How this open goes, by the mode that the inode got at its first open. Writers go past the page cache, so that every write
-    /// meets the lock table on its own.
+    /// How this open goes, by the mode that the inode got at its first open. Without pass-through, writers go through the page cache, which
+    /// sends each write at once: a write past it would be lost where somebody stores into a map of the same page at that moment, as the
+    /// kernel then writes the whole page with what it had before.
     private func openAccess(_ handle: OpenHandle) -> OpenAccess {
         switch handle.inode.access {
-        case .direct: .direct
-        case .cached: handle.isWritable && mountAbilities.directMapping ? .direct : .cached
+        case .direct: handle.isWritable ? .cached(keepsCache: false) : .direct
+        case .cached: .cached(keepsCache: true)
         case .passthrough:
             if let descriptor = handle.inode.readable {
                 .passthrough(

@@ -67,7 +67,6 @@ package final class Engine: Sendable {
     /// What the mount found out that the kernel lets it do.
     struct MountAbilities: Sendable {
         var passthrough = false
-        var directMapping = false
         /// Why fast paths that are wanted cannot be had.
         var unavailable: [FastPath: String] = [:]
     }
@@ -94,7 +93,7 @@ package final class Engine: Sendable {
         isNew = replica.applied == 0
         for line in replica.repairReport.lines { logger.warning("repaired", metadata: ["what": "\(line)"]) }
 
-        let freeSpaceFloor = FreeSpaceFloor(path: place.state)
+        let freeSpaceFloor = FreeSpaceFloor(path: place.state) { [replica] in replica.shrinkLog() }
         self.freeSpaceFloor = freeSpaceFloor
         let kernelBox = KernelBox()
         self.kernelBox = kernelBox
@@ -185,9 +184,6 @@ package final class Engine: Sendable {
             if path == .passthrough { abilities.passthrough = false }
         }
     }
-
-    /// Files that are opened past the page cache can be mapped all the same (`FUSE_DIRECT_IO_ALLOW_MMAP`).
-    package func enableDirectMapping() { abilities.withLock { $0.directMapping = true } }
 
     var mountAbilities: MountAbilities { abilities.withLock { $0 } }
 

@@ -181,7 +181,6 @@ package final class FileSystemSession: Sendable {
                 because: AdministratorCapability.isEffective
                     ? "the kernel does not have it; Linux 6.9 and later do" : "it needs CAP_SYS_ADMIN, as root has")
         }
-        if agreed.contains(.directMapping) { engine.enableDirectMapping() }
         if agreed.contains(.passthrough) { engine.enablePassthrough() }
         logger.info(
             "mounted",

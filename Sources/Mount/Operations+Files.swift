@@ -92,15 +92,15 @@ struct OpenMode {
     init(_ opened: OpenedFile, of inode: InodeNumber, in session: FileSystemSession) {
         var backing: Int32?
         switch opened.access {
-        case .cached:
+        case .cached(let keeps):
             isDirect = false
-            keepsCache = session.uses(.kernelCache)
+            keepsCache = keeps && session.uses(.kernelCache)
         case .direct:
             isDirect = true
             keepsCache = false
         case .passthrough(_, let alsoDirect):
-            isDirect = alsoDirect
             backing = opened.access.backingFileNumber.flatMap { session.acquireBacking(inode, descriptor: $0) }
+            isDirect = alsoDirect && backing != nil
             // The kernel refuses KEEP_CACHE together with pass-through; and what it cached before pass-through may be
             // old.
             keepsCache = false

@@ -629,6 +629,36 @@ def mapped_memory():
     assert get("f")[5000:5005] == b"12345" and get("f")[9000:9003] == b"678"
 
 
+def writing_beside_a_map():
+    """One process writes into pages of a file while another stores into a map of them: nothing of either is lost."""
+    page, count, rounds = 4096, 64, 400
+    for number in range(rounds):
+        put("f", b"")
+        os.truncate("f", page * count)
+        start, go = os.pipe()
+        child = os.fork()
+        if child == 0:
+            descriptor = os.open("f", os.O_RDWR)
+            view = mmap.mmap(descriptor, page * count)
+            os.read(start, 1)
+            for at in range(0, page * count, page):
+                view[at + 3000 : at + 3006] = b"stored"
+            view.flush()
+            os._exit(0)
+        descriptor = os.open("f", os.O_RDWR)
+        os.write(go, b"1")
+        for at in range(0, page * count, page):
+            os.pwrite(descriptor, b"written", at + 1000)
+        os.fsync(descriptor)
+        assert os.waitpid(child, 0)[1] == 0
+        for end in (descriptor, start, go):
+            os.close(end)
+        data = get("f")
+        for at in range(0, page * count, page):
+            found = (data[at + 1000 : at + 1007], data[at + 3000 : at + 3006])
+            assert found == (b"written", b"stored"), f"page {at // page} of round {number}: {found}"
+
+
 def mapping_changes_the_time():
     put("f", b"a" * 4096)
     os.utime("f", (1, 1))
