@@ -36,6 +36,7 @@ extension Engine {
         switch ControlAttribute.named(name) {
         case .ordinary:
             guard name.hasPrefix("user.") else { throw FileError(.unsupported, "\(name) is not kept here") }
+            try freeSpaceFloor.admitChange()
             try replica.setXattr(name, value, of: inode, mode: mode)
             activity.noteLocalChange()
             events.changed(inode, by: .program(caller))

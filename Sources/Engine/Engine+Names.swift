@@ -65,6 +65,7 @@ extension Engine {
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, by caller: Caller
     ) throws(FileError) -> Attributes {
         try checkFolderLevels(in: parent)
+        try freeSpaceFloor.admitChange()
         let attributes = try replica.makeDirectory(
             name, in: parent, mode: mode, owner: caller.user, group: caller.group)
         appeared(name, in: parent, by: caller)
@@ -96,6 +97,7 @@ extension Engine {
     package func makeSymbolicLink(
         _ name: ItemName, in parent: InodeNumber, target: String, by caller: Caller
     ) throws(FileError) -> Attributes {
+        try freeSpaceFloor.admitChange()
         let attributes = try replica.makeSymbolicLink(
             name, in: parent, target: target, owner: caller.user, group: caller.group)
         appeared(name, in: parent, by: caller)
@@ -105,6 +107,7 @@ extension Engine {
     package func makeNode(
         _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, by caller: Caller
     ) throws(FileError) -> Attributes {
+        try freeSpaceFloor.admitChange()
         guard kind != .file else {
             let (attributes, _) = try replica.createFile(
                 name, in: parent, mode: mode, owner: caller.user, group: caller.group)
@@ -120,6 +123,7 @@ extension Engine {
     package func link(
         _ inode: InodeNumber, as name: ItemName, in parent: InodeNumber, by caller: Caller
     ) throws(FileError) -> Attributes {
+        try freeSpaceFloor.admitChange()
         if let open = openFiles.inode(inode) { try recordBytes(of: open) }
         _ = try replica.link(inode, in: parent, as: name)
         appeared(name, in: parent, by: caller)

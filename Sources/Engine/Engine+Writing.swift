@@ -48,15 +48,14 @@ extension Engine {
         of number: InodeNumber, to size: Int64, handle: HandleID?, by caller: Caller
     ) throws(FileError) -> Answer<Attributes> {
         guard size >= 0 else { throw FileError(.invalid, "a negative size") }
-        let open = try handle.map { id throws(FileError) in try openFiles.handle(id) }
-        let writer =
-            open.map { Arbiter.writer($0, process: $0.process(of: caller)) }
-            ?? Writer(process: ProcessID(ProcessTable.process(ofThread: caller.thread)), handle: nil)
         let answer: Answer<Int>
-        if let inode = open?.inode ?? openFiles.inode(number) {
-            answer = try admitted(.truncate(size), .none, on: inode, writer, caller)
+        if let handle {
+            let open = try openFiles.handle(handle)
+            let writer = Arbiter.writer(open, process: open.process(of: caller))
+            answer = try admitted(.truncate(size), .none, on: open.inode, writer, caller)
         } else {
-            answer = try truncateClosed(number, to: size, writer, caller)
+            let writer = Writer(process: ProcessID(ProcessTable.process(ofThread: caller.thread)), handle: nil)
+            answer = try truncateByName(number, to: size, writer, caller)
         }
         switch answer {
         case .ready:
@@ -75,8 +74,9 @@ extension Engine {
         return try attributes(of: number)
     }
 
-    /// Truncates a file that nobody has open.
-    private func truncateClosed(
+    /// Truncates a file through a handle of its own, whoever else has it open: the last close of another's would end what the index is
+    /// told by, and the new size would stay unknown.
+    private func truncateByName(
         _ number: InodeNumber, to size: Int64, _ writer: Writer, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let request = OpenRequest(inode: number, flags: O_RDONLY, caller: caller)
@@ -122,7 +122,7 @@ extension Engine {
         _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer,
         _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
-        if change.byteCount > 0 { try freeSpaceFloor.admit(change.byteCount) }
+        try admitBytes(of: change, in: open)
         let finished: @Sendable () -> Void = { [arbiter] in
             arbiter.finished(open.number, by: writer, byteCount: change.byteCount)
         }
@@ -141,6 +141,20 @@ extension Engine {
                 case .pending(let wait): return try await wait()
                 }
             }
+        }
+    }
+
+    /// - Throws: `diskFull` when only the reserve is left and the change needs more room than the file has already.
+    private func admitBytes(of change: ByteChange, in open: OpenInode) throws(FileError) {
+        guard change.byteCount > 0 else { return }
+        do throws(FileError) {
+            try freeSpaceFloor.admit(change.byteCount)
+        } catch {
+            // Databases overwrite, and others allocate beforehand, so as not to meet a full disk.
+            guard error.code == .diskFull, case .write(let offset?, let byteCount) = change,
+                let descriptor = open.descriptor,
+                offset + Int64(byteCount) <= (try BackingStatus(of: descriptor).allocatedByteCount)
+            else { throw error }
         }
     }
 

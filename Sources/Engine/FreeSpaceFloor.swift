@@ -11,27 +11,43 @@ final class FreeSpaceFloor: Sendable {
     static let smallDiskShare: Int64 = 8
     /// How many bytes may be written between two looks at the disk.
     static let bytesPerLook: Int64 = 1 << 20
+    /// What one change takes besides its bytes, at most: pages of the index and of its log, the inode and the name, in bytes.
+    static let bytesPerChange: Int64 = 64 << 10
 
     private let path: String
+    private let makeRoom: @Sendable () -> Bool
     private let untilLook = Mutex<Int64>(0)
 
-    init(path: String) { self.path = path }
+    /// - Parameter makeRoom: Called when nothing but the reserve is left; whether it is worth another look.
+    init(path: String, makeRoom: @escaping @Sendable () -> Bool) {
+        self.path = path
+        self.makeRoom = makeRoom
+    }
+
+    /// Lets something new be made.
+    /// - Throws: ``FileError`` with `diskFull` when only the reserve is left.
+    func admitChange() throws(FileError) { try admit(0, charging: Self.bytesPerChange) }
 
     /// Lets `byteCount` more bytes be written.
     /// - Throws: ``FileError`` with `diskFull` when only the reserve is left.
-    func admit(_ byteCount: Int) throws(FileError) {
+    func admit(_ byteCount: Int) throws(FileError) { try admit(byteCount, charging: Int64(byteCount)) }
+
+    private func admit(_ byteCount: Int, charging charge: Int64) throws(FileError) {
         let isDue = untilLook.withLock { rest in
-            rest -= Int64(byteCount)
+            rest -= charge
             return rest < 0
         }
         guard isDue else { return }
+        var left = try spare() - Int64(byteCount)
+        if left < 0, makeRoom() { left = try spare() - Int64(byteCount) }
+        guard left >= 0 else { throw FileError(.diskFull, "the disk that holds \(path) is full") }
+        untilLook.withLock { $0 = min(Self.bytesPerLook, left / 2) }
+    }
+
+    /// What is left besides the reserve, in bytes; negative when some of that is used.
+    private func spare() throws(FileError) -> Int64 {
         let disk = try FileSystemStatistics(ofDiskUnder: path)
-        let available = Int64(disk.availableBlocks) * Int64(disk.fragmentSize)
-        let reserve = Self.reserve(of: disk)
-        guard available - reserve >= Int64(byteCount) else {
-            throw FileError(.diskFull, "the disk that holds \(path) is full")
-        }
-        untilLook.withLock { $0 = min(Self.bytesPerLook, (available - reserve - Int64(byteCount)) / 2) }
+        return Int64(disk.availableBlocks) * Int64(disk.fragmentSize) - Self.reserve(of: disk)
     }
 
     static func reserve(of disk: FileSystemStatistics) -> Int64 {

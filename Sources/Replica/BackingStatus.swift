@@ -26,6 +26,9 @@ package struct BackingStatus: Sendable {
     var modified: Timestamp
     var changed: Timestamp
 
+    /// How much room the disk has given it, in bytes.
+    package var allocatedByteCount: Int64 { blocks * 512 }
+
     /// Whether size, times and room are those of `other`: reading changes none of them.
     package func hasSameBytes(as other: BackingStatus) -> Bool {
         size == other.size && blocks == other.blocks && modified == other.modified && changed == other.changed

@@ -20,12 +20,15 @@ final class DiskReserve: Sendable {
 
     /// Gives the room of an earlier run to the disk if there is too little left to open the state: on a mount something can be evicted.
     static func makeRoomToOpen(_ state: StateDirectory) {
-        var room = statvfs()
-        guard statvfs(state.path, &room) == 0, room.f_bavail * room.f_frsize < openingByteCount,
-            let directory = try? BackingDirectory.openDirectory(state.path)
-        else { return }
+        guard isNeeded(state), let directory = try? BackingDirectory.openDirectory(state.path) else { return }
         // Without a reserve there is none to give; opening says what it lacks.
         try? SystemCalls.unlink(BackingPlace(directory: directory, name: state.reserveName))
+    }
+
+    /// Whether the disk has too little left to open the state.
+    static func isNeeded(_ state: StateDirectory) -> Bool {
+        var room = statvfs()
+        return statvfs(state.path, &room) == 0 && room.f_bavail * room.f_frsize < openingByteCount
     }
 
     /// Takes the room, if the disk has it.
@@ -40,15 +43,13 @@ final class DiskReserve: Sendable {
         }
     }
 
-    /// Gives the room to the disk.
-    /// - Returns: Whether there was any.
-    func release() -> Bool {
+    /// Gives the room to the disk, if there is any.
+    func release() {
         isHeld.withLock { isHeld in
-            guard isHeld else { return false }
+            guard isHeld else { return }
             isHeld = false
             // Gone already is given already.
             try? SystemCalls.unlink(place)
-            return true
         }
     }
 }

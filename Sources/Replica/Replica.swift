@@ -113,7 +113,8 @@ package final class Replica: Sendable {
             guard error.code == .diskFull else { throw error }
             // Room that was only kept for a power failure is worth more now; that the disk is full is still the news.
             try? removePostponed()
-            guard freeing, reserve.release() else { throw error }
+            if freeing { reserve.release() }
+            guard shrinkLog() || freeing else { throw error }
             value = try attempt(body)
         }
         if freeing { reserve.hold() }
@@ -222,6 +223,25 @@ package final class Replica: Sendable {
     private func removePostponed() throws(FileError) {
         if postponed.withLock({ $0.isEmpty }) { return }
         try makeDurable()
+    }
+
+    /// How long the index's log must be to be worth shortening, in bytes.
+    private static let shrinkableByteCount: Int64 = 1 << 20
+
+    /// Moves the index's log into the index, so that it takes no room of its own: for a disk that is nearly full.
+    /// - Returns: Whether there is more room now.
+    package func shrinkLog() -> Bool {
+        do {
+            guard isAlive.load(ordering: .relaxed), try SystemCalls.status(of: log).size > Self.shrinkableByteCount
+            else {
+                return false
+            }
+            try writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+            return true
+        } catch {
+            // Not even that fits, or a reader holds it: the caller says that the disk is full.
+            return false
+        }
     }
 
     private func remove(_ removals: [BackingChanges.Removal]) {

@@ -99,6 +99,10 @@ extension Replica {
 
     private static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
         let writer = try DatabaseQueue(path: state.index, configuration: configuration(readonly: false))
+        if DiskReserve.isNeeded(state) {
+            // What an earlier run left in the log takes room twice; if it cannot be moved, the first change says so.
+            try? writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
+        }
         // A newer version may have put meaning where this one sees none: nothing is touched.
         guard try !writer.read({ try IndexMigrations.migrator.hasBeenSuperseded($0) }) else {
             throw FileError(

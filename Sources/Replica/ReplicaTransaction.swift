@@ -30,7 +30,7 @@ package final class ReplicaTransaction {
     }
 
     /// The longest that the kernel's coarse clock stands still, in nanoseconds.
-    private static let clockTick: Int64 = 10_000_000
+    static let clockTick: Int64 = 10_000_000
 
     /// Notes the newest commit whose records are all here.
     ///

@@ -152,13 +152,18 @@ extension Rows {
         try execute("UPDATE inodes SET backing_changed = ? WHERE id = ?", [status.changed.rawValue, number.row])
     }
 
+    /// The change time after a change at ?1. Related: ``ReplicaTransaction/later(than:)``.
+    private static let changed =
+        "changed = CASE WHEN changed > ?1 AND changed - ?1 < \(ReplicaTransaction.clockTick) THEN changed ELSE ?1 END"
+
     func setChanged(_ number: InodeNumber, _ time: Timestamp) throws {
-        try execute("UPDATE inodes SET changed = ? WHERE id = ?", [time.rawValue, number.row])
+        try execute("UPDATE inodes SET \(Self.changed) WHERE id = ?2", [time.rawValue, number.row])
     }
 
     func addLinks(_ number: InodeNumber, _ count: Int, changed: Timestamp) throws {
         try execute(
-            "UPDATE inodes SET links = links + ?, changed = ? WHERE id = ?", [count, changed.rawValue, number.row])
+            "UPDATE inodes SET links = links + ?3, \(Self.changed) WHERE id = ?2",
+            [changed.rawValue, number.row, count])
     }
 
     func deleteInode(_ number: InodeNumber) throws {

@@ -121,6 +121,37 @@ extension RealMount {
             }
         }
 
+        @Test(.needsRoot(to: "mount a small disk"))
+        func `small files that filled a disk can all be removed, and what is there can be overwritten`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let a = container.a
+                let image = container.directory + "/image"
+                try await Command.script(
+                    #"truncate -s 128M "$2"; mkfs.ext4 -q -m 0 "$2"; mkdir "$1"; mount -o loop "$2" "$1""#, a.state,
+                    image)
+                do {
+                    try await a.mount()
+                    let script = #"""
+                        cd "$1"; head -c 70M /dev/zero > large; mkdir d; errors=$(mktemp)
+                        fill() { for i in $(seq 20000); do head -c 1000 /dev/zero > d/$1-$i || return 0; done; }
+                        fill a 2>"$errors" & fill b 2>/dev/null & wait
+                        grep -o "No space left on device" "$errors"; rm "$errors"
+                        dd if=/dev/urandom of=large bs=1M count=8 conv=notrunc status=none
+                        rm -r d && mkdir again && ls
+                        """#
+                    let listed = try await Command.script(script, a.point)
+                    #expect(listed == "No space left on device\nagain\nlarge\n")
+                    try await a.sync()
+                    try await a.check()
+                    try await a.unmount()
+                } catch {
+                    await Leftovers.remove(container.directory)
+                    throw error
+                }
+                try await Command.check(["umount", "--lazy", a.state])
+            }
+        }
+
         @Test(.needsRoot(to: "mount a disk that fails"))
         func `a state that turns read-only loses nothing that was fsynced`() async throws {
             try await MountedContainer.with(devices: []) { container in
