@@ -94,7 +94,7 @@ extension Repair {
     private mutating func adoptDirectory(_ node: Int) throws {
         let place = tree.nodes[node].place
         let (parent, wanted) = home(of: place)
-        if try removeEmptyEscape(node, named: wanted) { return }
+        if try removeEmpty(node) { return }
         let name = try freeName(wanted, in: parent, present: place)
         let target = RepairTree.Place(node: try self.node(of: parent), name: PlaceholderName.backingName(of: name))
         if target != place { try tree.moveDirectory(node, to: target) }
@@ -113,10 +113,10 @@ extension Repair {
         report.lines.append("\(path(target)): a directory that was not known; it is an item now")
     }
 
-    /// An empty directory under an escaped name is one that we were making when the end came: nobody else makes such names, and what
-    /// it was to be called is not known.
-    private mutating func removeEmptyEscape(_ node: Int, named name: String) throws -> Bool {
-        guard Self.isEscape(name), tree.nodes[node].directories.isEmpty else { return false }
+    /// An empty directory is one that we were making when the end came, for somebody who had no answer yet, or for another device's
+    /// commit, which then comes again and needs the name.
+    private mutating func removeEmpty(_ node: Int) throws -> Bool {
+        guard tree.nodes[node].directories.isEmpty else { return false }
         do throws(FileError) {
             try tree.removeDirectory(node)
             return true
