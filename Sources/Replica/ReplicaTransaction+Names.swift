@@ -161,8 +161,9 @@ extension ReplicaTransaction {
     }
 
     private func otherPlace(of entry: EntryRow) throws -> BackingPlace {
-        let other = try rows.entryRows(of: entry.inode).first { $0.parent != entry.parent || $0.name != entry.name }
-        guard let other else { throw FileError(.inputOutput, "\(entry.name) has no other name in the index") }
+        guard let other = try rows.otherEntryRow(than: entry) else {
+            throw FileError(.inputOutput, "\(entry.name) has no other name in the index")
+        }
         return try backing.objectPlace(of: other, rows)
     }
 

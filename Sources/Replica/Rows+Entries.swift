@@ -79,6 +79,14 @@ extension Rows {
             [inode.row], Self.entryRow)
     }
 
+    /// Another name of the same inode. A file may have thousands.
+    func otherEntryRow(than entry: EntryRow) throws -> EntryRow? {
+        try all(
+            "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 2",
+            [entry.inode.row], Self.entryRow
+        ).first { $0.parent != entry.parent || $0.name != entry.name }
+    }
+
     func entryRows(in directory: InodeNumber) throws -> [EntryRow] {
         try all(
             "SELECT \(Self.entryColumns) FROM entries e WHERE e.parent = ? ORDER BY e.name", [directory.row],
