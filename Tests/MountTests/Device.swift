@@ -26,6 +26,13 @@ struct Device: Sendable {
 
     func unmount() async throws { try await container.dewpoint(["unmount", point]) }
 
+    /// After most files were removed: what was uploaded by then is held as a mass delete.
+    func confirmDeletions() async throws {
+        let synced = try await Command.run(
+            [container.binary, "sync", point, "--wait"], limit: .seconds(60), environment: container.environment)
+        if !synced.succeeded { try await container.dewpoint(["confirm", point]) }
+    }
+
     /// Kills the daemon as a crash would.
     func crash() throws {
         let daemons = Leftovers.daemons(mentioning: state)

@@ -141,6 +141,7 @@ extension RealMount {
                         """#
                     let listed = try await Command.script(script, a.point)
                     #expect(listed == "No space left on device\nagain\nlarge\n")
+                    try await a.confirmDeletions()
                     try await a.sync()
                     try await a.check()
                     try await a.unmount()

@@ -24,18 +24,10 @@ extension RealMount {
         func `the mount does what ext4 does`(name: String) async throws {
             try await MountedContainer.with { container in
                 try await Driver.run("files.py", name, container.a.point)
-                if name == "listing_while_removing" { try await confirmDeletions(container) }
+                if name == "listing_while_removing" { try await container.a.confirmDeletions() }
                 try await container.a.sync()
                 try await container.a.check()
             }
-        }
-
-        /// All files of the container are removed: what was uploaded by then is held as a mass delete.
-        private func confirmDeletions(_ container: MountedContainer) async throws {
-            let a = container.a
-            let synced = try await Command.run(
-                [container.binary, "sync", a.point, "--wait"], limit: .seconds(60), environment: container.environment)
-            if !synced.succeeded { try await container.dewpoint(["confirm", a.point]) }
         }
 
         /// What depends on how reads get at the bytes, once more without the kernel's passthrough.
