@@ -132,14 +132,14 @@ extension RealMount {
                 do {
                     try await a.mount()
                     let script = #"""
-                        cd "$1"; head -c 70M /dev/zero > large; mkdir d; errors=$(mktemp)
+                        cd "$1"; head -c 88M /dev/zero > large; mkdir d; errors=$(mktemp)
                         fill() { for i in $(seq 20000); do head -c 1000 /dev/zero > d/$1-$i || return 0; done; }
                         fill a 2>"$errors" & fill b 2>/dev/null & wait
                         grep -o "No space left on device" "$errors"; rm "$errors"
                         dd if=/dev/urandom of=large bs=1M count=8 conv=notrunc status=none
                         rm -r d && mkdir again && ls
                         """#
-                    let listed = try await Command.script(script, a.point)
+                    let listed = try await Command.script(script, a.point, limit: .seconds(240))
                     #expect(listed == "No space left on device\nagain\nlarge\n")
                     try await a.confirmDeletions()
                     try await a.sync()
