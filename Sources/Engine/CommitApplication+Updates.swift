@@ -33,8 +33,9 @@ extension CommitApplication {
         try carryOut(decision, on: entry, with: record)
     }
 
-    /// Whether a record of our own has bytes that were sent, and that the disk has lost with the power: older ones, counted as changed, are
-    /// here instead. Of what is not even queued the same is plain.
+    /// Whether a power failure took back bytes that this device had already sent, so that older bytes, marked as changed, are here instead.
+    ///
+    /// An item that is not queued needs no such test: its index row has fallen back behind the record.
     private func wasLost(_ record: ItemRecord, _ inode: Inode, _ base: ItemRecord?) -> Bool {
         followsPowerFailure && inode.isModified && inode.attributes.modified < record.modified
             && bytesChanged(record, inode: inode, base: base)

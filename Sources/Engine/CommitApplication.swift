@@ -13,7 +13,7 @@ struct CommitApplication {
     let transaction: ReplicaTransaction
     let device: DeviceID
     let deviceName: String
-    /// Whether what this device sent before may be newer than what is here.
+    /// Whether the last run ended in a power failure, so that this device's own records may be newer than its files.
     let followsPowerFailure: Bool
     let makeUUID: () -> UUID
     let isOpen: (InodeNumber) -> Bool

@@ -1,6 +1,6 @@
 /// What start-up repair found and did.
 package struct RepairReport: Hashable, Sendable {
-    /// Whether the power failed before: what had been sent by then may be newer than what is here.
+    /// Whether the last run ended in a power failure: what it had sent may be newer than the files here.
     package var followsPowerFailure = false
     /// Bytes that stood elsewhere than the index says and were moved back.
     package var movedCount = 0
