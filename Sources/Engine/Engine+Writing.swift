@@ -15,7 +15,10 @@ extension Engine {
         sync: WriteSync = .none, by caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let answer = try write(id, offset, bytes, isFromPageCache, caller)
-        guard let bytesOnly = sync.bytesOnly else { return answer }
+        // A write through the page cache is followed by an fsync of the kernel's own.
+        guard let bytesOnly = sync.bytesOnly, try openFiles.handle(id).inode.access == .passthrough else {
+            return answer
+        }
         switch answer {
         case .ready(let count):
             try self.sync(id, bytesOnly: bytesOnly, by: caller)

@@ -9,13 +9,17 @@ struct CacheLifetime {
     /// For names, also for those that do not exist.
     let entry: Double
 
+    /// For a file that may be mapped for writing: stores change its times, and the kernel does not notice. Databases ask for the size of
+    /// their files before every query, and each time would be a request.
+    static let volatile = 0.02
+
     /// - Parameter isCached: Whether the kernel keeps anything (``FastPath/metadataCache``).
     init(isCached: Bool) { entry = isCached ? 3600 : 0 }
 
     /// A write takes set-id bits away, and the kernel would only hear of it a little after the writer.
     func attributes(_ attributes: Attributes) -> Double {
         let hasSetID = attributes.kind == .file && attributes.mode & 0o6000 != 0
-        return attributes.isVolatile || hasSetID ? 0 : entry
+        return hasSetID ? 0 : attributes.isVolatile ? min(Self.volatile, entry) : entry
     }
 }
 

@@ -99,15 +99,15 @@ extension Replica {
 
     private static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
         let writer = try DatabaseQueue(path: state.index, configuration: configuration(readonly: false))
-        if DiskReserve.isNeeded(state) {
-            // What an earlier run left in the log takes room twice; if it cannot be moved, the first change says so.
-            try? writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
-        }
         // A newer version may have put meaning where this one sees none: nothing is touched.
         guard try !writer.read({ try IndexMigrations.migrator.hasBeenSuperseded($0) }) else {
             throw FileError(
                 .unsupported,
                 "a newer version of Dewpoint has used it: update Dewpoint, or mount with a new --state DIR")
+        }
+        if DiskReserve.isNeeded(state) {
+            // What an earlier run left in the log takes room twice; if it cannot be moved, the first change says so.
+            try? writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
         }
         try IndexMigrations.migrator.migrate(writer)
         for path in [state.index, state.log] where access(path, F_OK) == 0 {

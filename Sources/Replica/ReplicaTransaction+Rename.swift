@@ -86,10 +86,11 @@ extension ReplicaTransaction {
             try keepUnseenVersion(of: seen)
         }
         let left = other.attributes.linkCount - 1
+        let wish = try rows.downloadWish(for: row.number)
         try removeObject(of: target, other, isLast: left == 0)
         try moveObject(of: source, row, to: target.name, in: target.parent)
         try rows.deleteEntry(source.name, in: source.parent)
-        try setInode(of: target, to: row.number)
+        try setInode(of: target, to: row.number, wish)
         try rows.addLinks(other.number, -1, changed: now)
         try rows.setChanged(row.number, now)
         try touch(source.parent)
@@ -116,8 +117,9 @@ extension ReplicaTransaction {
         }
         try exchangeObjects(source, row, target, other)
         if row.kind == other.kind && row.kind != .directory {
-            try setInode(of: source, to: other.number)
-            try setInode(of: target, to: row.number)
+            let wish = try rows.downloadWish(for: row.number)
+            try setInode(of: source, to: other.number, try rows.downloadWish(for: other.number))
+            try setInode(of: target, to: row.number, wish)
             for item in [source.item, target.item].compactMap({ $0 }) { try rows.enqueue(item) }
         } else {
             try exchangeItems(source, row, target, other)
@@ -130,13 +132,12 @@ extension ReplicaTransaction {
         return Renamed(moved: row.number, exchanged: other.number)
     }
 
-    private func setInode(of entry: EntryRow, to number: InodeNumber) throws {
-        // Newer bytes of the file are still wanted under its other name.
+    /// - Parameter wish: What the file's former entry said of its download: it is still wanted under its other name, and one that failed
+    ///   is only tried again by its error.
+    private func setInode(of entry: EntryRow, to number: InodeNumber, _ wish: DownloadWish) throws {
         try rows.execute(
-            """
-            UPDATE entries SET inode = ?1, download_requested = (SELECT incoming IS NOT NULL FROM inodes WHERE id = ?1),
-            error = NULL WHERE parent = ?2 AND name = ?3
-            """, [number.row, entry.parent.row, entry.name.string])
+            "UPDATE entries SET inode = ?, download_requested = ?, error = ? WHERE parent = ? AND name = ?",
+            [number.row, wish.isRequested, wish.error, entry.parent.row, entry.name.string])
     }
 
     /// Two names change places with all that belongs to them.

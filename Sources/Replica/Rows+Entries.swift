@@ -14,6 +14,13 @@ struct EntryRow {
     var isExcluded: Bool
 }
 
+/// Whether the bytes of a file are wanted, and why they did not come yet.
+struct DownloadWish {
+    var isRequested = false
+    /// As the index has it; `nil` when nothing went wrong or nothing is wanted.
+    var error: String?
+}
+
 /// What must be known of a directory before something is put in it.
 struct ParentInfo {
     /// Whether what lies in it can reach the container.
@@ -77,6 +84,12 @@ extension Rows {
         try first(
             "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 1",
             [inode.row], Self.entryRow)
+    }
+
+    func downloadWish(for inode: InodeNumber) throws -> DownloadWish {
+        try first("SELECT error FROM entries WHERE inode = ? AND download_requested = 1 LIMIT 1", [inode.row]) {
+            DownloadWish(isRequested: true, error: $0[0])
+        } ?? DownloadWish(isRequested: try contents(of: inode).incoming != nil)
     }
 
     /// Another name of the same inode. A file may have thousands.

@@ -164,6 +164,20 @@ import Testing
         #expect(try lab.replica.requestedDownloads() == [inode])
     }
 
+    @Test(arguments: [RenameMode.exchange, .replace])
+    func `a download that failed is tried again under the name that the file was given`(_ mode: RenameMode) throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        try lab.makeFile("other", bytes: "other")
+        try lab.uploadAll()
+        try lab.replica.setDownloadRequested(true, of: inode)
+        try lab.replica.setError(ItemFault(code: 4355, text: "no network"), of: inode)
+        _ = try lab.replica.rename(try ItemName("r"), in: .root, to: try ItemName("other"), in: .root, mode: mode)
+        #expect(try lab.replica.requestedDownloads(failedWith: [4355]) == [inode])
+        #expect(try lab.inode("other") == inode)
+        if mode == .exchange { #expect(try lab.replica.entry(try ItemName("r"), in: .root).error == nil) }
+    }
+
     @Test func `a download that was overtaken is refused`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")

@@ -2,6 +2,7 @@
 
 import mmap as mapping
 import os
+import stat
 
 from . import observation, syscalls
 
@@ -30,12 +31,21 @@ class Descriptors:
 
     def open(self, slot, path, words, mode=0o644):
         self.release(slot)
-        self.open_files[slot] = os.open(self.path(path), flags(words), mode)
+        self.open_files[slot] = os.open(self.path(path), flags(words) | self.patience(self.path(path)), mode)
 
     def openat(self, slot, directory, name, words, mode=0o644):
-        descriptor = os.open(name, flags(words), mode, dir_fd=self.file(directory))
+        patience = self.patience(name, self.file(directory))
+        descriptor = os.open(name, flags(words) | patience, mode, dir_fd=self.file(directory))
         self.release(slot)
         self.open_files[slot] = descriptor
+
+    @staticmethod
+    def patience(path, directory=None):
+        """The end of a named pipe waits for another, which no program here opens at the same time."""
+        try:
+            return os.O_NONBLOCK if stat.S_ISFIFO(os.stat(path, dir_fd=directory).st_mode) else 0
+        except OSError:
+            return 0
 
     def release(self, slot):
         if slot in self.open_files:
@@ -75,7 +85,11 @@ class Descriptors:
         return observation.runs(memory[: os.preadv(self.file(slot), [memoryview(memory)[:count]], offset)])
 
     def lseek(self, slot, offset, whence):
-        return os.lseek(self.file(slot), offset, getattr(os, whence))
+        """Positions in a directory are each file system's own: they are not told."""
+        descriptor = self.file(slot)
+        if slot in self.open_files and stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            return None
+        return os.lseek(descriptor, offset, getattr(os, whence))
 
     def holes(self, slot):
         """Whether every byte that is not zero lies in what SEEK_DATA and SEEK_HOLE call data. Where holes are is not told."""

@@ -34,7 +34,7 @@ class Lockstep:
         self.reference, self.ours = stage.sides(name)
         self.turns = Turns(self.reference.root, self.inode_at)
         self.outcome = Outcome()
-        self.step, self.has_parted, self.has_stored = None, False, False
+        self.step, self.has_parted, self.has_stored, self.has_allocated = None, False, False, False
         # `together()` was the last step; and the step that runs since, with its result beside the mount.
         self.is_held_next, self.held = False, None
 
@@ -119,10 +119,11 @@ class Lockstep:
         else:
             self.turns.attempted(step)
         self.has_stored = self.has_stored or step.name == "store"
+        self.has_allocated = self.has_allocated or step.name == "fallocate"
         found = []
         bypasses = self.turns.bypasses_cache(step)
         for path, one, other in differences(reference, ours):
-            case = Case(step, path, one, other, bypasses, self.ours.clock.ticks, self.has_stored)
+            case = Case(step, path, one, other, bypasses, self.ours.clock.ticks, self.has_stored, self.has_allocated)
             meant = accepted.find(case)
             if case.field in self.stage.ignored:
                 continue

@@ -107,7 +107,7 @@ class Names:
 
     def reopen(self, path, words, times):
         for _ in range(times):
-            os.close(os.open(self.path(path), flags(words)))
+            os.close(os.open(self.path(path), flags(words) | self.patience(self.path(path))))
 
     def syncdir(self, path):
         descriptor = os.open(self.path(path), os.O_RDONLY | os.O_DIRECTORY)
