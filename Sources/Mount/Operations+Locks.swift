@@ -19,7 +19,8 @@ extension Operations {
         }
         table.setlk = { request, _, information, lock, sleep in
             let request = Request(request)
-            request.answer { () throws(FileError) in
+            // Programs end a wait for a lock by alarm(2).
+            request.answer(interruptedBy: .any) { () throws(FileError) in
                 try request.engine.recordLock(
                     HandleID(information), lock: RecordLockRequest(lock!.pointee),
                     owner: information!.pointee.lock_owner, wait: sleep != 0, by: request.caller)
@@ -29,7 +30,7 @@ extension Operations {
         }
         table.flock = { request, _, information, operation in
             let request = Request(request)
-            request.answer { () throws(FileError) in
+            request.answer(interruptedBy: .any) { () throws(FileError) in
                 try request.engine.flock(
                     HandleID(information), operation: FlockOperation(operation),
                     wait: operation & LOCK_NB == 0, by: request.caller)

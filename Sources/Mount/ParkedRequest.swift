@@ -9,23 +9,43 @@ import Synchronization
 ///     starting ── run ──→ running ── the operation ends ──→ replied
 ///         └─ interrupt ─→ interrupted ── run: cancelled at once ──┘
 ///
-/// An INTERRUPT of the kernel (a signal to the caller) cancels the task; the operation then throws, and that is the
-/// reply. There are never more of them than blocked callers, so the kernel bounds their number.
+/// An INTERRUPT of the kernel (a signal to the caller) cancels the task, if the wait ends by such a signal; the operation then throws,
+/// and that is the reply. There are never more of them than blocked callers, so the kernel bounds their number.
 final class ParkedRequest: Sendable {
+    /// Which signals to the caller end a wait.
+    enum Signals {
+        case any
+        /// Those that end the process or are sent to have it end, and alarms: of children that ended, windows that were resized and
+        /// profilers an open, a read or a write on a disk notices nothing, and few programs try again.
+        case ending
+    }
+
     private enum State {
         case starting
         case running(Task<Void, Never>)
         case interrupted
+        case over
     }
 
+    /// How often the signals of a caller are looked at again once one came that does not end its wait: the kernel tells of the first only.
+    private static let signalPause = Duration.milliseconds(100)
+
     private let state = Mutex(State.starting)
+    private let signals: Signals
+    private let thread: Int32
+
+    private init(signals: Signals, thread: Int32) {
+        self.signals = signals
+        self.thread = thread
+    }
 
     /// Lets a request wait until `operation` ends, and replies then, exactly once.
     static func park<Value: Sendable>(
-        _ request: Request, until operation: @escaping @Sendable () async throws(FileError) -> Value,
+        _ request: Request, interruptedBy signals: Signals,
+        until operation: @escaping @Sendable () async throws(FileError) -> Value,
         thenSend send: @escaping @Sendable (consuming Reply, Value) -> Void
     ) {
-        let parked = ParkedRequest()
+        let parked = ParkedRequest(signals: signals, thread: request.caller.thread)
         let waiting = request.session.parkedRequests
         waiting.insert(parked)
         let context = Unmanaged.passRetained(parked)
@@ -33,7 +53,7 @@ final class ParkedRequest: Sendable {
         fuse_req_interrupt_func(
             request.pointer,
             { _, context in
-                Unmanaged<ParkedRequest>.fromOpaque(context!).takeUnretainedValue().interrupt()
+                Unmanaged<ParkedRequest>.fromOpaque(context!).takeUnretainedValue().signalled()
             }, context.toOpaque())
         let task = Task {
             let outcome: Result<Value, FileError>
@@ -42,6 +62,7 @@ final class ParkedRequest: Sendable {
             } catch {
                 outcome = .failure(error)
             }
+            parked.end()
             // Waits for a callback that is running; after it none can begin, so the context may go.
             fuse_req_interrupt_func(request.pointer, nil, nil)
             context.release()
@@ -54,20 +75,53 @@ final class ParkedRequest: Sendable {
         parked.run(task)
     }
 
-    /// Cancels the wait. Called by libfuse under the request's lock, from any of its threads.
+    /// The caller has a signal. Called by libfuse under the request's lock, from any of its threads, and once at most.
+    private func signalled() {
+        switch signals {
+        case .any: interrupt()
+        case .ending: Task { await interruptWhenEnding() }
+        }
+    }
+
+    private func interruptWhenEnding() async {
+        // Of a caller in another pid namespace nothing is known.
+        while !isOver {
+            guard let pending = PendingSignals(ofThread: thread), !pending.areEnding else { return interrupt() }
+            // Nothing cancels this task.
+            try? await Task.sleep(for: Self.signalPause)
+        }
+    }
+
+    private var isOver: Bool {
+        state.withLock { state in
+            if case .over = state { true } else { false }
+        }
+    }
+
+    private func end() { state.withLock { $0 = .over } }
+
+    /// Cancels the wait.
     func interrupt() {
         let task: Task<Void, Never>? = state.withLock { state in
-            if case .running(let task) = state { return task }
-            state = .interrupted
-            return nil
+            switch state {
+            case .running(let task): return task
+            case .starting:
+                state = .interrupted
+                return nil
+            case .interrupted, .over: return nil
+            }
         }
         task?.cancel()
     }
 
     private func run(_ task: Task<Void, Never>) {
         let isInterrupted = state.withLock { state in
-            if case .interrupted = state { return true }
-            state = .running(task)
+            switch state {
+            case .interrupted: return true
+            case .starting: state = .running(task)
+            // The task may have ended before this.
+            case .running, .over: break
+            }
             return false
         }
         if isInterrupted { task.cancel() }

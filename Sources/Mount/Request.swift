@@ -37,14 +37,24 @@ extension Request {
     }
 
     /// Answers at once when `body` can, and otherwise lets the request wait in a task of its own.
+    ///
+    /// Without parameters that have defaults: the other `answer` would be preferred where nobody looks at the value, and would not wait.
     func answer<Value: Sendable>(
         _ body: () throws(FileError) -> Answer<Value>,
+        with send: @escaping @Sendable (consuming Reply, Value) -> Void
+    ) {
+        answer(interruptedBy: .ending, body, with: send)
+    }
+
+    func answer<Value: Sendable>(
+        interruptedBy signals: ParkedRequest.Signals, _ body: () throws(FileError) -> Answer<Value>,
         with send: @escaping @Sendable (consuming Reply, Value) -> Void
     ) {
         do {
             switch try body() {
             case .ready(let value): send(Reply(self), value)
-            case .pending(let operation): ParkedRequest.park(self, until: operation, thenSend: send)
+            case .pending(let operation):
+                ParkedRequest.park(self, interruptedBy: signals, until: operation, thenSend: send)
             }
         } catch {
             Reply(self).error(error)

@@ -11,7 +11,7 @@ extension RealMount {
             "sharing_opens_make_nobody_wait", "relatives_are_one_writer", "not_blocking_waits_for_nobody",
             "crossed_writers_do_not_lock_each_other_out", "first_come_first_served",
             "renaming_and_removing_never_wait", "readers_never_wait", "a_waiting_open_can_be_killed",
-            "an_exit_is_never_held", "interrupting_a_wait",
+            "an_exit_is_never_held", "interrupting_a_wait", "signals_that_ask_for_nothing",
         ]
 
         @Test(arguments: cases)

@@ -4,6 +4,7 @@ A writer is a process that opens the file when it is told to. Opens that rewrite
 writes through open files, behave as on a local file system.
 """
 
+import ctypes
 import mmap
 import os
 import signal
@@ -398,6 +399,46 @@ def interrupting_a_wait():
     assert took < PROMPT_SECONDS, f"{took:.2f} s"
     assert os.path.getsize("f") == 100, "a truncation that was given up has happened"
     first.do(b"w")
+
+
+def signals_that_ask_for_nothing():
+    """Of a child that ended or a resized window an open on a disk notices nothing; killed afterwards it is gone at once."""
+    first = Writer("f")
+    first.do(b"w")
+    first.do(b"w")
+    reader, writer = os.pipe()
+    library = ctypes.CDLL(None, use_errno=True)
+    for ends in ("by itself", "killed"):
+        pid = os.fork()
+        if pid == 0:
+            for number in (signal.SIGCHLD, signal.SIGWINCH, signal.SIGUSR1):
+                signal.signal(number, lambda *_: None)
+                signal.siginterrupt(number, True)
+            os.write(writer, b"r")
+            # Not os.open, which tries again.
+            opened = library.open(b"f", os.O_WRONLY | os.O_TRUNC)
+            os.write(writer, b"o" if opened >= 0 else b"f")
+            if opened < 0:
+                print(f"open: {os.strerror(ctypes.get_errno())}", flush=True)
+            os._exit(0)
+        assert os.read(reader, 1) == b"r"
+        for number in (signal.SIGCHLD, signal.SIGWINCH, signal.SIGUSR1) * 2:
+            time.sleep(0.05)
+            first.do(b"w")
+            os.kill(pid, number)
+        if ends == "killed":
+            start = time.monotonic()
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            took = time.monotonic() - start
+            assert took < PROMPT_SECONDS, f"{took:.2f} s"
+            assert os.path.getsize("f") > 0, "a truncation that was given up has happened"
+        else:
+            assert os.read(reader, 1) == b"o"
+            os.waitpid(pid, 0)
+            first.do(b"c")
+            first.do(b"o")
+            first.do(b"w")
 
 
 def main():
