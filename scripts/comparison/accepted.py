@@ -73,8 +73,8 @@ TABLE = [
     ),
     Accepted(
         "lock-of-a-description",
-        "F_GETLK tells the process for a lock of an open file description too, where ext4 tells -1.",
-        lambda case: case.step.name == "getlock" and case.field == 3 and case.reference == "description",
+        "F_GETLK tells a process for each lock, and F_OFD_GETLK -1, where ext4 tells locks of processes from those of descriptions.",
+        lambda case: case.step.name in ("getlock", "getofdlock") and case.field == 3,
     ),
     Accepted(
         "direct-alignment",
