@@ -1,3 +1,5 @@
+// Which of the two C modules `timespec` counts to depends on which is loaded first.
+import CDispatch
 import Engine
 import Foundation
 import Glibc

@@ -12,7 +12,7 @@ import Synchronization
 ///
 ///     read of a placeholder   Engine+Reading    → Downloads → Download
 ///     write                   Engine+Opening, Engine+Writing → Arbiter → Uploader
-///     remote change           Follower          → CommitApplier → CommitApplication → Reconcile
+///     remote change           Follower          → LogSession → CommitApplier → CommitApplication → Reconcile
 ///     eviction                Eviction, and CacheKeeper by itself
 ///     locks                   Engine+Locks      → Arbiter
 ///     coordinated access      Engine+Claims     → Claims → Arbiter
@@ -34,6 +34,7 @@ package final class Engine: Sendable {
     let downloadRules: DownloadRules
     let storms: Storms
     let cacheKeeper: CacheKeeper
+    let session: LogSession
     let uploader: Uploader
     let follower: Follower
     let snapshots: Snapshots
@@ -104,7 +105,6 @@ package final class Engine: Sendable {
         let arbiter = Arbiter(options: options, environment: environment, places: places)
         self.arbiter = arbiter
         names = NameChanging(arbiter: arbiter, places: places)
-        let gate = CommitGate()
         let containerGuard = ContainerGuard(
             replica: replica, container: container, location: place.remote, environment: environment)
         self.containerGuard = containerGuard
@@ -155,17 +155,21 @@ package final class Engine: Sendable {
             replica: replica, container: container, applier: applier, environment: environment, logger: logger,
             activity: activity)
         self.snapshots = snapshots
+        let problem = SyncProblem(over: "other devices' changes come again", logger: logger, activity: activity)
+        let preparation = RecordPreparation(
+            replica: replica, openFiles: openFiles, store: store, environment: environment, logger: logger)
+        let session = LogSession(
+            store: store, containerGuard: containerGuard, applier: applier, snapshots: snapshots,
+            preparation: preparation, syncAccess: syncAccess, problem: problem, environment: environment,
+            deviceName: place.deviceName, logger: logger)
+        self.session = session
         follower = Follower(
-            replica: replica, openFiles: openFiles, store: store, gate: gate, containerGuard: containerGuard,
-            applier: applier, snapshots: snapshots, syncAccess: syncAccess, environment: environment, logger: logger,
-            activity: activity)
+            session: session, store: store, problem: problem, environment: environment, activity: activity)
         garbageCollector = GarbageCollector(
-            replica: replica, store: store, snapshots: snapshots, follower: follower, gate: gate,
-            containerGuard: containerGuard, environment: environment, deviceName: place.deviceName, logger: logger)
+            session: session, follower: follower, store: store, environment: environment, logger: logger)
         uploader = Uploader(
-            replica: replica, openFiles: openFiles, store: store, follower: follower, gate: gate,
-            containerGuard: containerGuard, syncAccess: syncAccess, events: events, environment: environment,
-            deviceName: place.deviceName, logger: logger, activity: activity)
+            session: session, openFiles: openFiles, store: store, syncAccess: syncAccess, events: events,
+            environment: environment, logger: logger, activity: activity)
         placeholders = PlaceholderWriter(replica: replica, logger: logger)
     }
 

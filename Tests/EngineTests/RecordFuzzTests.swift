@@ -98,7 +98,7 @@ import Testing
             for record in next.records {
                 if case .inline(let content)? = record.content { contents[record.id] = content }
             }
-            try device.engine.follower.applier.apply(next, contents: contents, localBytes: [:])
+            try device.engine.session.applier.apply(next, contents: contents, localBytes: [:])
         }
         #expect(records > 0 && rejected > 0 && refused > 0)
         #expect(try device.engine.replica.check() == [])

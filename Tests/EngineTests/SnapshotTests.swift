@@ -260,7 +260,7 @@ import Testing
             return (record.id, content)
         }
         let findings = RecordFindings(contents: Dictionary(uniqueKeysWithValues: contents), localBytes: [:])
-        try b.engine.follower.applier.apply(step, of: number, nonce: nil, findings)
+        try b.engine.session.applier.apply(step, of: number, nonce: nil, findings)
         #expect(try b.engine.replica.snapshotUnderWay() == number)
         #expect(try await file.prepareSteps(for: b.engine.replica) == count - 10)
         try file.close()

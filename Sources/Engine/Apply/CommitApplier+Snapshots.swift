@@ -2,14 +2,6 @@ import Foundation
 import Model
 import Replica
 
-/// What the records of a commit or a snapshot need to be applied.
-struct RecordFindings: Sendable {
-    /// Their chunk lists, as far as they are not damaged.
-    var contents: [ItemID: Content]
-    /// What was found out about local edits that they meet.
-    var localBytes: [ItemID: LocalBytes]
-}
-
 extension CommitApplier {
     /// Applies a part of a snapshot as if it were a commit.
     ///

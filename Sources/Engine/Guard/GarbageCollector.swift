@@ -37,29 +37,24 @@ final class GarbageCollector: Sendable {
     private let manifests: ManifestStore
     private let snapshotStore: SnapshotStore
     private let snapshots: Snapshots
+    private let session: LogSession
     private let follower: Follower
-    private let gate: CommitGate
     private let environment: EngineEnvironment
-    private let appender: CommitAppender
     private let logger: Logger
     private let isRunning = Atomic<Bool>(false)
 
     init(
-        replica: Replica, store: any ObjectStore, snapshots: Snapshots, follower: Follower, gate: CommitGate,
-        containerGuard: ContainerGuard, environment: EngineEnvironment, deviceName: String, logger: Logger
+        session: LogSession, follower: Follower, store: any ObjectStore, environment: EngineEnvironment, logger: Logger
     ) {
-        self.replica = replica
+        replica = session.replica
         self.store = store
-        log = ChangeLog(store: store)
+        log = session.log
         manifests = ManifestStore(store: store)
         snapshotStore = SnapshotStore(store: store)
-        self.snapshots = snapshots
+        snapshots = session.snapshots
+        self.session = session
         self.follower = follower
-        self.gate = gate
         self.environment = environment
-        appender = CommitAppender(
-            replica: replica, log: log, containerGuard: containerGuard, environment: environment, deviceName: deviceName
-        )
         self.logger = logger
     }
 
@@ -209,36 +204,27 @@ final class GarbageCollector: Sendable {
     private func condemn(
         _ scan: ReferenceScan, scanned: CommitNumber, _ report: GarbageReport
     ) async throws -> GarbageReport {
-        try await gate.withGate { () async throws -> GarbageReport in
-            var report = report
-            var scanned = scanned
-            for _ in 0..<Self.attemptLimit {
-                while try await self.follower.applyNext() {}
+        var report = report
+        var scanned = scanned
+        for _ in 0..<Self.attemptLimit {
+            var found: [ReferenceScan.Listed] = []
+            let outcome = try await session.append {
                 // What came since may refer to what was found.
-                try await self.addCommits(from: scanned + 1, through: self.replica.applied, to: scan)
-                try await self.addManifests(to: scan)
-                scanned = self.replica.applied
-                let found = try await scan.unreferenced(by: self.replica, limit: Self.objectsPerCommit)
-                if found.isEmpty { return report }
-                if report.isDryRun {
-                    report.condemnedCount = found.count
-                    report.condemnedByteCount = found.reduce(0) { $0 + $1.byteCount }
-                    return report
-                }
-                guard try await self.append(found.map(\.object)) else { continue }
-                report.condemnedCount += found.count
-                report.condemnedByteCount += found.reduce(0) { $0 + $1.byteCount }
+                try await addCommits(from: scanned + 1, through: replica.applied, to: scan)
+                try await addManifests(to: scan)
+                scanned = replica.applied
+                found = try await scan.unreferenced(by: replica, limit: Self.objectsPerCommit)
+                if found.isEmpty || report.isDryRun { return nil }
+                return LogSession.Draft(condemned: found.map(\.object))
+            } landed: { commit in
+                try session.applier.apply(commit, contents: [:], localBytes: [:])
             }
-            throw FileError(.busy, "other devices are faster; try again later")
+            if case .overtaken = outcome { continue }
+            report.condemnedCount += found.count
+            report.condemnedByteCount += found.reduce(0) { $0 + $1.byteCount }
+            if case .nothing = outcome { return report }
         }
-    }
-
-    /// - Returns: Whether it landed; another device's commit is applied otherwise.
-    private func append(_ objects: [CondemnedObject]) async throws -> Bool {
-        let commit = try appender.commit(records: [], condemned: objects)
-        guard case .landed = try await appender.append(commit) else { return false }
-        try follower.applier.apply(commit, contents: [:], localBytes: [:])
-        return true
+        throw FileError(.busy, "other devices are faster; try again later")
     }
 
     // MARK: Sweeping

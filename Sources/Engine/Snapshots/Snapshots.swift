@@ -12,7 +12,7 @@ import Synchronization
 ///     trimmed                    what is not in it is gone
 ///     a snapshot half applied    it, or a newer one, is applied to its end before anything else
 ///
-/// Whatever changes the replica is called within the ``CommitGate``.
+/// Whatever changes the replica is called by ``LogSession``, which has the lock.
 final class Snapshots: Sendable {
     /// A snapshot is due when the log behind the newest one has this many commits, or this many bytes: 64 MiB.
     static let commitLimit = 2000

@@ -29,7 +29,6 @@ struct TreeSender {
     }
 
     private let visitor: Visitor
-    private let appender: CommitAppender
     private let manifests: ManifestStore
     private let notify: (TransferProblem) -> Void
     private(set) var report = TransferReport()
@@ -38,15 +37,11 @@ struct TreeSender {
     /// Directories that did not come, so nothing that lies in them does.
     private var lost: Set<ItemID> = []
 
-    private var engine: Engine { visitor.engine }
-    private var replica: Replica { visitor.engine.replica }
+    private var session: LogSession { visitor.engine.session }
+    private var replica: Replica { session.replica }
 
     init(_ visitor: Visitor, notify: @escaping (TransferProblem) -> Void) {
         self.visitor = visitor
-        appender = CommitAppender(
-            replica: visitor.engine.replica, log: ChangeLog(store: visitor.engine.container.store),
-            containerGuard: visitor.engine.containerGuard, environment: visitor.engine.environment,
-            deviceName: visitor.engine.place.deviceName)
         manifests = ManifestStore(store: visitor.engine.container.store)
         self.notify = notify
     }
@@ -110,13 +105,24 @@ struct TreeSender {
 
     private mutating func sendTogether(_ arrivals: [Arrival]) async throws -> Outcome {
         for _ in 0..<Self.attemptLimit {
-            while try await engine.follower.applyNext() {}
-            var plan = try await plan(arrivals)
-            guard try !refersToCondemned(plan.standing) else { return .condemned }
-            try await writeManifests(&plan)
-            if !plan.standing.isEmpty, try await !append(plan.standing) { continue }
-            settle(plan)
-            return .sent
+            var plan = Plan(merged: merged, lost: lost)
+            var isCondemned = false
+            let outcome = try await session.append(pauses: Visitor.pauses) {
+                plan = try await self.plan(arrivals)
+                isCondemned = try refersToCondemned(plan.standing)
+                guard !plan.standing.isEmpty, !isCondemned else { return nil }
+                try await writeManifests(&plan)
+                return LogSession.Draft(records: plan.standing.map(\.record))
+            } landed: { commit in
+                try apply(commit, plan.standing)
+            }
+            switch outcome {
+            case .overtaken: continue
+            case .nothing where isCondemned: return .condemned
+            case .nothing, .landed:
+                settle(plan)
+                return .sent
+            }
         }
         throw FileError(.busy, "other devices are faster; try again later")
     }
@@ -201,29 +207,17 @@ struct TreeSender {
         for index in plan.standing.indices {
             guard let content = plan.standing[index].content else { continue }
             let replica = replica
-            let environment = engine.environment
+            let environment = visitor.engine.environment
             plan.standing[index].record.content = try await visitor.persistently {
                 try await manifests.reference(to: content, replica, environment)
             }
         }
     }
 
-    /// - Returns: Whether the commit landed; another device's is to be applied otherwise.
-    private func append(_ arrivals: [Arrival]) async throws -> Bool {
-        let commit = try appender.commit(records: arrivals.map(\.record))
-        let outcome: ChangeLog.AppendOutcome
-        do {
-            // The very same commit each time: whichever attempt lands is recognised by its nonce.
-            outcome = try await visitor.persistently { try await appender.append(commit) }
-        } catch let error as StoreError where error.code == .notFound {
-            // Trimmed in the meantime: a snapshot has what it did.
-            return false
-        }
-        guard case .landed = outcome else { return false }
+    private func apply(_ commit: Commit, _ arrivals: [Arrival]) throws(FileError) {
         let contents = arrivals.compactMap { arrival in arrival.content.map { (arrival.record.id, $0) } }
-        try engine.follower.applier.apply(
+        try session.applier.apply(
             commit, contents: Dictionary(uniqueKeysWithValues: contents), localBytes: [:])
-        return true
     }
 
     private mutating func settle(_ plan: Plan) {

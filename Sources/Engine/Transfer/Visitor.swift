@@ -46,7 +46,7 @@ package final class Visitor: Sendable {
     }
 
     /// The pauses between attempts while the store does not answer.
-    private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
+    static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
     /// Does something again while the store does not answer, a few times.
     func persistently<Value>(_ body: () async throws -> Value) async throws -> Value {

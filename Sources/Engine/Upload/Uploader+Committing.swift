@@ -26,10 +26,8 @@ extension Uploader {
             }
         }
         guard !finished.isEmpty else { return false }
-        let batch = finished
-        return try await gate.withGate { () async throws -> Bool in
-            try await self.append(batch)
-        }
+        try await append(finished)
+        return true
     }
 
     /// An item cannot be sent as it is.
@@ -87,52 +85,48 @@ extension Uploader {
         return candidate
     }
 
-    /// Within the gate: the replica stays at one commit until this one is appended or another device's is applied.
-    private func append(_ batch: [Candidate]) async throws -> Bool {
-        try await containerGuard.admitCommit()
-        guard try await follower.isAtEnd() else { return true }
-        // Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
+    /// Appends what of a batch still stands; what does not stays in the outbox, and a batch is made anew.
+    private func append(_ batch: [Candidate]) async throws {
+        var sent: [Candidate] = []
+        let outcome = try await session.append {
+            sent = try standing(of: batch)
+            guard !sent.isEmpty, try !replica.isContainerPaused() else { return nil }
+            let tombstones = sent.compactMap { candidate -> Commit.Tombstone? in
+                guard case .delete(let base) = candidate.pending.change else { return nil }
+                return Commit.Tombstone(id: candidate.pending.item, base: base)
+            }
+            let records = sent.compactMap(\.record)
+            try noteNewItems(of: records, in: replica.applied + 1)
+            return LogSession.Draft(records: records, tombstones: tombstones)
+        } landed: { commit in
+            try note(commit, sent)
+        }
+        guard case .landed = outcome else { return }
+        state.withLock { $0.faults.sent(sent.map(\.pending.item)) }
+        if events.isHeard {
+            for inode in sent.compactMap(\.inode) { events.ubiquityAttributes(UbiquityKeys.uploading, of: inode) }
+        }
+        activity.noteProgress()
+    }
+
+    /// Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
+    ///
+    /// - Returns: Nothing when the whole batch must be made anew.
+    private func standing(of batch: [Candidate]) throws(FileError) -> [Candidate] {
         var standing: [Candidate] = []
         for candidate in batch {
             if let candidate = try asItStands(candidate) {
                 standing.append(candidate)
             } else if candidate.record?.kind == .directory {
-                // What lies in it may be in this batch too, so the batch is made anew.
-                return true
+                // What lies in it may be in this batch too.
+                return []
             }
         }
-        guard !standing.isEmpty, try !replica.isContainerPaused() else { return true }
         // What was condemned since it was packed is packed again.
         let objects = standing.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
         for object in Set(objects + standing.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
-        where try replica.isCondemned(object) { return true }
-        let tombstones = standing.compactMap { candidate -> Commit.Tombstone? in
-            guard case .delete(let base) = candidate.pending.change else { return nil }
-            return Commit.Tombstone(id: candidate.pending.item, base: base)
-        }
-        let commit = try appender.commit(records: standing.compactMap(\.record), tombstones: tombstones)
-        try noteNewItems(of: commit)
-        let outcome: ChangeLog.AppendOutcome
-        do throws(StoreError) { outcome = try await appender.append(commit) } catch {
-            // Trimmed: this device was away for long. It catches up first, and the batch is made anew.
-            guard error.code == .notFound else { throw error }
-            return try await follower.applyNext()
-        }
-        switch outcome {
-        case .lost:
-            // Another device was first: its commit is applied, and the batch is made anew on top of it.
-            _ = try await follower.applyNext()
-        case .landed:
-            try note(commit, standing)
-            state.withLock { $0.faults.sent(standing.map(\.pending.item)) }
-            if events.isHeard {
-                for inode in standing.compactMap(\.inode) {
-                    events.ubiquityAttributes(UbiquityKeys.uploading, of: inode)
-                }
-            }
-            activity.noteProgress()
-        }
-        return true
+        where try replica.isCondemned(object) { return [] }
+        return standing
     }
 
     /// What of a candidate is still true; `nil` when it has changed since it was read. A file that is being written keeps its new place.
@@ -147,10 +141,10 @@ extension Uploader {
     }
 
     /// Before anything is sent: the commit may land although nobody hears of it, even after this process has ended.
-    private func noteNewItems(of commit: Commit) throws(FileError) {
-        let items = commit.records.filter { $0.base == 0 }.map(\.id)
+    private func noteNewItems(of records: [ItemRecord], in number: CommitNumber) throws(FileError) {
+        let items = records.filter { $0.base == 0 }.map(\.id)
         guard !items.isEmpty else { return }
-        try replica.write { transaction throws(FileError) in try transaction.noteSent(items, in: commit.sequence) }
+        try replica.write { transaction throws(FileError) in try transaction.noteSent(items, in: number) }
     }
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {

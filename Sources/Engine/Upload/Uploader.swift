@@ -26,7 +26,6 @@ final class Uploader: Sendable {
     static let retryLimit = Duration.seconds(5)
 
     struct State {
-        var problem: String?
         /// How many deletions are held.
         var heldDeletionCount = 0
         /// How many local changes there had been when nothing was left that may go out; `nil` while there may be.
@@ -40,49 +39,43 @@ final class Uploader: Sendable {
     let replica: Replica
     let openFiles: OpenFiles
     let store: any ObjectStore
-    let appender: CommitAppender
+    let session: LogSession
     let manifests: ManifestStore
-    let follower: Follower
-    let gate: CommitGate
-    let containerGuard: ContainerGuard
     let syncAccess: SyncAccess
     let events: ItemEvents
     let environment: EngineEnvironment
     let logger: Logger
     let activity: Activity
+    private let report: SyncProblem
 
     init(
-        replica: Replica, openFiles: OpenFiles, store: any ObjectStore, follower: Follower, gate: CommitGate,
-        containerGuard: ContainerGuard, syncAccess: SyncAccess, events: ItemEvents, environment: EngineEnvironment,
-        deviceName: String, logger: Logger, activity: Activity
+        session: LogSession, openFiles: OpenFiles, store: any ObjectStore, syncAccess: SyncAccess, events: ItemEvents,
+        environment: EngineEnvironment, logger: Logger, activity: Activity
     ) {
-        self.replica = replica
+        replica = session.replica
+        self.session = session
         self.openFiles = openFiles
         self.store = store
-        appender = CommitAppender(
-            replica: replica, log: ChangeLog(store: store), containerGuard: containerGuard, environment: environment,
-            deviceName: deviceName)
         manifests = ManifestStore(store: store)
-        self.follower = follower
-        self.gate = gate
-        self.containerGuard = containerGuard
         self.syncAccess = syncAccess
         self.events = events
         self.environment = environment
         self.logger = logger
         self.activity = activity
+        report = SyncProblem(over: "changes go out again", logger: logger, activity: activity)
     }
 
     /// What keeps changes from going out, in a sentence.
-    var problem: String? { state.withLock { $0.problem } }
+    var problem: String? { report.sentence }
 
     /// 0 to 100 while the file is on its way, `nil` otherwise.
     func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode] } }
 
     /// Why an item does not go out, of its own or because nothing does.
     func fault(of item: ItemID?) -> ItemFault? {
-        state.withLock { state in
-            item.flatMap { state.faults.fault(of: $0) } ?? state.problem.map { ItemFault(code: 4355, text: $0) }
+        let problem = problem
+        return state.withLock { state in
+            item.flatMap { state.faults.fault(of: $0) } ?? problem.map { ItemFault(code: 4355, text: $0) }
         }
     }
 
@@ -113,7 +106,7 @@ final class Uploader: Sendable {
                 try await linger()
                 let progress = try await uploadBatch()
                 pause = Self.retryStart
-                setProblem(nil)
+                report.set(nil)
                 noteIdle(progress, since: seen)
                 switch progress {
                 case .committed: continue
@@ -124,8 +117,8 @@ final class Uploader: Sendable {
             } catch is CancellationError {
                 return
             } catch {
-                containerGuard.doubt()
-                setProblem("changes wait: \((error as? FileError)?.detail ?? "\(error)")")
+                session.containerGuard.doubt()
+                report.set("changes wait: \((error as? FileError)?.detail ?? "\(error)")")
                 await activity.waitForLocalChange(since: .max, atMost: pause)
                 pause = min(pause * 2, Self.retryLimit)
             }
@@ -152,16 +145,6 @@ final class Uploader: Sendable {
             }
         state.withLock { $0.idleSince = isIdle ? seen : nil }
         if isIdle { activity.noteProgress() }
-    }
-
-    private func setProblem(_ problem: String?) {
-        let changed = state.withLock { state in
-            defer { state.problem = problem }
-            return state.problem != problem
-        }
-        guard changed else { return }
-        if let problem { logger.warning("\(problem)") } else { logger.info("changes go out again") }
-        activity.noteProgress()
     }
 
     enum Progress: Equatable {
@@ -202,7 +185,7 @@ final class Uploader: Sendable {
         pause = [pause, faults.pause(at: now)].compactMap(\.self).min()
         let pending = try replica.pending(limit: faults.batchLimit, after: 0, except: exclusion)
         guard !pending.isEmpty else { return pause.map { .waiting($0) } ?? .nothing }
-        try await containerGuard.admitCommit()
+        try await session.containerGuard.admitCommit()
         do {
             return try await upload(pending)
         } catch let error as StoreError where error.code == .full {

@@ -22,6 +22,8 @@ os.chdir(directory)
 for number in range(2 * LIMIT):
     with open(f"{number}", "wb") as file:
         file.write(b"x")
+# An upload opens files too, and one that it closes could be had by the next program.
+subprocess.run([dewpoint, "sync", "--wait", directory], check=True, timeout=60)
 resource.setrlimit(resource.RLIMIT_NOFILE, (4 * LIMIT, 4 * LIMIT))
 subprocess.run(["prlimit", "--pid", daemon, f"--nofile={LIMIT}:{LIMIT}"], check=True)
 opened = []

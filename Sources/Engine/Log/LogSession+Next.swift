@@ -4,7 +4,7 @@ import Remote
 import Replica
 
 /// How the log goes on: it has no gaps, and each commit stands on the very one before it.
-extension Follower {
+extension LogSession {
     /// What the log has behind the commit that is applied here.
     enum Next {
         case commit(ReadCommit)
@@ -47,10 +47,6 @@ extension Follower {
         guard try await log.first(after: number - 1) == nil else { return false }
         containerGuard.noteEnd(number - 1)
         return true
-    }
-
-    private func catchUpFromSnapshot() async throws -> Bool {
-        try await snapshots.catchUp { try await self.findings(for: $0) }
     }
 
     /// A commit must have been made on top of the very one that is applied here.

@@ -1,0 +1,184 @@
+import Foundation
+import Logging
+import Model
+import Remote
+import Replica
+
+/// This device's place in the container's log: it brings the replica forward, commit by commit, and adds commits on top.
+///
+///     catchUp    lock ─→ next commit ── apply ──→ … ──→ the end
+///     append     lock ─→ the end? ── draft ──→ one create-only PUT ─┬─→ landed: the caller notes it
+///                          └─ no: apply what there is ──→ overtaken ←┘ another commit has the number
+///
+/// A commit stands on the very one that is applied here. So nothing else is applied between making one and noting that it landed, and it
+/// is only made behind a known end of the log.
+final class LogSession: Sendable {
+    /// What a commit of this device does.
+    struct Draft {
+        var records: [ItemRecord] = []
+        var tombstones: [Commit.Tombstone] = []
+        var condemned: [CondemnedObject]?
+    }
+
+    enum AppendOutcome {
+        case landed
+        /// Commits of others came first and are applied by now: what was to be sent may not stand any more.
+        case overtaken
+        /// There was no draft.
+        case nothing
+    }
+
+    let replica: Replica
+    let log: ChangeLog
+    let containerGuard: ContainerGuard
+    let applier: CommitApplier
+    let snapshots: Snapshots
+    let logger: Logger
+    private let lock = CommitLock()
+    private let preparation: RecordPreparation
+    private let syncAccess: SyncAccess
+    private let problem: SyncProblem
+    private let environment: EngineEnvironment
+    private let deviceName: String
+
+    /// - Parameter problem: Told of what other devices' changes wait for.
+    init(
+        store: any ObjectStore, containerGuard: ContainerGuard, applier: CommitApplier, snapshots: Snapshots,
+        preparation: RecordPreparation, syncAccess: SyncAccess, problem: SyncProblem, environment: EngineEnvironment,
+        deviceName: String, logger: Logger
+    ) {
+        replica = applier.replica
+        log = ChangeLog(store: store)
+        self.containerGuard = containerGuard
+        self.applier = applier
+        self.snapshots = snapshots
+        self.preparation = preparation
+        self.syncAccess = syncAccess
+        self.problem = problem
+        self.environment = environment
+        self.deviceName = deviceName
+        self.logger = logger
+    }
+
+    // MARK: Catching up
+
+    /// Applies every commit that is there and not applied yet. Between two of them others may append.
+    ///
+    /// - Returns: How many.
+    func catchUp() async throws -> Int {
+        var count = 0
+        while try await lock.withLock({ try await applyNext() }) {
+            count += 1
+            try Task.checkCancellation()
+        }
+        return count
+    }
+
+    /// Applies the next commit, if there is one. The caller has the lock.
+    private func applyNext() async throws -> Bool {
+        try await begin()
+        let read: ReadCommit
+        switch try await next() {
+        case .nothing: return false
+        case .snapshot: return true
+        case .commit(let found): read = found
+        }
+        try checkPredecessor(of: read.commit)
+        if !read.rejected.isEmpty {
+            logger.error(
+                "records were rejected",
+                metadata: [
+                    "commit": "\(read.commit.sequence)", "count": "\(read.rejected.count)",
+                    "first": "\(read.rejected.examples)",
+                ])
+        }
+        let contents = try await preparation.contents(of: read.commit.records)
+        // Whoever presents an item saves first, so that what he has not saved is not lost; so before local edits are looked for.
+        let access = try await syncAccess.toApply(read.commit) { [problem] in problem.set($0) }
+        defer { access.map(syncAccess.end) }
+        let localBytes = try await preparation.localBytes(met: read.commit.records, contents: contents)
+        try applier.apply(read.commit, contents: contents, localBytes: localBytes)
+        containerGuard.noteApplied(read.commit.sequence)
+        return true
+    }
+
+    /// Sees that the log can be followed from where the replica stands.
+    private func begin() async throws { try await snapshots.begin { try await preparation.findings(for: $0) } }
+
+    /// Brings the replica to a snapshot's state, since the log no longer leads there.
+    ///
+    /// - Returns: Whether there was one that can be read.
+    func catchUpFromSnapshot() async throws -> Bool {
+        try await snapshots.catchUp { try await preparation.findings(for: $0) }
+    }
+
+    // MARK: Appending
+
+    /// Adds a commit on top of everything that there is.
+    ///
+    /// - Parameters:
+    ///   - pauses: Between attempts while the store does not answer. It is the very same commit each time: whichever attempt lands is
+    ///     recognised by its nonce.
+    ///   - draft: Makes the draft, with the replica at the end of the log; `nil` when there is nothing to send. What it does must hold
+    ///     although the commit may land without anybody hearing of it.
+    ///   - landed: Notes the commit in the index, and that it is applied.
+    func append(
+        pauses: [Duration] = [], _ draft: () async throws -> Draft?, landed: (Commit) throws -> Void
+    ) async throws -> AppendOutcome {
+        try await lock.withLock {
+            try await containerGuard.admitCommit()
+            guard try await isAtEnd() else { return .overtaken }
+            guard let draft = try await draft() else { return .nothing }
+            let commit = try commit(draft)
+            do {
+                switch try await put(commit, pauses) {
+                case .lost:
+                    _ = try await applyNext()
+                    return .overtaken
+                case .landed:
+                    containerGuard.noteAppended(commit.sequence)
+                    try landed(commit)
+                    return .landed
+                }
+            } catch let error as StoreError where error.code == .notFound {
+                // Trimmed: this device was away for long.
+                _ = try await applyNext()
+                return .overtaken
+            }
+        }
+    }
+
+    /// - Returns: `false` when there was more to apply.
+    private func isAtEnd() async throws -> Bool {
+        try await begin()
+        if containerGuard.isEnd(replica.applied) { return true }
+        var isFirst = true
+        while try await applyNext() {
+            isFirst = false
+            try Task.checkCancellation()
+        }
+        return isFirst
+    }
+
+    /// The next commit, with a nonce of its own.
+    private func commit(_ draft: Draft) throws(FileError) -> Commit {
+        guard replica.applied < Commit.highestNumber else {
+            throw FileError(.corrupt, "the log has no number left for another commit")
+        }
+        return Commit(
+            sequence: replica.applied + 1, device: replica.device, deviceName: deviceName, time: environment.now(),
+            nonce: environment.makeUUID(), previous: try replica.appliedCommit()?.nonce, records: draft.records,
+            tombstones: draft.tombstones, condemned: draft.condemned)
+    }
+
+    /// Writes a commit at its number, if nobody has: see ``ChangeLog/append(_:)``.
+    private func put(_ commit: Commit, _ pauses: [Duration]) async throws -> ChangeLog.AppendOutcome {
+        for pause in pauses {
+            do throws(StoreError) { return try await log.append(commit) } catch {
+                guard error.isTransient else { throw error }
+            }
+            try await environment.sleep(pause)
+        }
+        return try await log.append(commit)
+    }
+}
