@@ -178,6 +178,21 @@ import Testing
         if mode == .exchange { #expect(try lab.replica.entry(try ItemName("r"), in: .root).error == nil) }
     }
 
+    @Test func `newer bytes are wanted again after a kill in the middle of an eviction`() throws {
+        let lab = try Lab()
+        let inode = try lab.insertRemote("r")
+        try lab.download(inode, bytes: "12345")
+        let entry = try lab.replica.entry(try ItemName("r"), in: .root)
+        let content = Lab.content(size: 9)
+        let record = try lab.record("r", size: 9, content: content, id: try #require(entry.item))
+        try lab.replica.write { transaction throws(FileError) in
+            _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: true)
+        }
+        try lab.replica.setDownloadRequested(false, of: inode)
+        try lab.killAndOpen()
+        #expect(try lab.replica.requestedDownloads() == [inode])
+    }
+
     @Test func `a download that was overtaken is refused`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")

@@ -82,12 +82,22 @@ struct Repair {
         try placeTransfers()
         if before != .powerFailure { try adoptDirectories() }
         try settleFiles()
+        try requestNewerBytes()
         try settleSymbolicLinks()
         try settlePlaceholders()
         try removeUnknownDirectories()
         for place in tree.others where tree.isInFiles(place) {
             report.lines.append("\(path(place)): neither a file nor a directory; left as it is")
         }
+    }
+
+    /// An eviction withdraws the request for newer bytes before it lets the older ones go.
+    private func requestNewerBytes() throws {
+        try rows.execute(
+            """
+            UPDATE entries SET download_requested = 1
+            WHERE inode IN (SELECT id FROM inodes WHERE here = 1 AND incoming IS NOT NULL)
+            """)
     }
 
     /// Files that were unlinked while open are gone with those who had them open.
