@@ -46,3 +46,17 @@ extension EngineEnvironment {
             diskTime: diskTime)
     }
 }
+
+extension EngineEnvironment {
+    /// Does something again while the store does not answer, once after each pause.
+    func persistently<Value>(_ pauses: [Duration], _ body: () async throws -> Value) async throws -> Value {
+        for pause in pauses {
+            do {
+                return try await body()
+            } catch let error as StoreError where error.isTransient {
+                try await sleep(pause)
+            }
+        }
+        return try await body()
+    }
+}

@@ -28,7 +28,7 @@ import Testing
         return task
     }
 
-    @Test func `who came first has it first`() async throws {
+    @Test func `tasks get the lock in the order in which they came`() async throws {
         try await lock.withLock {
             let first = await enter("first")
             let second = await enter("second")
@@ -42,7 +42,7 @@ import Testing
         #expect(story.all == ["first comes", "second comes", "released", "first has it", "second has it", "done"])
     }
 
-    @Test func `who is cancelled leaves the line, and the next one has it`() async throws {
+    @Test func `a cancelled task leaves the queue, and the next one gets the lock`() async throws {
         var tasks: [Task<Void, any Error>] = []
         try await lock.withLock {
             let first = await enter("first")
@@ -55,7 +55,7 @@ import Testing
         #expect(story.all == ["first comes", "second comes", "second has it"])
     }
 
-    @Test func `an error of the body gives it back`() async throws {
+    @Test func `an error in the body releases the lock`() async throws {
         struct Failed: Error {}
         await #expect(throws: Failed.self) { try await lock.withLock { throw Failed() } }
         try await lock.withLock { story.add("again") }

@@ -208,6 +208,7 @@ final class GarbageCollector: Sendable {
         var scanned = scanned
         for _ in 0..<Self.attemptLimit {
             var found: [ReferenceScan.Listed] = []
+            _ = try await session.catchUp()
             let outcome = try await session.append {
                 // What came since may refer to what was found.
                 try await addCommits(from: scanned + 1, through: replica.applied, to: scan)

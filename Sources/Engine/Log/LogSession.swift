@@ -126,25 +126,17 @@ final class LogSession: Sendable {
         pauses: [Duration] = [], _ draft: () async throws -> Draft?, landed: (Commit) throws -> Void
     ) async throws -> AppendOutcome {
         try await lock.withLock {
-            try await containerGuard.admitCommit()
+            try await environment.persistently(pauses) { try await containerGuard.admitCommit() }
             guard try await isAtEnd() else { return .overtaken }
             guard let draft = try await draft() else { return .nothing }
             let commit = try commit(draft)
-            do {
-                switch try await put(commit, pauses) {
-                case .lost:
-                    _ = try await applyNext()
-                    return .overtaken
-                case .landed:
-                    containerGuard.noteAppended(commit.sequence)
-                    try landed(commit)
-                    return .landed
-                }
-            } catch let error as StoreError where error.code == .notFound {
-                // Trimmed: this device was away for long.
+            guard try await lands(commit, pauses) else {
                 _ = try await applyNext()
                 return .overtaken
             }
+            containerGuard.noteAppended(commit.sequence)
+            try landed(commit)
+            return .landed
         }
     }
 
@@ -171,14 +163,14 @@ final class LogSession: Sendable {
             tombstones: draft.tombstones, condemned: draft.condemned)
     }
 
-    /// Writes a commit at its number, if nobody has: see ``ChangeLog/append(_:)``.
-    private func put(_ commit: Commit, _ pauses: [Duration]) async throws -> ChangeLog.AppendOutcome {
-        for pause in pauses {
-            do throws(StoreError) { return try await log.append(commit) } catch {
-                guard error.isTransient else { throw error }
-            }
-            try await environment.sleep(pause)
+    /// Writes a commit at its number: see ``ChangeLog/append(_:)``.
+    ///
+    /// - Returns: `false` when another commit has the number, or had it and was trimmed, as this device was away for long.
+    private func lands(_ commit: Commit, _ pauses: [Duration]) async throws -> Bool {
+        do {
+            return try await environment.persistently(pauses) { try await log.append(commit) } == .landed
+        } catch let error as StoreError where error.code == .notFound {
+            return false
         }
-        return try await log.append(commit)
     }
 }

@@ -107,6 +107,8 @@ struct TreeSender {
         for _ in 0..<Self.attemptLimit {
             var plan = Plan(merged: merged, lost: lost)
             var isCondemned = false
+            // What is there already is told by the newest commit.
+            _ = try await session.catchUp()
             let outcome = try await session.append(pauses: Visitor.pauses) {
                 plan = try await self.plan(arrivals)
                 isCondemned = try refersToCondemned(plan.standing)

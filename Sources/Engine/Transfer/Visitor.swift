@@ -50,14 +50,7 @@ package final class Visitor: Sendable {
 
     /// Does something again while the store does not answer, a few times.
     func persistently<Value>(_ body: () async throws -> Value) async throws -> Value {
-        for pause in Self.pauses {
-            do {
-                return try await body()
-            } catch let error as StoreError where error.isTransient {
-                try await engine.environment.sleep(pause)
-            }
-        }
-        return try await body()
+        try await engine.environment.persistently(Self.pauses, body)
     }
 
     /// Ends the visit; the index goes.

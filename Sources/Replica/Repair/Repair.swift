@@ -91,7 +91,7 @@ struct Repair {
         }
     }
 
-    /// An eviction withdraws the request for newer bytes before it lets the older ones go.
+    /// Newer bytes are requested again: an eviction clears the request before it removes the older bytes, and may have been cut off there.
     private func requestNewerBytes() throws {
         try rows.execute(
             """
