@@ -69,6 +69,7 @@ final class World: Sendable {
     private func note(_ commit: Commit) throws {
         for record in commit.records {
             let shown = try record.content.map { try self.content(of: try chunks(of: $0)) }
+            if let shown { model.noteCommitted(shown, as: record.name, by: commit.deviceName) }
             trace.note(
                 """
                 commit \(commit.sequence) by \(commit.deviceName): \(record.id.short) = \(record.parent.short)/\(record.name) \

@@ -19,6 +19,31 @@ final class ReferenceModel: Sendable {
         var lastToken: Token = 0
         var contents: Set<UInt64> = [FileContent.empty.fingerprint]
         var attributes: Set<String> = []
+        var copies: [(file: NamedContent, device: String)] = []
+        /// The files that commits made or changed, and the devices that made these commits.
+        var committed: [NamedContent: Set<String>] = [:]
+    }
+
+    /// A file as the rule for equal files looks at it.
+    private struct NamedContent: Hashable {
+        let name: ItemName
+        let fingerprint: UInt64
+        let tokens: [Token]
+
+        init(name: ItemName, content: FileContent) {
+            self.name = name
+            fingerprint = content.fingerprint
+            tokens = Array(content.cells.values)
+        }
+
+        static func == (left: Self, right: Self) -> Bool {
+            left.name == right.name && left.fingerprint == right.fingerprint
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(name)
+            hasher.combine(fingerprint)
+        }
     }
 
     private let state = Mutex(State())
@@ -72,6 +97,19 @@ final class ReferenceModel: Sendable {
         }
     }
 
+    /// A device made a copy of a file, which ``note(_:before:after:)`` was told of as well.
+    ///
+    /// Where another device gives a file of this name and content to the container, the copy may become one with it, and goes
+    /// with the next change of that file, as the rule for equal files says.
+    func noteCopy(of content: FileContent, as name: ItemName, on device: String) {
+        state.withLock { $0.copies.append((NamedContent(name: name, content: content), device)) }
+    }
+
+    /// A device gave a file to the container.
+    func noteCommitted(_ content: FileContent, as name: ItemName, by device: String) {
+        _ = state.withLock { $0.committed[NamedContent(name: name, content: content), default: []].insert(device) }
+    }
+
     /// An attribute's value that some device set.
     func noteAttribute(_ text: String) { _ = state.withLock { $0.attributes.insert(text) } }
 
@@ -83,9 +121,20 @@ final class ReferenceModel: Sendable {
     /// What must be there and is not among `present`: in the words of its writers.
     func missing(from present: Set<Token>) -> [String] {
         state.withLock { state in
-            state.origins.filter { $0.value.livingCount > 0 && !present.contains($0.key) }
+            Self.forgetCopiesOfEqualFiles(&state)
+            return state.origins.filter { $0.value.livingCount > 0 && !present.contains($0.key) }
                 .sorted { $0.key < $1.key }.map { "token \($0.key): \($0.value.text)" }
         }
+    }
+
+    private static func forgetCopiesOfEqualFiles(_ state: inout State) {
+        for copy in state.copies {
+            guard let devices = state.committed[copy.file], devices != [copy.device] else { continue }
+            for token in copy.file.tokens { state.origins[token]?.livingCount -= 1 }
+        }
+        // All devices have heard of what is committed by now: nothing of it can meet a new file.
+        state.copies = []
+        state.committed = [:]
     }
 
     func origin(of token: Token) -> String {

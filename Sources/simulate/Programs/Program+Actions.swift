@@ -246,6 +246,10 @@ extension Program {
             world.trace.note("\(device.name) copied \(source) to \(target) in part")
             throw error
         }
+        if !device.isDead {
+            let content = try device.content(of: duplicate.inode)
+            world.model.noteCopy(of: content, as: target.name, on: device.name)
+        }
         try await close(original)
         try await finish(duplicate)
     }
