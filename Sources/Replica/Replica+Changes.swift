@@ -6,12 +6,28 @@ package import Model
 /// Names, as the mount changes them: each call is one ``write(_:)``.
 extension Replica {
     /// Makes an empty file. Related: `open(2)` with `O_CREAT | O_EXCL`.
+    /// - Parameter opening: Told of the file before anybody can see it, so that whoever finds it finds it open as well.
     /// - Returns: It, and its bytes open for reading and writing.
     /// - Throws: `exists`, `notFound`, `notDirectory`, `diskFull`.
     package func createFile(
-        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32,
+        opening: FileOpening? = nil
     ) throws(FileError) -> (Attributes, Descriptor) {
-        try change { try $0.createFile(name, in: parent, mode: mode, owner: owner, group: group) }
+        try change {
+            try $0.createFile(name, in: parent, mode: mode, owner: owner, group: group, opening: opening)
+        }
+    }
+
+    /// What opens a file while it is made.
+    package struct FileOpening {
+        let open: (InodeNumber, Descriptor) -> Void
+        let undo: (InodeNumber) -> Void
+
+        /// - Parameter undo: The file was not made after all, and its number may become another's.
+        package init(open: @escaping (InodeNumber, Descriptor) -> Void, undo: @escaping (InodeNumber) -> Void) {
+            self.open = open
+            self.undo = undo
+        }
     }
 
     package func makeDirectory(

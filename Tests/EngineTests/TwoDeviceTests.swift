@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Model
 import Remote
+import Replica
 import Synchronization
 import Testing
 
@@ -27,6 +28,19 @@ import Testing
         try await b.setAttribute("download", "wait", of: "Documents/note.txt")
         #expect(try b.attribute("downloadingStatus", of: "Documents/note.txt") == "Current")
         #expect(store.callCount(.get, prefix: "packs/") == 1)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `what another device puts into a set-group-ID directory gets the directory's group`() async throws {
+        let (a, b, _) = try await pair()
+        try a.makeDirectory("d")
+        try await settle(a, b)
+        let change = AttributeChange(mode: 0o2777, group: 42)
+        _ = try b.engine.setAttributes(of: try b.inode("d"), change, by: TestDevice.caller)
+        try await a.write("text", to: "d/f")
+        try await settle(a, b)
+        #expect(try b.engine.attributes(of: b.inode("d/f")).group == 42)
         try await a.close()
         try await b.close()
     }
@@ -289,5 +303,44 @@ import Testing
         for device in [a, b] { #expect(try await device.tree() == ["d": "most", "f": "/", "other": "other"]) }
         try await a.close()
         try await b.close()
+    }
+
+    @Test func `a file is not sent empty while it is made`() async throws {
+        let (network, base) = (Network(), MemoryStore())
+        let isMaking = Mutex(false)
+        var environment = TestTime().environment
+        environment.interrupt = { step in
+            // The file is in the index, and whoever makes it has not been told.
+            guard step == .afterCommit, isMaking.withLock({ $0.take() }) else { return }
+            Thread.sleep(forTimeInterval: 1)
+        }
+        let a = try await TestDevice.start(on: network.store(base), name: "A", environment: environment)
+        let b = try await TestDevice.start(on: base, name: "B")
+        // What was looked at before the write is sent after it.
+        network.set { operation, key in operation == .put && key.hasPrefix("log/") ? .delay(.seconds(1)) : nil }
+        let sync = Task {
+            try await Task.sleep(for: .milliseconds(200))
+            try await a.engine.sync(wait: true)
+        }
+        isMaking.withLock { $0 = true }
+        let handle = try await a.open("f", O_WRONLY | O_CREAT)
+        try await a.write("text", to: handle, at: 0)
+        try await a.close(handle)
+        try await sync.value
+        network.comeBack()
+        try await settle(a, b)
+        try await a.setAttribute("evict", "1", of: "f")
+        for device in [a, b] { #expect(try await device.read("f") == "text") }
+        try await a.close()
+        try await b.close()
+    }
+}
+
+extension Bool {
+    /// Makes it false.
+    /// - Returns: What it was.
+    fileprivate mutating func take() -> Bool {
+        defer { self = false }
+        return self
     }
 }

@@ -57,20 +57,35 @@ extension Engine {
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
     ) throws(FileError) -> (Attributes, OpenedFile) {
         try freeSpaceFloor.admitChange()
-        let (attributes, descriptor) = try replica.createFile(
-            name, in: parent, mode: mode, owner: caller.user, group: caller.group)
-        let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
-        let handle = openFiles.add(openFiles.newID(), attributes.inode, flags: flags) {
-            OpenInode(
-                number: attributes.inode, descriptor: descriptor, access: accessForBytesHere, isMarked: true)
+        let id = openFiles.newID()
+        var opened: OpenHandle?
+        let attributes: Attributes
+        do throws(FileError) {
+            // Open before the uploader can find it: what is not open counts as finished, and would be sent empty.
+            let opening = Replica.FileOpening { [self] number, descriptor in
+                let access = accessForBytesHere
+                let handle = openFiles.add(id, number, flags: flags) {
+                    OpenInode(number: number, descriptor: descriptor, access: access, isMarked: true)
+                }
+                handle.inode.noteActivity(at: environment.uptime())
+                opened = handle
+            } undo: { [self] _ in
+                if let handle = opened.take() { _ = openFiles.remove(handle) }
+            }
+            (attributes, _) = try replica.createFile(
+                name, in: parent, mode: mode, owner: caller.user, group: caller.group, opening: opening)
+        } catch {
+            // It was made, and what came after failed.
+            if let opened { _ = openFiles.remove(opened) }
+            throw error
         }
+        guard let handle = opened else { throw FileError(.inputOutput, "\(name) was made and is not open") }
+        let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
         if request.isWriting {
             let process = handle.process(of: caller)
             try arbiter.admit(
                 attributes.inode, by: Arbiter.writer(handle, process: process), isRewriting: request.isRewriting)
         }
-        // Sent once it is closed or quiet, so that others do not see it empty first.
-        handle.inode.noteActivity(at: environment.uptime())
         appeared(name, in: parent, by: caller)
         return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
     }

@@ -34,6 +34,9 @@ final class BackingChanges {
         try interrupt(.changedBacking(detail))
     }
 
+    /// Has something beside the disk undone too, as long as nobody else can change anything.
+    func onUndo(_ undo: @escaping () throws(FileError) -> Void) { undos.append(undo) }
+
     /// Makes a call that needs a free place.
     private func needingRoom<Value>(_ call: () throws(FileError) -> Value) throws(FileError) -> Value {
         do { return try call() } catch {

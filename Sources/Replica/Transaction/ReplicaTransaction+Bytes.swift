@@ -41,8 +41,14 @@ extension ReplicaTransaction {
             attributes.changed = max(status.modified, row.attributes.changed)
         }
         try update(attributes)
-        // Bytes that changed without notice are a local change all the same.
-        if bytesChanged && !row.isModified { _ = try markModified(number) }
+        guard bytesChanged else { return attributes }
+        if row.isModified {
+            // Whoever read the bytes before must not take them for these.
+            try rows.execute("UPDATE inodes SET generation = generation + 1 WHERE id = ?", [number.row])
+        } else {
+            // Bytes that changed without notice are a local change all the same.
+            _ = try markModified(number)
+        }
         return attributes
     }
 

@@ -15,7 +15,8 @@ extension ReplicaTransaction {
     }
 
     func createFile(
-        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32,
+        opening: Replica.FileOpening?
     ) throws -> (Attributes, Descriptor) {
         var new = NewFile(kind: .file, mode: mode, owner: owner, group: group)
         let item = try prepare(&new, name, in: parent)
@@ -32,6 +33,10 @@ extension ReplicaTransaction {
         row.generation = 1
         row.stand(on: try SystemCalls.status(of: descriptor))
         let attributes = try insert(row, name, in: parent, item: item)
+        if let opening {
+            changes.onUndo { opening.undo(attributes.inode) }
+            opening.open(attributes.inode, descriptor)
+        }
         return (attributes, descriptor)
     }
 

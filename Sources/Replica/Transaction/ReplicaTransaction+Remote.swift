@@ -14,11 +14,14 @@ extension ReplicaTransaction {
         _ record: ItemRecord, content: Content?, in parent: InodeNumber, number: CommitNumber
     ) throws(FileError) -> InodeNumber {
         try translated {
-            _ = try rows.parentInfo(parent)
+            let info = try rows.parentInfo(parent)
             guard try rows.entryRow(record.name, in: parent) == nil else {
                 throw FileError(.exists, record.name.string)
             }
-            let inode = try rows.insert(try row(of: record, content), content: content?.packed)
+            var row = try row(of: record, content)
+            // Owners and groups stay on this machine; the directory says the group of what others put in it too.
+            if let group = info.heritableGroup { row.attributes.group = group }
+            let inode = try rows.insert(row, content: content?.packed)
             try rows.insertEntry(record.name, in: parent, inode: inode, item: record.id)
             try writeBase(record, number)
             try writeXattrs(record.xattrs, of: inode)
