@@ -3,6 +3,7 @@
 import mmap as mapping
 import os
 import stat
+import typing
 
 from . import observation, syscalls
 
@@ -14,6 +15,15 @@ def flags(text):
     for word in text.split("|"):
         number |= getattr(os, word)
     return number
+
+
+class Map(typing.NamedTuple):
+    """A mapped part of a file; `path` is a descriptor of the file that opens nothing (`O_PATH`)."""
+
+    address: int
+    length: int
+    offset: int
+    path: int
 
 
 class Descriptors:
@@ -139,20 +149,33 @@ class Descriptors:
 
     def mmap(self, slot, map_slot, length, offset, writes):
         if map_slot in self.maps:
-            syscalls.munmap(*self.maps.pop(map_slot))
+            self.unmap(map_slot)
         protection = syscalls.PROT_READ | (syscalls.PROT_WRITE if writes else 0)
-        self.maps[map_slot] = (syscalls.mmap(self.file(slot), length, protection, offset), length)
+        descriptor = self.file(slot)
+        address = syscalls.mmap(descriptor, length, protection, offset)
+        # Opens nothing, and tells the size as long as the map is there.
+        path = os.open(f"/proc/self/fd/{descriptor}", os.O_PATH)
+        self.maps[map_slot] = Map(address, length, offset, path)
+
+    def unmap(self, map_slot):
+        known = self.maps.pop(map_slot)
+        os.close(known.path)
+        syscalls.munmap(known.address, known.length)
 
     def place(self, map_slot, offset, count):
         if map_slot not in self.maps:
             raise OSError(14, "no such map")
-        address, length = self.maps[map_slot]
-        return address + min(offset, length - 1), min(count, max(1, length - offset))
+        known = self.maps[map_slot]
+        return known.address + min(offset, known.length - 1), min(count, max(1, known.length - offset))
 
     def load(self, map_slot, offset, count):
         address, count = self.place(map_slot, offset, count)
         done = syscalls.write_from(self.pipe[1], address, count)
-        return observation.runs(os.read(self.pipe[0], done))
+        data = os.read(self.pipe[0], done)
+        # What is stored in the last page past the end of the file stays until the page is written back, whenever that is.
+        known = self.maps[map_slot]
+        end = os.fstat(known.path).st_size - known.offset - (address - known.address)
+        return observation.runs(data[: max(0, end)])
 
     def store(self, map_slot, offset, letter, count):
         address, count = self.place(map_slot, offset, count)
@@ -177,7 +200,7 @@ class Descriptors:
 
     def munmap(self, map_slot):
         self.place(map_slot, 0, 1)
-        syscalls.munmap(*self.maps.pop(map_slot))
+        self.unmap(map_slot)
 
     # Attributes
 
