@@ -1,6 +1,6 @@
 /// How claim sets go on: after every event, until nobody can.
 extension LockTable {
-    mutating func advance(now: Moment, _ effects: inout [Effect]) {
+    mutating func advance(now: Instant, _ effects: inout [Effect]) {
         guard !claims.isAdvancing, !claims.isEmpty || claims.gatesAreStale else { return }
         claims.isAdvancing = true
         defer { claims.isAdvancing = false }
@@ -17,7 +17,7 @@ extension LockTable {
     }
 
     /// Takes one set as far as it can go now, and tells whether that was any further.
-    private mutating func step(_ id: ClaimSetID, now: Moment, _ effects: inout [Effect]) -> Bool {
+    private mutating func step(_ id: ClaimSetID, now: Instant, _ effects: inout [Effect]) -> Bool {
         guard let entry = claims[id] else { return false }
         switch entry.phase {
         case .inLine:
@@ -40,7 +40,7 @@ extension LockTable {
         return true
     }
 
-    private mutating func beginMessaging(_ id: ClaimSetID, now: Moment, _ effects: inout [Effect]) {
+    private mutating func beginMessaging(_ id: ClaimSetID, now: Instant, _ effects: inout [Effect]) {
         guard let set = claims[id]?.set else { return }
         let messages = ClaimMessages(for: set, presenters: claims.presenters)
         if let unwilling = messages.unwilling {

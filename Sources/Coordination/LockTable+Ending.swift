@@ -2,7 +2,7 @@ package import Model
 
 extension LockTable {
     /// The last close of a handle: its part of a turn and its flock lock end.
-    package mutating func handleClosed(_ inode: InodeNumber, _ handle: OpenHandleID, now: Moment) -> [Effect] {
+    package mutating func handleClosed(_ inode: InodeNumber, _ handle: OpenHandleID, now: Instant) -> [Effect] {
         var effects: [Effect] = []
         if orders[inode] != nil {
             var order = take(inode)
@@ -15,7 +15,7 @@ extension LockTable {
     }
 
     /// A waiting open or a held write was interrupted: it leaves at once. Nothing happens if it was woken already.
-    package mutating func cancel(_ ticket: Ticket, now: Moment) -> [Effect] {
+    package mutating func cancel(_ ticket: Ticket, now: Instant) -> [Effect] {
         var effects: [Effect] = []
         if cancelNameChange(ticket, now: now, &effects) { return effects }
         guard let inode = parked[ticket] else { return advisory.cancel(ticket, now: now) }
@@ -26,7 +26,7 @@ extension LockTable {
     /// A process is gone: its record locks end, what it waited for is cancelled, its claims are revoked, its presenters are gone.
     ///
     /// Its turns and flock locks stay, for a child may share the open file description; they end with the last close.
-    package mutating func processDied(_ process: ProcessID, now: Moment) -> [Effect] {
+    package mutating func processDied(_ process: ProcessID, now: Instant) -> [Effect] {
         guard process != .kernel else { return [] }
         var effects: [Effect] = []
         for inode in contended.sorted() {
@@ -38,7 +38,7 @@ extension LockTable {
     }
 
     private mutating func cancelWaiting(
-        on inode: InodeNumber, now: Moment, _ effects: inout [Effect], who: (Ticket, Writer) -> Bool
+        on inode: InodeNumber, now: Instant, _ effects: inout [Effect], who: (Ticket, Writer) -> Bool
     ) {
         var order = take(inode)
         order.cancel(&effects, who: who)

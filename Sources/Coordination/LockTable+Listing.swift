@@ -2,7 +2,7 @@ import Model
 
 extension LockTable {
     /// All items that someone holds, waits for or presents, in ascending order; empty when nobody is left.
-    package func snapshot(now: Moment) -> [NodeListing] {
+    package func snapshot(now: Instant) -> [NodeListing] {
         var nodes: [InodeNumber: NodeListing] = [:]
         for inode in Set(orders.keys).union(advisory.files.keys) {
             var listing = NodeListing(inode: inode)
@@ -17,7 +17,7 @@ extension LockTable {
 }
 
 extension WriteOrder {
-    fileprivate func list(into listing: inout NodeListing, _ claims: ClaimTable, now: Moment) {
+    fileprivate func list(into listing: inout NodeListing, _ claims: ClaimTable, now: Instant) {
         if let turn {
             listing.holders.append(
                 NodeListing.Holder(
@@ -33,7 +33,7 @@ extension WriteOrder {
                     ticket: open.ticket, waitsFor: sorted(waitsFor)))
         }
         for write in held {
-            let barring = gates.filter { $0.isGranted && !$0.covers(write.writer, write.lineage) }
+            let barring = gates.filter { $0.isGranted && !$0.covers(write.writer, write.ancestors) }
             listing.waiters.append(
                 NodeListing.Waiter(
                     kind: .write, processes: sorted([write.writer.process]), age: now - write.since, mode: nil,
@@ -44,7 +44,7 @@ extension WriteOrder {
 }
 
 extension FileLocks {
-    fileprivate func list(into listing: inout NodeListing, now: Moment) {
+    fileprivate func list(into listing: inout NodeListing, now: Instant) {
         for (_, segment) in records.all {
             listing.holders.append(
                 NodeListing.Holder(
@@ -66,7 +66,7 @@ extension FileLocks {
 }
 
 extension LockWaiter {
-    fileprivate func listing(now: Moment, waitsFor: [ProcessID]) -> NodeListing.Waiter {
+    fileprivate func listing(now: Instant, waitsFor: [ProcessID]) -> NodeListing.Waiter {
         let (kind, mode, range): (NodeListing.Waiter.Kind, LockMode, ClosedRange<Int64>?) =
             switch claim {
             case .record(let lock): (.recordLock, lock.mode, lock.range)

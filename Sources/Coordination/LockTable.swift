@@ -71,7 +71,7 @@ package struct LockTable: Sendable {
 
 extension LockTable {
     /// When ``timePassed(now:)`` must be called next; `nil` when no deadline is running. May lie in the past.
-    package var nextDeadline: Moment? {
+    package var nextDeadline: Instant? {
         var next = [advisory.nextDeadline, claims.nextDeadline].compactMap(\.self).min()
         for inode in contended {
             guard let deadline = orders[inode]?.deadline(limits) else { continue }
@@ -81,7 +81,7 @@ extension LockTable {
     }
 
     /// Ends what has reached its deadline. Calling it early, late or twice does no harm.
-    package mutating func timePassed(now: Moment) -> [Effect] {
+    package mutating func timePassed(now: Instant) -> [Effect] {
         var effects: [Effect] = []
         // In a fixed order, so that a run can be replayed.
         for inode in contended.sorted() {
@@ -100,7 +100,7 @@ extension LockTable {
     mutating func take(_ inode: InodeNumber) -> WriteOrder { orders.removeValue(forKey: inode) ?? WriteOrder() }
 
     /// Keeps what there is to keep; a claim that waited for just that goes on.
-    mutating func put(_ changed: WriteOrder, _ inode: InodeNumber, now: Moment, _ effects: inout [Effect]) {
+    mutating func put(_ changed: WriteOrder, _ inode: InodeNumber, now: Instant, _ effects: inout [Effect]) {
         // A claim also waits for a file of which it is not known yet whether it matters.
         let matters = !changed.gates.isEmpty || (!claims.hasNoSets && places[inode] == nil)
         put(changed, inode, &effects)

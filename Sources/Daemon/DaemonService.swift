@@ -94,7 +94,7 @@ package struct DaemonService: Sendable {
                 Task {
                     // Who mounts a container for the first time should not be shown an empty directory.
                     if await !engine.waitForTree(atMost: Self.treeLimit) {
-                        logger.notice("the tree is not here yet; it appears when it is")
+                        logger.notice("the tree has not been downloaded yet; it appears when it has")
                     }
                     whenReady()
                 }
@@ -128,7 +128,7 @@ package struct DaemonService: Sendable {
         do throws(FileError) {
             return try Engine(
                 container: remote.container,
-                place: Engine.Place(
+                place: Engine.Location(
                     remote: remote.url, state: state.path, mountpoint: mountpoint, deviceName: deviceName),
                 options: options.engineOptions, environment: .system, logger: labelled("engine"), owner: geteuid(),
                 group: getegid())
@@ -141,7 +141,7 @@ package struct DaemonService: Sendable {
         do throws(FileError) {
             try engine.shutDown()
         } catch {
-            logger.error("the state was not closed orderly; the next mount repairs it", metadata: ["error": "\(error)"])
+            logger.error("failed to close the state; the next mount repairs it", metadata: ["error": "\(error)"])
         }
     }
 

@@ -24,7 +24,7 @@ package final class Engine: Sendable {
     let logger: Logger
     let openFiles = OpenFiles()
     let orphans = Orphans()
-    let arbiter: Arbiter
+    let lockManager: LockManager
     let places: ClaimPlaces
     let claims: Claims
     let events: ItemEvents
@@ -32,8 +32,8 @@ package final class Engine: Sendable {
     let syncAccess: SyncAccess
     let downloads: Downloads
     let downloadRules: DownloadRules
-    let storms: Storms
-    let cacheKeeper: CacheKeeper
+    let downloadThrottle: DownloadThrottle
+    let cacheEvictor: CacheEvictor
     let session: LogSession
     let uploader: Uploader
     let follower: Follower
@@ -41,7 +41,7 @@ package final class Engine: Sendable {
     let garbageCollector: GarbageCollector
     let activity: Activity
     let placeholders: PlaceholderWriter
-    let place: Place
+    let place: Location
     let freeSpaceFloor: FreeSpaceFloor
     let store: WatchedStore
     let containerGuard: ContainerGuard
@@ -51,7 +51,7 @@ package final class Engine: Sendable {
     private let abilities = Mutex(MountAbilities())
 
     /// Where things are, for people to read.
-    package struct Place: Sendable {
+    package struct Location: Sendable {
         package var remote: String
         package var state: String
         package var mountpoint: String
@@ -76,7 +76,7 @@ package final class Engine: Sendable {
     ///
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another container.
     package init(
-        container: Container, place: Place, options: EngineOptions, environment: EngineEnvironment, logger: Logger,
+        container: Container, place: Location, options: EngineOptions, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32
     ) throws(FileError) {
         let store = WatchedStore(container.store, patience: options.networkTimeout, environment: environment)
@@ -102,9 +102,9 @@ package final class Engine: Sendable {
         self.activity = activity
         let places = ClaimPlaces(replica: replica)
         self.places = places
-        let arbiter = Arbiter(options: options, environment: environment, places: places)
-        self.arbiter = arbiter
-        names = NameChanging(arbiter: arbiter, places: places)
+        let lockManager = LockManager(options: options, environment: environment, places: places)
+        self.lockManager = lockManager
+        names = NameChanging(lockManager: lockManager, places: places)
         let containerGuard = ContainerGuard(
             replica: replica, container: container, location: place.remote, environment: environment)
         self.containerGuard = containerGuard
@@ -114,29 +114,30 @@ package final class Engine: Sendable {
             options: options,
             logger: logger, freeSpaceFloor: freeSpaceFloor, kernel: { kernelBox.kernel })
         self.downloads = downloads
-        let cacheKeeper = CacheKeeper(
+        let cacheEvictor = CacheEvictor(
             limits: options.cacheLimits, replica: replica, environment: environment, logger: logger, path: place.state)
-        self.cacheKeeper = cacheKeeper
-        downloads.whenStirred { cacheKeeper.stir() }
+        self.cacheEvictor = cacheEvictor
+        downloads.whenWoken { cacheEvictor.wake() }
         let downloadRules = DownloadRules(programs: options.nonDownloadingPrograms)
         self.downloadRules = downloadRules
-        storms = Storms(options: options, environment: environment, logger: logger)
+        downloadThrottle = DownloadThrottle(options: options, environment: environment, logger: logger)
         let bytes = ClaimBytes(replica: replica, downloads: downloads, environment: environment)
         let claims = Claims(
-            arbiter: arbiter, places: places, downloadRules: downloadRules, environment: environment, logger: logger,
-            isHere: { items throws(FileError) in try bytes.areHere(items) },
-            bring: { items, progress in try await bytes.bring(items, progress) })
+            lockManager: lockManager, places: places, downloadRules: downloadRules, environment: environment,
+            logger: logger,
+            isLocal: { items throws(FileError) in try bytes.areHere(items) },
+            downloadItems: { items, progress in try await bytes.download(items, progress) })
         self.claims = claims
-        let events = ItemEvents(arbiter: arbiter, claims: claims, places: places, environment: environment)
+        let events = ItemEvents(lockManager: lockManager, claims: claims, places: places, environment: environment)
         self.events = events
         let syncAccess = SyncAccess(
-            replica: replica, arbiter: arbiter, claims: claims, places: places, environment: environment,
+            replica: replica, lockManager: lockManager, claims: claims, places: places, environment: environment,
             logger: logger, activity: activity, patience: options.presenterTimeout)
         self.syncAccess = syncAccess
         // Weak: who hears of events may ask for downloads, and neither must keep the engine's files open.
         downloads.whenArrived { [weak events] old, new in
             guard let events else { return }
-            if events.isHeard, old != new, let place = try? places.item(new) { events.superseded(old, by: place) }
+            if events.hasObservers, old != new, let place = try? places.item(new) { events.superseded(old, by: place) }
             events.ubiquityAttributes(UbiquityKeys.downloading, of: new)
         }
         let applier = CommitApplier(
@@ -148,14 +149,14 @@ package final class Engine: Sendable {
                     // While sync of it is paused the older bytes stay.
                     if try !replica.isPaused(inode) { downloads.request(inode) }
                 } catch {
-                    logger.error("a download was not requested", metadata: ["inode": "\(inode)", "error": "\(error)"])
+                    logger.error("failed to request a download", metadata: ["inode": "\(inode)", "error": "\(error)"])
                 }
             })
         let snapshots = Snapshots(
             replica: replica, container: container, applier: applier, environment: environment, logger: logger,
             activity: activity)
         self.snapshots = snapshots
-        let problem = SyncProblem(over: "other devices' changes come again", logger: logger, activity: activity)
+        let problem = SyncProblem(over: "remote changes are applied again", logger: logger, activity: activity)
         let preparation = RecordPreparation(
             replica: replica, openFiles: openFiles, store: store, environment: environment, logger: logger)
         let session = LogSession(
@@ -198,11 +199,11 @@ package final class Engine: Sendable {
             group.addTask { await self.uploader.run() }
             group.addTask { await self.follower.run() }
             group.addTask { await self.snapshots.run() }
-            group.addTask { await self.arbiter.run() }
+            group.addTask { await self.lockManager.run() }
             group.addTask { await self.claims.run() }
             group.addTask { await self.syncAccess.run() }
             group.addTask { await self.placeholders.run() }
-            group.addTask { await self.cacheKeeper.run(evictingFrom: self) }
+            group.addTask { await self.cacheEvictor.run(evictingFrom: self) }
             group.addTask { await self.settleNowAndThen() }
             group.addTask { await self.forgetOldVersions() }
             group.addTask { await self.downloads.retryNowAndThen() }
@@ -235,7 +236,9 @@ package final class Engine: Sendable {
             do throws(FileError) {
                 try replica.settle()
             } catch {
-                logger.warning("downloads were not made durable", metadata: ["error": "\(error)"])
+                logger.warning(
+                    "failed to sync downloads to disk; after a power failure they are downloaded again",
+                    metadata: ["error": "\(error)"])
             }
         }
     }
@@ -243,7 +246,7 @@ package final class Engine: Sendable {
     /// What waited for the store goes on as soon as anything has had an answer.
     private func goOnWhenStoreReturns() async {
         for await _ in store.returns {
-            logger.info("the store answers again")
+            logger.info("the store is reachable again")
             activity.noteLocalChange()
             follower.wakeUp()
             downloads.retryFailed()
@@ -256,7 +259,7 @@ package final class Engine: Sendable {
                 downloads.request(inode)
             }
         } catch {
-            logger.error("requested downloads were not resumed", metadata: ["error": "\(error)"])
+            logger.error("failed to resume requested downloads", metadata: ["error": "\(error)"])
         }
     }
 
@@ -264,10 +267,10 @@ package final class Engine: Sendable {
     package func shutDown() throws(FileError) {
         for inode in openFiles.openInodes { try recordBytes(of: inode) }
         do throws(FileError) {
-            try cacheKeeper.recordUses()
+            try cacheEvictor.recordUses()
         } catch {
             // Which files were used last is no reason to end in disorder.
-            logger.warning("when files were used last was not noted", metadata: ["error": "\(error)"])
+            logger.warning("failed to record when files were last used", metadata: ["error": "\(error)"])
         }
         try replica.makeDurable()
         try replica.close()

@@ -47,7 +47,7 @@ extension Replica {
         _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
         group: UInt32
     ) throws(FileError) -> Attributes {
-        guard !kind.travels else { throw FileError(.invalid, "\(name): a \(kind.rawValue) is not made by mknod") }
+        guard !kind.isSynced else { throw FileError(.invalid, "\(name): a \(kind.rawValue) is not made by mknod") }
         return try change {
             try $0.makeNode(name, in: parent, kind: kind, mode: mode, device: device, owner: owner, group: group)
         }

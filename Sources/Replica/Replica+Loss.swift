@@ -8,7 +8,7 @@ extension Replica {
     package func bytesAreMissing(_ number: InodeNumber) throws(FileError) {
         try change { transaction in
             let row = try transaction.rows.file(number)
-            guard row.isHere else { return }
+            guard row.isLocal else { return }
             guard !row.isModified, let content = try transaction.rows.contents(of: number).content else {
                 throw FileError(.inputOutput, "the only bytes of \(number) are gone from the backing directory")
             }

@@ -27,8 +27,8 @@ extension Replica {
     }
 
     /// Whether the bytes of a file are here, without reading its chunk list.
-    package func isHere(_ number: InodeNumber) throws(FileError) -> Bool {
-        try read { try $0.inodeRow(number).isHere }
+    package func isLocal(_ number: InodeNumber) throws(FileError) -> Bool {
+        try read { try $0.inodeRow(number).isLocal }
     }
 
     package func entry(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Entry {

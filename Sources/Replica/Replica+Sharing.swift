@@ -10,7 +10,8 @@ extension Replica {
             let original = try transaction.rows.file(source)
             let row = try transaction.rows.file(copy)
             let contents = try transaction.rows.contents(of: source)
-            guard source != copy, !original.isHere, let content = contents.content, row.isHere, row.attributes.size == 0
+            guard source != copy, !original.isLocal, let content = contents.content, row.isLocal,
+                row.attributes.size == 0
             else { return false }
             let entries = try transaction.rows.entryRows(of: copy)
             guard !entries.isEmpty else { return false }

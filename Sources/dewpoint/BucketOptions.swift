@@ -8,6 +8,6 @@ struct BucketOptions: ParsableArguments {
             valueName: "url"))
     var endpoint: String?
 
-    @Option(help: "The bucket's region. (default: AWS_REGION, or us-east-1)")
+    @Option(help: "The region of the bucket. (default: AWS_REGION, or us-east-1)")
     var region: String?
 }

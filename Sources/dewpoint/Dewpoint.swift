@@ -5,7 +5,7 @@ import Foundation
 struct Dewpoint: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dewpoint",
-        abstract: "Mounts a cloud container at a path: every item is there, its bytes come when they are read.",
+        abstract: "Mounts a cloud container at a path. Every item is listed; its bytes are downloaded when it is read.",
         discussion: """
             dewpoint container create file:///srv/cloud/Notes --id iCloud.com.example.Notes
             dewpoint mount file:///srv/cloud/Notes /mnt/notes

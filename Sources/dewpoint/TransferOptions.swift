@@ -13,10 +13,10 @@ struct TransferOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("continue"),
-        help: "Go on with what was cut off: pass over what is there already with the same bytes, and join directories.")
+        help: "Continue an interrupted run: skip files that are there with the same bytes, and merge directories.")
     var isContinued = false
 
-    @Option(help: "The name of the device that does it, for other devices to see. (default: the host's name)")
+    @Option(help: "The device name that other devices see. (default: the host name)")
     var deviceName: String?
 
     @Flag(help: "Print JSON.")

@@ -32,7 +32,7 @@ struct Simulate: ParsableCommand {
     var sabotage: Sabotage?
 
     func run() throws {
-        Self.settleHashing()
+        Self.fixHashing()
         let first = seed ?? first ?? UInt64.random(in: 1...1_000_000_000)
         let seeds = first..<first + UInt64(seed == nil ? count : 1)
         print("seeds \(seeds.lowerBound) to \(seeds.upperBound - 1)")
@@ -72,7 +72,7 @@ struct Simulate: ParsableCommand {
     }
 
     /// Has sets and dictionaries come in the same order in every run: begins again with the variable that decides it.
-    private static func settleHashing() {
+    private static func fixHashing() {
         guard getenv("SWIFT_DETERMINISTIC_HASHING") == nil else { return }
         setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
         var arguments = CommandLine.arguments.map { strdup($0) } + [nil]

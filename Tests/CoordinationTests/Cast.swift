@@ -10,8 +10,8 @@ let ann = Writer(process: ProcessID(1), handle: OpenHandleID(11))
 let bob = Writer(process: ProcessID(2), handle: OpenHandleID(12))
 let cat = Writer(process: ProcessID(3), handle: OpenHandleID(13))
 
-extension Moment {
-    static func ms(_ milliseconds: Int64) -> Moment { Moment(nanoseconds: milliseconds * 1_000_000) }
+extension Instant {
+    static func ms(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 }
 
 extension Writer {
@@ -22,26 +22,26 @@ extension Writer {
 extension LockTable {
     /// A write that begins and finishes at one moment.
     @discardableResult
-    mutating func wrote(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) -> [Effect]? {
+    mutating func wrote(_ writer: Writer, on inode: InodeNumber = file, at now: Instant) -> [Effect]? {
         guard write(Ticket(900), inode, by: writer, now: now) == .proceed else { return nil }
         return finished(inode, by: writer, byteCount: 1, now: now)
     }
 
     /// An open as the engine makes it: it says whose relative the writer is when it is asked.
     mutating func open(
-        _ ticket: UInt64, _ writer: Writer, on inode: InodeNumber = file, rewriting: Bool = true, at now: Moment,
+        _ ticket: UInt64, _ writer: Writer, on inode: InodeNumber = file, rewriting: Bool = true, at now: Instant,
         ancestors: Set<ProcessID> = [], descendants: Set<ProcessID> = []
     ) -> WriteVerdict {
         let ticket = Ticket(ticket)
         let verdict = open(ticket, inode, by: writer, isRewriting: rewriting, now: now)
         guard verdict == .unplaced else { return verdict }
-        let standing = Standing(
-            item: ClaimItem(orphan: inode), lineage: ancestors.union([writer.process]), descendants: descendants)
+        let standing = WriterContext(
+            item: ClaimItem(orphan: inode), ancestors: ancestors.union([writer.process]), descendants: descendants)
         return open(
             ticket, inode, by: writer, isRewriting: rewriting, now: now, standing: standing)
     }
 
-    mutating func close(_ writer: Writer, on inode: InodeNumber = file, at now: Moment) -> [Effect] {
+    mutating func close(_ writer: Writer, on inode: InodeNumber = file, at now: Instant) -> [Effect] {
         handleClosed(inode, writer.handle!, now: now)
     }
 }

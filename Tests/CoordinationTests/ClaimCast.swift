@@ -50,7 +50,7 @@ let allKinds = allReads + allWrites
 func claims(
     _ number: UInt64, _ pairs: [(AccessKind, ClaimItem)], by process: ProcessID? = nil, coordinator: String? = nil,
     purpose: String? = nil, presenter: PresenterID? = nil, fromPresenter: PresenterID? = nil,
-    within: [ClaimSetID] = [], mode: ClaimSet.Mode = .access, deadline: Moment? = nil
+    within: [ClaimSetID] = [], mode: ClaimSet.Mode = .access, deadline: Instant? = nil
 ) -> ClaimSet {
     let process = process ?? ProcessID(Int32(100 + number))
     return ClaimSet(
@@ -90,7 +90,7 @@ extension Effect {
 /// A table with a stand-in for the engine: what is to be located and downloaded is so at once.
 struct ClaimStage {
     var table: LockTable
-    var now = Moment.ms(0)
+    var now = Instant.ms(0)
     /// Where files are that writers and `locate` are asked for.
     var whereabouts: [InodeNumber: ClaimItem] = [
         file: document, otherFile: stranger, InodeNumber(22): deepDocument, InodeNumber(32): packageFile,
@@ -104,15 +104,15 @@ struct ClaimStage {
     }
 
     /// Answers what the engine answers at once, and returns the rest.
-    mutating func settle(_ effects: [Effect]) -> [Effect] {
+    mutating func converge(_ effects: [Effect]) -> [Effect] {
         var left: [Effect] = []
         for effect in effects {
             switch effect {
             case .claim(.locate(let inodes)):
                 let places = inodes.map { ($0, whereabouts[$0] ?? ClaimItem(orphan: $0)) }
-                left += settle(table.located(Dictionary(uniqueKeysWithValues: places), now: now))
+                left += converge(table.located(Dictionary(uniqueKeysWithValues: places), now: now))
             case .claim(.download(let set, _)) where downloadsAtOnce:
-                left += settle(table.downloaded(set, now: now))
+                left += converge(table.downloaded(set, now: now))
             default:
                 left.append(effect)
             }
@@ -121,10 +121,10 @@ struct ClaimStage {
     }
 
     mutating func request(_ set: ClaimSet) throws(ClaimError) -> [Effect] {
-        settle(try table.request(set, now: now))
+        converge(try table.request(set, now: now))
     }
 
-    mutating func release(_ set: ClaimSetID) -> [Effect] { settle(table.release(set, now: now)) }
+    mutating func release(_ set: ClaimSetID) -> [Effect] { converge(table.release(set, now: now)) }
 
     /// Requests what must be granted at once.
     mutating func hold(_ set: ClaimSet) throws {
@@ -137,28 +137,28 @@ struct ClaimStage {
     }
 
     mutating func answer(_ question: Question, _ answer: PresenterAnswer = .done) -> [Effect] {
-        settle(table.answered(question.id, answer, now: now))
+        converge(table.answered(question.id, answer, now: now))
     }
 
-    mutating func pass(to moment: Moment) -> [Effect] {
+    mutating func pass(to moment: Instant) -> [Effect] {
         now = moment
-        return settle(table.timePassed(now: now))
+        return converge(table.timePassed(now: now))
     }
 
     /// A write as the engine makes it: it tells where the file is when it is asked.
     mutating func write(
-        _ inode: InodeNumber = file, by writer: Writer, lineage: Set<ProcessID> = [], ticket: UInt64 = 900
+        _ inode: InodeNumber = file, by writer: Writer, ancestors: Set<ProcessID> = [], ticket: UInt64 = 900
     ) -> WriteVerdict {
         let verdict = table.write(Ticket(ticket), inode, by: writer, now: now)
         guard verdict == .unplaced else { return verdict }
         return table.write(
             Ticket(ticket), inode, by: writer, now: now,
-            standing: standing(inode, writer, lineage))
+            standing: standing(inode, writer, ancestors))
     }
 
     /// An open for writing, likewise.
     mutating func open(
-        _ inode: InodeNumber = file, by writer: Writer, rewriting: Bool = true, lineage: Set<ProcessID> = [],
+        _ inode: InodeNumber = file, by writer: Writer, rewriting: Bool = true, ancestors: Set<ProcessID> = [],
         ticket: UInt64 = 900
     ) -> WriteVerdict {
         let verdict = table.open(
@@ -166,19 +166,20 @@ struct ClaimStage {
         guard verdict == .unplaced else { return verdict }
         return table.open(
             Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now,
-            standing: standing(inode, writer, lineage))
+            standing: standing(inode, writer, ancestors))
     }
 
-    private func standing(_ inode: InodeNumber, _ writer: Writer, _ lineage: Set<ProcessID>) -> Standing {
-        Standing(item: whereabouts[inode] ?? ClaimItem(orphan: inode), lineage: lineage.union([writer.process]))
+    private func standing(_ inode: InodeNumber, _ writer: Writer, _ ancestors: Set<ProcessID>) -> WriterContext {
+        WriterContext(
+            item: whereabouts[inode] ?? ClaimItem(orphan: inode), ancestors: ancestors.union([writer.process]))
     }
 
     mutating func close(_ inode: InodeNumber = file, _ writer: Writer) -> [Effect] {
-        settle(table.handleClosed(inode, writer.handle!, now: now))
+        converge(table.handleClosed(inode, writer.handle!, now: now))
     }
 
     mutating func finish(_ inode: InodeNumber = file, by writer: Writer) -> [Effect] {
-        settle(table.finished(inode, by: writer, byteCount: 1, now: now))
+        converge(table.finished(inode, by: writer, byteCount: 1, now: now))
     }
 
     func state(of set: ClaimSetID) -> ClaimState? {

@@ -37,7 +37,7 @@ import Testing
         try stage.hold(claims(1, [(.read([]), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
         #expect(try stage.request(claims(3, [(.read([]), document)])) == [])
-        #expect(stage.settle(stage.table.cancelClaims(2, now: .ms(1))) == [.ended(2, .cancelled), .granted(3)])
+        #expect(stage.converge(stage.table.cancelClaims(2, now: .ms(1))) == [.ended(2, .cancelled), .granted(3)])
         // What runs is not interrupted, and what is gone stays gone.
         #expect(stage.table.cancelClaims(1, now: .ms(1)) == [])
         #expect(stage.table.cancelClaims(2, now: .ms(1)) == [])
@@ -79,7 +79,7 @@ import Testing
         let asking = try stage.request(claims(3, [(.write(.plain), document)]))
         #expect(asking.questions.count == 1)
         // The question to its presenter counts as answered.
-        let effects = stage.settle(stage.table.clientEnded(ClientID(101), now: .ms(1)))
+        let effects = stage.converge(stage.table.clientEnded(ClientID(101), now: .ms(1)))
         #expect(effects.first == .ended(1, .revoked))
         #expect(Set(effects.granted) == [2, 3])
         #expect(stage.table.presenter(1) == nil)
@@ -91,7 +91,7 @@ import Testing
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
         #expect(try stage.request(claims(2, [(.read([]), stranger)])) == [])
         #expect(stage.table.processes == [ProcessID(101), ProcessID(102)])
-        let effects = stage.settle(stage.table.processDied(ProcessID(101), now: .ms(1)))
+        let effects = stage.converge(stage.table.processDied(ProcessID(101), now: .ms(1)))
         #expect(effects == [.ended(1, .revoked), .granted(2)])
         #expect(stage.table.presenter(1) == nil)
     }
@@ -99,7 +99,7 @@ import Testing
     @Test mutating func `a broken claim makes way for the next`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
-        #expect(stage.settle(stage.table.revoke(1, now: .ms(1))) == [.ended(1, .revoked), .granted(2)])
+        #expect(stage.converge(stage.table.revoke(1, now: .ms(1))) == [.ended(1, .revoked), .granted(2)])
         #expect(stage.release(1) == [])
     }
 

@@ -15,7 +15,7 @@ import Testing
         _ = try stage.request(claims(3, [(.write(.plain), folder)]))
         _ = try stage.request(claims(4, [(.write(.forReplacing), plainFile(nil, in: [root], "draft"))], mode: .access))
         #expect(stage.open(by: ann) == .parked)
-        let rename = NameChange(Ticket(9), of: [document], by: bob.process, lineage: [])
+        let rename = NameChange(Ticket(9), of: [document], by: bob.process, ancestors: [])
         #expect(stage.table.nameChange(rename, now: stage.now).verdict == .parked)
 
         let nodes = stage.table.snapshot(now: .ms(3000))

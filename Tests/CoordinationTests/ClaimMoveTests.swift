@@ -43,7 +43,7 @@ import Testing
         try stage.hold(claims(1, [(.write(.forMoving), folder)]))
         #expect(try stage.request(claims(2, [(.read([]), document)])) == [])
         let effects = stage.table.moved(file, to: plainFile(7, in: [root], "out"), now: .ms(1))
-        #expect(stage.settle(effects) == [.granted(2)])
+        #expect(stage.converge(effects) == [.granted(2)])
     }
 
     @Test mutating func `a claim for replacing stays with the place`() throws {
@@ -52,7 +52,7 @@ import Testing
         #expect(try stage.request(claims(3, [(.write(.plain), document)])) == [])
         // The item leaves: the replacement of its place has nobody before it any more.
         let target = plainFile(7, in: [root], "renamed")
-        #expect(stage.settle(stage.table.moved(file, to: target, now: .ms(1))) == [.granted(2)])
+        #expect(stage.converge(stage.table.moved(file, to: target, now: .ms(1))) == [.granted(2)])
         #expect(stage.release(1) == [.granted(3)])
     }
 

@@ -8,7 +8,7 @@ import Testing
     func `random events keep the promises of claims`(seed: UInt64) throws {
         var run = ClaimRun(seed: seed)
         for _ in 0..<250 { try run.step() }
-        run.settle()
+        run.converge()
         run.everybodyLeaves()
     }
 
@@ -17,7 +17,7 @@ import Testing
         var runs = [ClaimRun(seed: seed), ClaimRun(seed: seed)]
         for index in runs.indices {
             for _ in 0..<300 { try runs[index].step() }
-            runs[index].settle()
+            runs[index].converge()
         }
         #expect(runs[0].transcript == runs[1].transcript)
         #expect(runs[0].transcript.count > 50)

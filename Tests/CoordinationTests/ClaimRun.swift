@@ -14,13 +14,13 @@ struct ClaimRun {
 
     private var random: SeededGenerator
     private var table: LockTable
-    private var now = Moment.ms(0)
+    private var now = Instant.ms(0)
     private var lastSet: UInt64 = 0
     private var lastTicket: UInt64 = 0
     /// Sets that were requested and have neither ended nor been released, in order.
     private var sets: [ClaimSet] = []
     private var granted: Set<ClaimSetID> = []
-    private var requested: [ClaimSetID: Moment] = [:]
+    private var requested: [ClaimSetID: Instant] = [:]
     private var downloads: [ClaimSetID] = []
     private var toLocate: [InodeNumber] = []
     private var questions: [Question] = []
@@ -72,7 +72,7 @@ struct ClaimRun {
     }
 
     /// No new events: everything that was begun comes to its end within a bounded number of rounds.
-    mutating func settle() {
+    mutating func converge() {
         var rounds = 0
         while !(sets.isEmpty && names.isEmpty && hasNobodyParked && inFlight.isEmpty), rounds < 3000 {
             rounds += 1
@@ -186,8 +186,8 @@ extension ClaimRun {
         perform(table.located(Dictionary(places) { first, _ in first }, now: now))
     }
 
-    private func standing(_ inode: InodeNumber, _ process: ProcessID) -> Standing {
-        Standing(item: Self.files.first { $0.inode == inode }!, lineage: [process])
+    private func standing(_ inode: InodeNumber, _ process: ProcessID) -> WriterContext {
+        WriterContext(item: Self.files.first { $0.inode == inode }!, ancestors: [process])
     }
 
     private mutating func openOne() {
@@ -262,7 +262,7 @@ extension ClaimRun {
         lastTicket += 1
         let process = pick(Self.processes, &random)
         let change = NameChange(
-            Ticket(lastTicket), of: [pick(Self.items, &random)], by: process, lineage: [],
+            Ticket(lastTicket), of: [pick(Self.items, &random)], by: process, ancestors: [],
             deadline: Bool.random(using: &random) ? now + .milliseconds(300) : nil)
         let hasSets = !sets.isEmpty
         let (verdict, effects) = table.nameChange(change, now: now)

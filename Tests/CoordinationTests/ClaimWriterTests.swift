@@ -37,8 +37,8 @@ import Testing
         #expect(stage.close(file, ann) == [])
         #expect(stage.open(by: bob, ticket: 5) == .parked)
         // A child overtakes the stranger in line.
-        #expect(stage.open(by: cat, lineage: [ann.process, ProcessID(50)]) == .proceed)
-        #expect(stage.write(by: cat, lineage: [ann.process]) == .proceed)
+        #expect(stage.open(by: cat, ancestors: [ann.process, ProcessID(50)]) == .proceed)
+        #expect(stage.write(by: cat, ancestors: [ann.process]) == .proceed)
         #expect(stage.finish(by: cat) == [])
         #expect(stage.table.nextDeadline == nil, "nobody in line could go on if the turn ended")
     }

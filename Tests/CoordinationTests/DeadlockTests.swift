@@ -22,7 +22,7 @@ import Testing
         #expect(try crossing(&stage) == [.claim(.deadlock(cycle))])
         #expect(try stage.request(claims(5, [(.read([]), document)])) == [])
         // A broken claim resolves it.
-        #expect(stage.settle(stage.table.revoke(1, now: .ms(1))).granted == [4])
+        #expect(stage.converge(stage.table.revoke(1, now: .ms(1))).granted == [4])
     }
 
     @Test func `the last one in is refused if it is to be`() throws {
@@ -112,9 +112,9 @@ import Testing
             var stage = ClaimStage { $0.refusesDeadlocks = refuses }
             try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
             try stage.hold(claims(2, [(.write(.plain), stranger)], by: bob.process))
-            let blocked = NameChange(Ticket(1), of: [stranger], by: ann.process, lineage: [])
+            let blocked = NameChange(Ticket(1), of: [stranger], by: ann.process, ancestors: [])
             #expect(stage.table.nameChange(blocked, now: .ms(0)).effects == [])
-            let last = NameChange(Ticket(2), of: [document], by: bob.process, lineage: [])
+            let last = NameChange(Ticket(2), of: [document], by: bob.process, ancestors: [])
             let (verdict, effects) = stage.table.nameChange(last, now: .ms(0))
             #expect(verdict == .parked)
             guard case .claim(.deadlock(let cycle))? = effects.first else {
@@ -135,7 +135,7 @@ import Testing
         #expect(stage.open(by: ann) == .proceed)
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
         // Ann waits for claim 1, whose process waits inside it for Ann's turn.
-        let blocked = NameChange(Ticket(1), of: [stranger], by: ann.process, lineage: [])
+        let blocked = NameChange(Ticket(1), of: [stranger], by: ann.process, ancestors: [])
         #expect(stage.table.nameChange(blocked, now: .ms(0)).verdict == .parked)
         #expect(try stage.request(claims(2, [(.write(.plain), document)], within: [1])) == [])
         #expect(stage.pass(to: .ms(500)) == [.granted(2)])

@@ -15,7 +15,7 @@ struct EventRun {
 
     private var random: SeededGenerator
     private var table = LockTable(limits: LockTable.Limits(quiet: .milliseconds(50), turn: .milliseconds(300)))
-    private var now = Moment.ms(0)
+    private var now = Instant.ms(0)
     /// In the order in which they were opened.
     private var open: [Handle] = []
     private var waiting: [Ticket: Handle] = [:]
@@ -42,7 +42,7 @@ struct EventRun {
     }
 
     /// No new events: everything that was begun comes to its end within a bounded number of rounds.
-    mutating func settle() {
+    mutating func converge() {
         var rounds = 0
         while !(waiting.isEmpty && inFlight.isEmpty), rounds < 2000 {
             rounds += 1

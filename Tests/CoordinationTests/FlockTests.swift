@@ -6,7 +6,7 @@ import Testing
     var table = LockTable()
 
     private mutating func flock(
-        _ mode: LockMode, _ who: Writer, ticket: UInt64? = nil, at now: Moment = .ms(0)
+        _ mode: LockMode, _ who: Writer, ticket: UInt64? = nil, at now: Instant = .ms(0)
     ) -> (verdict: LockVerdict, effects: [Effect]) {
         table.flock(
             mode, handle: who.handle!, process: who.process, on: file, ticket: ticket.map { Ticket($0) }, now: now)

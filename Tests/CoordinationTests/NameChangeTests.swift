@@ -6,10 +6,10 @@ import Testing
     var stage = ClaimStage()
 
     private mutating func change(
-        _ ticket: UInt64, _ items: ClaimItem..., by writer: Writer = ann, lineage: Set<ProcessID> = [],
-        deadline: Moment? = nil
+        _ ticket: UInt64, _ items: ClaimItem..., by writer: Writer = ann, ancestors: Set<ProcessID> = [],
+        deadline: Instant? = nil
     ) -> NameVerdict {
-        let change = NameChange(Ticket(ticket), of: items, by: writer.process, lineage: lineage, deadline: deadline)
+        let change = NameChange(Ticket(ticket), of: items, by: writer.process, ancestors: ancestors, deadline: deadline)
         let (verdict, effects) = stage.table.nameChange(change, now: stage.now)
         #expect(effects == [])
         return verdict
@@ -41,7 +41,7 @@ import Testing
     @Test mutating func `the claim's process and its descendants change names freely`() throws {
         try stage.hold(claims(1, [(.write(.forMoving), document)], by: ann.process))
         #expect(change(1, document) == .proceed)
-        #expect(change(2, document, by: bob, lineage: [ann.process]) == .proceed)
+        #expect(change(2, document, by: bob, ancestors: [ann.process]) == .proceed)
         #expect(change(3, document, by: cat) == .parked)
     }
 
@@ -59,7 +59,7 @@ import Testing
         #expect(stage.state(of: 2) == .waiting)
         let renamed = plainFile(7, in: [root], "renamed")
         #expect(stage.table.moved(file, to: renamed, now: .ms(1)) == [])
-        #expect(stage.settle(stage.table.nameChanged(Ticket(1), now: .ms(1))) == [.granted(2)])
+        #expect(stage.converge(stage.table.nameChanged(Ticket(1), now: .ms(1))) == [.granted(2)])
     }
 
     @Test mutating func `a parked change is interrupted, dies with its process, or runs out of time`() throws {
@@ -88,7 +88,7 @@ import Testing
         #expect(effects == [.wake(Ticket(2), .granted)])
         #expect(stage.release(2) == [.wake(Ticket(1), .granted)])
         #expect(stage.table.nameChanged(Ticket(2), now: .ms(1)) == [])
-        #expect(stage.settle(stage.table.nameChanged(Ticket(1), now: .ms(1))) == [.granted(3)])
+        #expect(stage.converge(stage.table.nameChanged(Ticket(1), now: .ms(1))) == [.granted(3)])
     }
 
     @Test mutating func `without claims a name change leaves nothing behind`() {

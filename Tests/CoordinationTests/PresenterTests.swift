@@ -105,7 +105,7 @@ import Testing
     @Test mutating func `a presenter that unregisters counts as having answered`() throws {
         try stage.register(presenter(1, of: document))
         _ = try stage.request(claims(1, [(.read([]), document)]))
-        #expect(stage.settle(stage.table.unregister(1, now: .ms(1))) == [.granted(1)])
+        #expect(stage.converge(stage.table.unregister(1, now: .ms(1))) == [.granted(1)])
     }
 
     @Test mutating func `a presenter saves before the claim that waits for its answer`() throws {
@@ -133,8 +133,8 @@ import Testing
         try stage.register(presenter(1, of: document), presenter(2, of: deepDocument))
         let asked = try stage.request(eviction(1, folder)).questions
         #expect(asked.map(\.presenter) == [1, 2])
-        #expect(stage.settle(stage.table.unregister(1, now: .ms(1))) == [])
-        #expect(stage.settle(stage.table.unregister(2, now: .ms(1))) == [.granted(1)])
+        #expect(stage.converge(stage.table.unregister(1, now: .ms(1))) == [])
+        #expect(stage.converge(stage.table.unregister(2, now: .ms(1))) == [.granted(1)])
         // While the bytes go, nobody reads them.
         #expect(try stage.request(claims(2, [(.read([]), document)])) == [])
         #expect(stage.release(1) == [.granted(2)])
@@ -163,7 +163,7 @@ import Testing
         try stage.register(presenter(1, of: document))
         _ = try stage.request(eviction(1, document))
         try stage.hold(claims(2, [(.read([]), document)], presenter: 1))
-        #expect(stage.settle(stage.table.unregister(1, now: .ms(1))) == [.ended(1, .failed(.claimed(2)))])
+        #expect(stage.converge(stage.table.unregister(1, now: .ms(1))) == [.ended(1, .failed(.claimed(2)))])
     }
 
     @Test mutating func `no more is asked of a presenter than is kept`() throws {

@@ -8,7 +8,7 @@ import Testing
     func `random events keep the promises of the table`(seed: UInt64) {
         var run = EventRun(seed: seed)
         for _ in 0..<400 { run.step() }
-        run.settle()
+        run.converge()
         run.everybodyLeaves()
     }
 
@@ -17,7 +17,7 @@ import Testing
         var runs = [EventRun(seed: seed), EventRun(seed: seed)]
         for index in runs.indices {
             for _ in 0..<400 { runs[index].step() }
-            runs[index].settle()
+            runs[index].converge()
         }
         #expect(runs[0].transcript == runs[1].transcript)
         #expect(runs[0].transcript.count > 50)

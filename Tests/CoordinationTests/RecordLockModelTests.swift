@@ -17,7 +17,7 @@ private struct ByteModelRun {
     private struct Waiting {
         let ticket: Ticket
         let lock: RecordLock
-        let since: Moment
+        let since: Instant
     }
 
     private static let size: Int64 = 16
@@ -25,7 +25,7 @@ private struct ByteModelRun {
 
     private var random: SeededGenerator
     private var table = LockTable()
-    private var now = Moment.ms(0)
+    private var now = Instant.ms(0)
     private var bytes: [LockOwner: [LockMode?]] = [:]
     private var waiting: [Waiting] = []
     private var lastTicket: UInt64 = 0
@@ -147,7 +147,7 @@ private struct ByteModelRun {
         lock.range.allSatisfy { bytes[lock.owner]?[Int($0)] == lock.mode }
     }
 
-    private func yields(_ lock: RecordLock, since: Moment, behind earlier: ArraySlice<Waiting>) -> Bool {
+    private func yields(_ lock: RecordLock, since: Instant, behind earlier: ArraySlice<Waiting>) -> Bool {
         let holdsNothing = bytes[lock.owner]?.allSatisfy { $0 == nil } == true
         return holdsNothing && now - since < table.limits.courtesy
             && earlier.contains {

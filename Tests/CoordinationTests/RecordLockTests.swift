@@ -12,13 +12,14 @@ import Testing
 
     @discardableResult
     private mutating func request(
-        _ mode: LockMode, _ range: ClosedRange<Int64>, _ process: Int32, ticket: UInt64? = nil, at now: Moment = .ms(0),
+        _ mode: LockMode, _ range: ClosedRange<Int64>, _ process: Int32, ticket: UInt64? = nil,
+        at now: Instant = .ms(0),
         on inode: InodeNumber = file
     ) -> LockVerdict {
         table.lockRecord(lock(mode, range, process), on: inode, ticket: ticket.map { Ticket($0) }, now: now).verdict
     }
 
-    private mutating func unlock(_ range: ClosedRange<Int64>, _ process: Int32, at now: Moment = .ms(0)) -> [Effect] {
+    private mutating func unlock(_ range: ClosedRange<Int64>, _ process: Int32, at now: Instant = .ms(0)) -> [Effect] {
         table.unlockRecord(range, of: LockOwner(UInt64(process)), on: file, now: now)
     }
 

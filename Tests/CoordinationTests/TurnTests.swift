@@ -155,7 +155,7 @@ import Testing
 
     @Test mutating func `names change without waiting for turns`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
-        let rename = NameChange(Ticket(1), of: [document], by: bob.process, lineage: [])
+        let rename = NameChange(Ticket(1), of: [document], by: bob.process, ancestors: [])
         #expect(table.nameChange(rename, now: .ms(0)).verdict == .proceed)
     }
 

@@ -18,7 +18,7 @@ import Testing
             a = try await TestDevice.start(on: store, name: "desk")
             b = try await TestDevice.start(on: store, name: "sofa")
             try await prepare(a)
-            try await settle(a, b)
+            try await converge(a, b)
         }
 
         /// `a` does its part and reaches the container first; `b` does the other part without a network, and comes back.
@@ -31,7 +31,7 @@ import Testing
             try await second(b)
             try b.engine.shutDown()
             b = try await TestDevice.start(on: store, name: "sofa", state: b.state)
-            try await settle(b, a)
+            try await converge(b, a)
         }
 
         /// The tree of both, which must be one.
@@ -84,7 +84,7 @@ import Testing
         let id = try #require(try pair.a.engine.versions("f.txt").first(where: \.conflict)?.id)
         try await pair.a.engine.resolve("f.txt", keep: .version(id))
         #expect(try pair.a.engine.versions("f.txt").first?.computer == loser)
-        try await settle(pair.a, pair.b)
+        try await converge(pair.a, pair.b)
         for device in [pair.a, pair.b] { #expect(try device.engine.versions("f.txt").first?.computer == loser) }
         #expect(try await pair.tree() == ["f.txt": "from \(loser)"])
         for device in [pair.a, pair.b] { #expect(try device.attribute("conflictCount", of: "f.txt") == "0") }
@@ -103,7 +103,7 @@ import Testing
             try $0.setModified(3_000_000_000, of: "f")
         }
         try await pair.a.setAttribute("resolve", choice, of: "f")
-        try await settle(pair.a, pair.b)
+        try await converge(pair.a, pair.b)
         #expect(try await pair.tree() == ["f": "from sofa"])
         #expect(try pair.b.attribute("hasUnresolvedConflicts", of: "f") == "0")
         await #expect(throws: FileError(.noAttribute, "")) { try await pair.a.setAttribute("resolve", choice, of: "f") }
@@ -141,7 +141,7 @@ import Testing
     @Test func `three devices that edit one file keep all three edits`() async throws {
         var pair = try await Pair { try await $0.write("base", to: "f") }
         let c = try await TestDevice.start(on: pair.store, name: "phone")
-        try await settle(c)
+        try await converge(c)
         _ = try await pair.b.read("f")
         _ = try await c.read("f")
         await c.stop()
@@ -153,7 +153,7 @@ import Testing
         }
         try c.engine.shutDown()
         let c2 = try await TestDevice.start(on: pair.store, name: "phone", state: c.state)
-        try await settle(c2, pair.a, pair.b)
+        try await converge(c2, pair.a, pair.b)
         let tree = try await pair.tree()
         #expect(try await c2.tree() == tree)
         #expect(try pair.a.attribute("conflictCount", of: "f") == "2")
@@ -168,17 +168,17 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "desk")
         let b = try await TestDevice.start(on: store, name: "sofa")
         try await a.write("base", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         try await b.setAttribute("download", "wait", of: "f")
         // The newer bytes are known, and do not come.
         store.plan(.failBefore(.denied), on: .get, prefix: "packs/", count: 100)
         try await a.write("newer, from desk", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try b.attribute("downloadingStatus", of: "f") == "Downloaded")
         let handle = try await b.open("f", O_RDWR)
         try await b.write("BASE", to: handle, at: 0)
         try await b.close(handle)
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try await b.read("f") == "BASE")
         #expect(try a.engine.versions("f").filter(\.conflict).map(\.computer) == ["desk"])
         try await a.close()
@@ -197,7 +197,7 @@ import Testing
             try await $0.write("from sofa!", to: "f")
         }
         try pair.b.rename("f", to: "g")
-        try await settle(pair.b, pair.a)
+        try await converge(pair.b, pair.a)
         #expect(try await pair.tree() == ["g": "from sofa!"])
         #expect(try pair.a.engine.versions("g").filter(\.conflict).map(\.computer) == ["desk"])
         try await pair.close()
@@ -453,7 +453,7 @@ import Testing
             try $0.link("one", to: "two")
         }
         try pair.b.setMode(0o600, of: "one")
-        try await settle(pair.b, pair.a, pair.b)
+        try await converge(pair.b, pair.a, pair.b)
         for device in [pair.a, pair.b] {
             #expect(try device.engine.attributes(of: device.inode("two")).mode == 0o600)
         }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct FollowPaceTests {
     @Test func `the log is looked at each second for a minute after the last activity, then less and less`() {
-        var pace = FollowPace(now: .seconds(10))
+        var pace = PollInterval(now: .seconds(10))
         #expect(pace.pause == .seconds(1))
         pace.looked(wasActive: true, now: .seconds(20))
         pace.looked(wasActive: false, now: .seconds(79))
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `a store that does not answer is asked every five seconds at least`() {
-        var pace = FollowPace(now: .zero)
+        var pace = PollInterval(now: .zero)
         for _ in 0..<6 { pace.looked(wasActive: false, now: .seconds(100)) }
         pace.failed()
         #expect(pace.pause == .seconds(5))

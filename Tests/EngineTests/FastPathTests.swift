@@ -20,7 +20,7 @@ import Testing
                 String(repeating: "large \(number)", count: 140_000), to: handle, at: Int64(number) << 20)
         }
         try await device.close(handle)
-        try await settle(device)
+        try await converge(device)
         try await device.setAttribute("evict", "1", of: "")
         let before = store.callCount(.get, prefix: "packs/")
         let tree = try await device.tree()

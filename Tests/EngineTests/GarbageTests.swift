@@ -99,7 +99,7 @@ import Testing
         #expect(report.condemnedCount == 2 && report.sweptCount == 2)
         #expect(try await packs.intersection(keys("packs/")).count == 1)
         link.isBroken.withLock { $0 = false }
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try await a.read("b") == "from b")
         #expect(try await keys("packs/").count == 2)
         try await a.close()
@@ -127,7 +127,7 @@ import Testing
         let handle = try await b.open("edited", O_RDWR | O_CREAT)
         for index in 0..<2 { try await b.write(block + "\(index)", to: handle, at: Int64(index) << 20) }
         try await b.close(handle)
-        try await settle(b, a)
+        try await converge(b, a)
         await b.stop()
         try a.remove("old")
         try a.remove("edited")
@@ -150,7 +150,7 @@ import Testing
         try await b.close(again)
         try b.engine.shutDown()
         let b2 = try await start("B", state: b.state)
-        try await settle(b2, a)
+        try await converge(b2, a)
         #expect(try await a.read("new") == "remembered")
         #expect(try await a.read("edited") == block)
         #expect(try a.names() == ["edited", "else", "new"])
@@ -177,21 +177,21 @@ import Testing
         let report = try await collect(a, grace: .zero)
         #expect(report.condemnedCount == 2 && report.sweptCount == 2)
         #expect(link.callCount(.create, prefix: "log/") == 0)
-        try await settle(b2, a)
+        try await converge(b2, a)
         for index in 0..<18 { #expect(try await a.read("f\(index)") == "\(index)" + block) }
         try await a.close()
         try await b2.close()
     }
 
     @Test(arguments: [true, false])
-    func `a copy that shares the chunks of what is gone is sent from its bytes, or not at all`(_ isHere: Bool)
+    func `a copy that shares the chunks of what is gone is sent from its bytes, or not at all`(_ isLocal: Bool)
         async throws
     {
         let a = try await start("A")
         let link = Link()
         let b = try await start("B", on: link.over(store))
         try await a.write("shared", to: "original")
-        try await settle(a, b)
+        try await converge(a, b)
         link.isBroken.withLock { $0 = true }
         let source = try await b.open("original", O_RDONLY)
         let copy = try await b.open("copy", O_RDWR | O_CREAT)
@@ -199,8 +199,8 @@ import Testing
         try await b.close(source)
         try await b.close(copy)
         #expect(try b.attribute("downloadingStatus", of: "copy") == "NotDownloaded")
-        if isHere { #expect(try await b.read("copy") == "shared") }
-        if isHere { try await b.setAttribute("download", "wait", of: "copy") }
+        if isLocal { #expect(try await b.read("copy") == "shared") }
+        if isLocal { try await b.setAttribute("download", "wait", of: "copy") }
         try a.remove("original")
         try await a.engine.sync(wait: true)
         try await a.engine.snapshots.make()
@@ -208,8 +208,8 @@ import Testing
         #expect(try await collect(a, grace: .zero).sweptCount == 1)
         while try b.names() != ["copy"] { try await Task.sleep(for: .milliseconds(10)) }
         link.isBroken.withLock { $0 = false }
-        if isHere {
-            try await settle(b, a)
+        if isLocal {
+            try await converge(b, a)
             #expect(try await a.read("copy") == "shared")
         } else {
             try await Task.sleep(for: .seconds(1))
@@ -258,7 +258,7 @@ import Testing
         let b = try await start("B")
         let c = try await start("C")
         for _ in 0..<30 { try await store.put("packs/\(ItemID(uuid: UUID()))", .bytes([1])) }
-        try await settle(b, c)
+        try await converge(b, c)
         async let one = collect(a, grace: .zero)
         async let other = collect(b, grace: .zero)
         for index in 0..<40 {
@@ -268,7 +268,7 @@ import Testing
         }
         let reports = try await [one, other]
         #expect(reports.map(\.condemnedCount).reduce(0, +) >= 31)
-        try await settle(c, a, b)
+        try await converge(c, a, b)
         let last = try await collect(a, grace: .zero)
         #expect(try await collect(b, grace: .zero).condemnedCount == 0, "\(last)")
         try await expectWhole()

@@ -172,7 +172,7 @@ import Testing
         let b = try await TestDevice.start(on: store, name: "B")
         try a.makeDirectory("d")
         for index in 0..<Self.fileCount { try await a.write("", to: "d/\(index)") }
-        try await settle(a, b)
+        try await converge(a, b)
         return (a, b, store)
     }
 
@@ -196,7 +196,7 @@ import Testing
         try a2.remove("new")
         await #expect(throws: FileError(.busy, "")) { try await a2.engine.sync(wait: true) }
         try a2.engine.answerHeldDeletions(discarding: false)
-        try await settle(a2, b)
+        try await converge(a2, b)
         #expect(try b.names() == ["d"] && b.names("d").isEmpty)
         #expect(try a2.engine.containerStatus().problem == nil)
         #expect(throws: FileError(.invalid, "")) { try a2.engine.answerHeldDeletions(discarding: false) }
@@ -230,13 +230,13 @@ import Testing
     @Test func `a held mass delete can be taken back`() async throws {
         let (a, b, _) = try await full()
         try await b.write("text", to: "d/0")
-        try await settle(b, a)
+        try await converge(b, a)
         try removeAll(a)
         await #expect(throws: FileError(.busy, "")) { try await a.engine.sync(wait: true) }
         try a.engine.answerHeldDeletions(discarding: true)
         #expect(try a.names("d").count == Self.fileCount)
         #expect(try await a.read("d/0") == "text")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try b.names("d").count == Self.fileCount)
         #expect(try a.engine.containerStatus().heldDeletionCount == 0)
         try await a.close()

@@ -242,14 +242,14 @@ import Testing
             ])
         }
         let item = ItemID(uuid: UUID())
-        func place(target: String, byteCount: Int) -> Placement {
-            Placement(
+        func place(target: String, byteCount: Int) -> ImportConflict {
+            ImportConflict(
                 kind: new, target: target, content: content(byteCount),
                 meeting: .init(item: item, kind: old, target: "caf\u{e9}", content: content(5)))
         }
         #expect(place(target: "caf\u{e9}", byteCount: 5) == (isPresent ? .present(item) : .taken))
         let isDirectory = new == .directory && isPresent
         #expect(place(target: "cafe\u{301}", byteCount: 6) == (isDirectory ? .present(item) : .taken))
-        #expect(Placement(kind: new, target: nil, content: nil, meeting: nil) == .free)
+        #expect(ImportConflict(kind: new, target: nil, content: nil, meeting: nil) == .free)
     }
 }

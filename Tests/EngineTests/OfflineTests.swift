@@ -24,7 +24,7 @@ import Testing
         try a.makeDirectory("d")
         try await a.write("here", to: "d/here")
         try await b.write("away", to: "d 2")
-        try await settle(a, b)
+        try await converge(a, b)
         try await a.close()
         network.goAway()
         let a2 = try TestDevice.startKnown(
@@ -66,10 +66,10 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(2)))
         try await a.write("f", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         let first = try await store.keys("packs/")
         try await a.write("g", to: "g")
-        try await settle(a, b)
+        try await converge(a, b)
         let second = try #require(try await store.keys("packs/").first { !first.contains($0) })
         network.goAway()
         let start = ContinuousClock.now
@@ -89,7 +89,7 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(1)))
         try await a.write("f", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         network.set { operation, key in key.hasPrefix("packs/") ? .delay(.seconds(3600)) : nil }
         await #expect(throws: FileError(.unreachable, "")) { try await b.read("f") }
         network.comeBack()
@@ -106,7 +106,7 @@ import Testing
         let b = try await TestDevice.start(
             on: store, name: "B", options: Self.options(timeout: .seconds(8)), time: time)
         try await a.write("f", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         network.goAway()
         async let text = b.read("f")
         try await Task.sleep(for: .milliseconds(500))
@@ -123,7 +123,7 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
         try await a.write("f", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         network.goAway()
         let reader = Task { try await b.read("f") }
         try await Task.sleep(for: .milliseconds(200))
@@ -151,7 +151,7 @@ import Testing
             logger: log.logger)
         let names = (0..<12).map { "\($0)" }
         for name in names { try await a.write(name, to: name) }
-        try await settle(a, b)
+        try await converge(a, b)
         network.goAway()
         for name in names { try await b.setAttribute("download", "1", of: name) }
         #expect(
@@ -175,7 +175,7 @@ import Testing
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
-        try await settle(a, b)
+        try await converge(a, b)
         try a.engine.setPaused("", true)
         #expect(try a.attribute("syncPaused", of: "") == "1" && a.engine.containerStatus().isPaused)
         try await a.write("mine", to: "mine")
@@ -188,7 +188,7 @@ import Testing
         let a2 = try await TestDevice.start(on: store, name: "A", state: a.state)
         #expect(try a2.attribute("syncPaused", of: "mine") == "1")
         try a2.engine.setPaused("", false)
-        try await settle(a2, b)
+        try await converge(a2, b)
         #expect(try a2.names() == ["mine", "theirs"] && b.names() == ["mine", "theirs"])
         try await a2.close()
         try await b.close()
@@ -200,7 +200,7 @@ import Testing
         let b = try await TestDevice.start(on: store, name: "B")
         try a.makeDirectory("d")
         for name in ["d/f", "d/g"] { try await a.write("old", to: name) }
-        try await settle(a, b)
+        try await converge(a, b)
         for name in ["d/f", "d/g"] { try await b.setAttribute("download", "wait", of: name) }
         try b.engine.setPaused("d", true)
         try await b.write("edited on B", to: "d/f")
@@ -214,7 +214,7 @@ import Testing
         #expect(try a.names().contains("beside"))
         #expect(try await a.read("d/f") == "old")
         try b.engine.setPaused("d", false)
-        try await settle(b, a)
+        try await converge(b, a)
         try await b.setAttribute("download", "wait", of: "d/g")
         #expect(try await b.read("d/g") == "edited on A")
         try await a.setAttribute("download", "wait", of: "d/f")
@@ -232,19 +232,19 @@ import Testing
         try a.makeDirectory("d")
         try await a.write("text", to: "d/f")
         try await a.write("other", to: "other")
-        try await settle(a, b)
+        try await converge(a, b)
         // B has none of its bytes yet: they come first.
         try await b.setAttribute("isExcludedFromSync", "1", of: "d")
         #expect(try b.attribute("isExcludedFromSync", of: "d/f") == "1")
         #expect(try b.attribute("isUbiquitousItem", of: "d/f") == "0")
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try a.names() == ["other"])
         #expect(try await b.read("d/f") == "text")
         try await b.write("new", to: "d/new")
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try a.names() == ["other"])
         try await b.setAttribute("isExcludedFromSync", "0", of: "d")
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try a.names("d") == ["f", "new"])
         #expect(try await a.read("d/f") == "text")
         #expect(try b.attribute("isUploaded", of: "d/f") == "1")
@@ -259,14 +259,14 @@ import Testing
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(1)))
         try await a.write("text", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         network.goAway()
         await #expect(throws: FileError(.unreachable, "")) {
             try await b.setAttribute("isExcludedFromSync", "1", of: "f")
         }
         #expect(try b.attribute("isExcludedFromSync", of: "f") == "0")
         network.comeBack()
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try a.names() == ["f"])
         try await a.close()
         try await b.close()

@@ -83,7 +83,7 @@ import Testing
             let text = try mutation.text(of: commit)
             let key = ChangeLog.key(1)
             guard let object = try? ContainerCoding.unpack(try ContainerCoding.pack(text, key: key), key: key),
-                let read = try? ReadCommit(text: object, sequence: 1, key: key)
+                let read = try? DecodedCommit(text: object, sequence: 1, key: key)
             else {
                 refused += 1
                 continue

@@ -90,7 +90,7 @@ import Testing
     @Test func `a placeholder, and a file that is complete`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("text", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         try await expect(.placeholder, of: "f", on: b)
         try await expect(.complete, of: "f", on: a)
         try await b.setAttribute("download", "wait", of: "f")
@@ -101,7 +101,7 @@ import Testing
     @Test func `a queued download`() async throws {
         let (a, b, _) = try await pair()
         for index in 0..<6 { try await a.write("text \(index)", to: "\(index)") }
-        try await settle(a, b)
+        try await converge(a, b)
         network.set { operation, key in
             operation == .get && key.hasPrefix("packs/") ? .delay(.seconds(2)) : nil
         }
@@ -123,7 +123,7 @@ import Testing
             try await a.write(text, to: handle, at: Int64(index * Content.chunkByteCount))
         }
         try await a.close(handle)
-        try await settle(a, b)
+        try await converge(a, b)
         // Two GETs bring it; the second takes its time.
         store.plan(.delay(.zero), on: .get, prefix: "packs/")
         store.plan(.delay(.seconds(2)), on: .get, prefix: "packs/")
@@ -141,7 +141,7 @@ import Testing
     @Test func `an older version stays while the newer comes: Current, Downloaded, Current`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("old", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         try await b.setAttribute("download", "wait", of: "f")
         try await expect(.complete, of: "f", on: b)
         network.set { operation, key in
@@ -175,7 +175,7 @@ import Testing
     @Test func `whoever asks about an inode whose name has newer bytes by now is told to look again`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("old", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         try await b.setAttribute("download", "wait", of: "f")
         let old = try b.inode("f")
         try await a.write("newer", to: "f")
@@ -230,7 +230,7 @@ import Testing
         try await a.removeAttribute("uploadingError", of: "f")
         try await expect(.complete, of: "f", on: a)
         await #expect(throws: FileError(.noAttribute, "")) { try await a.removeAttribute("uploadingError", of: "f") }
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try await b.read("f") == "too much")
         try await close(a, b)
     }
@@ -249,7 +249,7 @@ import Testing
     @Test func `bytes that the other device has not uploaded yet`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("late", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         let putBack = try await store.takeAway("packs/")
         let row = Row.placeholder.with {
             $0.isRequested = true
@@ -274,7 +274,7 @@ import Testing
         let (a, b, _) = try await pair(options)
         try await a.write("far", to: "f")
         try await a.write("changed", to: "g")
-        try await settle(a, b)
+        try await converge(a, b)
         network.goAway()
         await #expect(throws: FileError(.unreachable, "")) { try await b.setAttribute("download", "wait", of: "f") }
         let row = Row.placeholder.with {
@@ -294,13 +294,13 @@ import Testing
     @Test func `what this device uploaded is told from what others did`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("from A", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         let own = try a.engine.containerStatus().device.description
         #expect(try a.attribute("lastEditor", of: "f") == own)
         #expect(try b.attribute("lastEditor", of: "f") == own)
         let etag = try a.attribute("etag", of: "f")
         try await b.write("from B", to: "f")
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try a.attribute("lastEditor", of: "f") == b.engine.containerStatus().device.description)
         #expect(try a.attribute("etag", of: "f") != etag)
         try await close(a, b)

@@ -47,7 +47,7 @@ final class TestDevice: Sendable {
         quiet.logLevel = .critical
         let engine = try Engine(
             container: container,
-            place: Engine.Place(remote: "memory", state: state, mountpoint: "", deviceName: name),
+            place: Engine.Location(remote: "memory", state: state, mountpoint: "", deviceName: name),
             options: options, environment: environment, logger: logger ?? quiet, owner: 0, group: 0)
         return TestDevice(engine: engine, state: state)
     }
@@ -277,6 +277,6 @@ final class TestTime: Sendable {
 }
 
 /// Both devices up to date with each other.
-func settle(_ devices: TestDevice...) async throws {
+func converge(_ devices: TestDevice...) async throws {
     for _ in 0..<2 { for device in devices { try await device.engine.sync(wait: true) } }
 }

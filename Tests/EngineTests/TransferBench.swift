@@ -33,11 +33,11 @@ final class TransferBench: Sendable {
     /// Runs `body` as a device that is there for one command.
     func visiting<Value>(
         _ store: any ObjectStore, environment: EngineEnvironment = TestTime().environment,
-        _ body: (Visitor) async throws -> Value
+        _ body: (ScratchReplica) async throws -> Value
     ) async throws -> Value {
         var logger = Logger(label: "test.visitor")
         logger.logLevel = .critical
-        let visitor = try Visitor(
+        let visitor = try ScratchReplica(
             container: try await Container.open(in: store), remote: "memory", deviceName: "Visitor",
             scratch: directory, environment: environment, logger: logger)
         defer { visitor.leave() }

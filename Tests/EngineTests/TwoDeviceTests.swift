@@ -19,7 +19,7 @@ import Testing
         let (a, b, store) = try await pair()
         try a.makeDirectory("Documents")
         try await a.write("hello", to: "Documents/note.txt")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try b.names("Documents") == ["note.txt"])
         #expect(try b.attribute("downloadingStatus", of: "Documents/note.txt") == "NotDownloaded")
         #expect(try b.engine.attributes(of: b.inode("Documents/note.txt")).size == 5)
@@ -35,23 +35,23 @@ import Testing
     @Test func `what another device puts into a set-group-ID directory gets the directory's group`() async throws {
         let (a, b, _) = try await pair()
         try a.makeDirectory("d")
-        try await settle(a, b)
+        try await converge(a, b)
         let change = AttributeChange(mode: 0o2777, group: 42)
         _ = try b.engine.setAttributes(of: try b.inode("d"), change, by: TestDevice.caller)
         try await a.write("text", to: "d/f")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try b.engine.attributes(of: b.inode("d/f")).group == 42)
         try await a.close()
         try await b.close()
     }
 
-    @Test func `an edit travels back`() async throws {
+    @Test func `an edit isSynced back`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("one", to: "x")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try await b.read("x") == "one")
         try await b.write("two, longer", to: "x")
-        try await settle(b, a)
+        try await converge(b, a)
         try await a.setAttribute("download", "wait", of: "x")
         #expect(try await a.read("x") == "two, longer")
         try await a.close()
@@ -63,10 +63,10 @@ import Testing
         try a.makeDirectory("d")
         try await a.write("1", to: "d/one")
         try await a.write("2", to: "d/two")
-        try await settle(a, b)
+        try await converge(a, b)
         try b.rename("d", to: "e")
         try b.remove("e/two")
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try a.names() == ["e"])
         #expect(try a.names("e") == ["one"])
         #expect(store.callCount(.get, prefix: "packs/") == 0)
@@ -84,7 +84,7 @@ import Testing
         try b.makeDirectory("Photos")
         try await b.write("b", to: "Photos/b")
         let b2 = try await restart(b, on: store)
-        try await settle(b2, a)
+        try await converge(b2, a)
         #expect(try a.names("Photos") == ["a", "b"])
         #expect(try b2.names("Photos") == ["a", "b"])
         #expect(try a.names() == ["Photos"])
@@ -95,14 +95,14 @@ import Testing
     @Test func `an edit beats a deletion`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("base", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try await b.read("f") == "base")
         await b.stop()
         try a.remove("f")
         try await a.engine.sync(wait: true)
         try await b.write("edited", to: "f")
         let b2 = try await restart(b, on: store)
-        try await settle(b2, a)
+        try await converge(b2, a)
         #expect(try await a.read("f") == "edited")
         #expect(try await b2.read("f") == "edited")
         try await a.close()
@@ -125,15 +125,15 @@ import Testing
                 at: Int64(index * Content.chunkByteCount))
         }
         try await a.close(handle)
-        try await settle(a, b)
+        try await converge(a, b)
         let before = store.callCount(.put, prefix: "packs/")
         try a.rename("big", to: "bigger")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(store.callCount(.put, prefix: "packs/") == before)
         let again = try await a.open("bigger", O_RDWR)
         try await a.write("!", to: again, at: Int64(Content.chunkByteCount))
         try await a.close(again)
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(store.callCount(.put, prefix: "packs/") == before + 1)
         #expect(try a.engine.itemStatus("bigger").isUploaded)
         try await a.close()
@@ -146,7 +146,7 @@ import Testing
         try await a.write("text", to: handle, at: 0)
         await #expect(throws: FileError(.busy, "")) { try await a.setAttribute("evict", "1", of: "f") }
         try await a.close(handle)
-        try await settle(a, b)
+        try await converge(a, b)
         try await a.setAttribute("pinned", "1", of: "f")
         await #expect(throws: FileError(.busy, "")) { try await a.setAttribute("evict", "1", of: "f") }
         try await a.setAttribute("pinned", "0", of: "f")
@@ -162,7 +162,7 @@ import Testing
     @Test func `a hundred readers cause one download`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("shared by all", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 { group.addTask { try await b.read("f") } }
             for try await text in group { #expect(text == "shared by all") }
@@ -178,7 +178,7 @@ import Testing
         try await a.write("short life", to: "f")
         while store.callCount(.create, prefix: "log/") == 0 { await Task.yield() }
         try a.remove("f")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try a.names() == [])
         #expect(try b.names() == [])
         try await a.close()
@@ -189,7 +189,7 @@ import Testing
         let (a, b, store) = try await pair()
         store.plan(.failAfter(.unavailable), on: .create, prefix: "log/")
         try await a.write("text", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(store.callCount(.create, prefix: "log/") == 1)
         #expect(try b.names() == ["f"])
         #expect(try await b.read("f") == "text")
@@ -200,7 +200,7 @@ import Testing
     @Test func `copying what is not here shares its chunks`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("shared", to: "one")
-        try await settle(a, b)
+        try await converge(a, b)
         let puts = store.callCount(.put, prefix: "packs/")
         let source = try await b.open("one", O_RDONLY)
         let copy = try await b.open("two", O_RDWR | O_CREAT)
@@ -208,7 +208,7 @@ import Testing
         try await b.close(source)
         try await b.close(copy)
         #expect(try b.attribute("downloadingStatus", of: "two") == "NotDownloaded")
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(store.callCount(.get, prefix: "packs/") == 0)
         #expect(store.callCount(.put, prefix: "packs/") == puts)
         try await a.setAttribute("evict", "1", of: "one")
@@ -221,9 +221,9 @@ import Testing
     @Test func `a damaged pack costs its file only`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("good", to: "good")
-        try await settle(a, b)
+        try await converge(a, b)
         try await a.write("bad", to: "bad")
-        try await settle(a, b)
+        try await converge(a, b)
         let packs = try await store.list(prefix: "packs/", after: nil, limit: 10).map(\.key)
         for pack in packs where try await store.get(pack, range: nil).collect(upTo: 100) == Array("bad".utf8) {
             try await store.put(pack, .bytes(Array("BAD".utf8)))
@@ -237,11 +237,11 @@ import Testing
 
     /// The commit lands, nobody hears of it, and meanwhile what it brought goes again.
     @Test(arguments: [false, true])
-    func `what is removed while its commit is in doubt does not come back`(isRestarted: Bool) async throws {
+    func `what is removed while its commit is in invalidate does not come back`(isRestarted: Bool) async throws {
         let (network, base) = (Network(), MemoryStore())
         let a = try await TestDevice.start(on: network.store(base), name: "A")
         let b = try await TestDevice.start(on: base, name: "B")
-        try await settle(a, b)
+        try await converge(a, b)
         // Without a look at the end of the log nothing is appended: it cannot be read from the moment when the commit lands.
         let hasLanded = Atomic(false)
         network.set { operation, key in
@@ -270,7 +270,7 @@ import Testing
         network.comeBack()
         // The store has been silent: who waits for it is refused until it has been heard again.
         #expect(try await holds { (try? await a2.engine.sync(wait: true)) != nil })
-        try await settle(a2, b)
+        try await converge(a2, b)
         for device in [a2, b] { #expect(try await device.tree() == ["d": "new", "f": "moved"]) }
         try await a2.close()
         try await b.close()
@@ -285,7 +285,7 @@ import Testing
         let b = try await TestDevice.start(on: base, name: "B")
         try a.makeDirectory("d")
         try await a.write("text", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         network.set { operation, key in operation == .put && key.hasPrefix("packs/") ? .delay(.seconds(1)) : nil }
         let sent = store.callCount(.put, prefix: "packs/")
         let handle = try await a.open("f", O_RDWR)
@@ -299,7 +299,7 @@ import Testing
         #expect(try b.engine.attributes(of: b.inode("f")).kind == .directory)
         network.comeBack()
         try await a.close(handle)
-        try await settle(a, b)
+        try await converge(a, b)
         for device in [a, b] { #expect(try await device.tree() == ["d": "most", "f": "/", "other": "other"]) }
         try await a.close()
         try await b.close()
@@ -328,7 +328,7 @@ import Testing
         try await a.close(handle)
         try await sync.value
         network.comeBack()
-        try await settle(a, b)
+        try await converge(a, b)
         try await a.setAttribute("evict", "1", of: "f")
         for device in [a, b] { #expect(try await device.read("f") == "text") }
         try await a.close()

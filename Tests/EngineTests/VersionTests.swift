@@ -15,9 +15,9 @@ import Testing
     @Test func `an earlier version is listed on every device and can be made current from any`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         try await a.write("two!", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         for device in [a, b] {
             let versions = try device.engine.versions("f")
             #expect(versions.map(\.kind) == [.current, .earlier])
@@ -26,7 +26,7 @@ import Testing
         }
         let id = try #require(try b.engine.versions("f").last?.id)
         try await b.engine.restoreVersion("f", id: id)
-        try await settle(b, a)
+        try await converge(b, a)
         #expect(try await a.tree() == ["f": "one"])
         #expect(try await b.tree() == ["f": "one"])
         #expect(try a.engine.versions("f").map(\.size) == [3, 4, 3])
@@ -37,7 +37,7 @@ import Testing
     @Test func `a version that is not kept is refused`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         await #expect(throws: FileError(.superseded, "")) { try await a.engine.restoreVersion("f", id: "commit-77") }
         #expect(throws: FileError(.invalid, "")) { try a.engine.versions("") }
         try await a.close()
@@ -50,19 +50,19 @@ import Testing
         try a.makeDirectory("d/e")
         try await a.write("one", to: "d/e/f")
         try await a.write("two", to: "d/g")
-        try await settle(a, b)
+        try await converge(a, b)
         try a.remove("d/e/f")
         try a.removeDirectory("d/e")
         try a.remove("d/g")
         try a.removeDirectory("d")
-        try await settle(a, b)
+        try await converge(a, b)
         for device in [a, b] {
             #expect(try await device.tree() == [:])
             #expect(Set(try device.engine.trash().map(\.path)) == ["d", "d/e", "d/e/f", "d/g"])
         }
         let item = try #require(try b.engine.trash().first { $0.path == "d" }).item
         #expect(try await b.engine.restoreDeleted(item) == "d")
-        try await settle(b, a)
+        try await converge(b, a)
         let expected = ["d": "/", "d/e": "/", "d/e/f": "one", "d/g": "two"]
         #expect(try await a.tree() == expected)
         #expect(try await b.tree() == expected)
@@ -74,14 +74,14 @@ import Testing
     @Test func `a deleted file comes back beside one that took its name`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f.txt")
-        try await settle(a, b)
+        try await converge(a, b)
         try a.remove("f.txt")
         try await a.write("other", to: "f.txt")
-        try await settle(a, b)
+        try await converge(a, b)
         let item = try #require(try a.engine.trash().first).item
         #expect(try await a.engine.restoreDeleted(item) == "f 2.txt")
         await #expect(throws: FileError(.notFound, "")) { try await a.engine.restoreDeleted(item) }
-        try await settle(a, b)
+        try await converge(a, b)
         #expect(try await b.tree() == ["f.txt": "other", "f 2.txt": "one"])
         try await a.close()
         try await b.close()
@@ -90,7 +90,7 @@ import Testing
     @Test func `a deletion that has not reached the container can be taken back`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f")
-        try await settle(a, b)
+        try await converge(a, b)
         await a.stop()
         try a.remove("f")
         let item = try #require(try a.engine.trash().first).item

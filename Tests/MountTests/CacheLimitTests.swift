@@ -6,7 +6,7 @@ extension RealMount {
     @Suite("The cache limit") struct CacheLimit {
         private let megabyte = 1 << 20
 
-        private func isHere(_ name: String, on device: Device) async throws -> Bool {
+        private func isLocal(_ name: String, on device: Device) async throws -> Bool {
             try await device.downloadingStatus(name) == .current
         }
 
@@ -52,10 +52,10 @@ extension RealMount {
                 #expect(try await a.sha256("1") == hashes["1"])
                 #expect(try await a.sha256("4") == hashes["4"])
                 try await eventually("something goes when the limit is passed") {
-                    try await !isHere("2", on: a)
+                    try await !isLocal("2", on: a)
                 }
                 for name in ["1", "4", "open", "pinned", "changed"] {
-                    #expect(try await isHere(name, on: a), "\(name) stays")
+                    #expect(try await isLocal(name, on: a), "\(name) stays")
                 }
                 #expect(try await a.sha256("changed") == changed)
                 let cache = try #require(try await status(container).cache)
@@ -65,7 +65,7 @@ extension RealMount {
                 }
                 let round = try #require(try await status(container).cache?.lastRound)
                 #expect(round.evictedFileCount >= 1 && round.missingByteCount == 0)
-                #expect(round.hindered == ["pinned": 1, "open": 1, "changed": 1])
+                #expect(round.blockedBy == ["pinned": 1, "open": 1, "changed": 1])
                 let text = try await container.statusText()
                 #expect(text.contains("of at most 6.1 MiB"))
                 #expect(text.contains("stayed: 1 changed, 1 open, 1 pinned"))
@@ -90,8 +90,8 @@ extension RealMount {
                 async let two = a.sha256("two")
                 #expect(try await [one, two] == hashes)
                 try await eventually("both go") {
-                    let isOneHere = try await isHere("one", on: a)
-                    let isTwoHere = try await isHere("two", on: a)
+                    let isOneHere = try await isLocal("one", on: a)
+                    let isTwoHere = try await isLocal("two", on: a)
                     return !isOneHere && !isTwoHere
                 }
                 #expect(try await a.sha256("one") == hashes[0])

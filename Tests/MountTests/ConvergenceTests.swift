@@ -21,7 +21,7 @@ extension RealMount {
                 container in
                 let (a, b) = (container.a, container.b)
                 try await Command.script(#"cd "$1"; "# + before, a.point)
-                try await settle(container)
+                try await converge(container)
                 // Their bytes too, so that they can be edited without the store.
                 for device in [a, b] { try await container.dewpoint(["download", device.point, "--wait"]) }
                 try await container.disconnect()
@@ -30,14 +30,14 @@ extension RealMount {
                 try await Task.sleep(for: .milliseconds(20))
                 try await Command.script(#"cd "$1"; "# + onB, b.point)
                 try await container.reconnect()
-                try await settle(container)
+                try await converge(container)
                 try await body(container)
                 for device in [a, b] { try await device.check() }
             }
         }
 
         /// Brings the changes of each to the other, and what they make of them.
-        private func settle(_ container: MountedContainer) async throws {
+        private func converge(_ container: MountedContainer) async throws {
             for _ in 1...3 { for device in [container.a, container.b] { try await device.sync() } }
         }
 
@@ -74,7 +74,7 @@ extension RealMount {
                 let device = container.device(resolver)
                 try await container.dewpoint(
                     ["resolve", device.path("f"), "--keep", keeping == "current" ? "current" : losers[0].id])
-                try await settle(container)
+                try await converge(container)
                 for device in devices {
                     #expect(try await text(device, "f") == (keeping == "current" ? "from B" : "from A"))
                     #expect(try await device.attribute("conflictCount", of: "f") == "0")
@@ -86,7 +86,7 @@ extension RealMount {
                 let earlier = try await versions(device, "f").filter { $0.kind == .earlier && $0.computer == "B" }
                 let winner = try #require(earlier.first)
                 try await container.dewpoint(["versions", device.path("f"), "--restore", winner.id])
-                try await settle(container)
+                try await converge(container)
                 for device in devices { #expect(try await text(device, "f") == "from B") }
             }
         }

@@ -210,7 +210,7 @@ extension RealMount {
             }
         }
 
-        @Test func `half a snapshot is left aside, and a device that has nothing else says so`() async throws {
+        @Test func `half skipping unreadable snapshot, and a device that has nothing else says so`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let (a, b, generated) = (container.a, container.b, container.directory + "/generated")
                 try await Command.check([

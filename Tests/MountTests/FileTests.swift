@@ -44,7 +44,7 @@ extension RealMount {
             }
         }
 
-        @Test func `what is special stays on this machine, and everything else travels`() async throws {
+        @Test func `what is special stays on this machine, and everything else isSynced`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await Command.script(

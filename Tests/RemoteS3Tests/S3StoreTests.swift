@@ -437,9 +437,9 @@ import Testing
 
     @Test func `a store that sends on and on is not followed`() async throws {
         let server = try ScriptedServer { request in
-            let isHere = request.headers["authorization"]?.contains("/eu-west-1/s3/") == true
+            let isLocal = request.headers["authorization"]?.contains("/eu-west-1/s3/") == true
             return .answer(
-                301, ["x-amz-bucket-region": isHere ? "eu-west-2" : "eu-west-1"], Self.error("PermanentRedirect"))
+                301, ["x-amz-bucket-region": isLocal ? "eu-west-2" : "eu-west-1"], Self.error("PermanentRedirect"))
         }
         let error = await #expect(throws: StoreError(.invalid, key: "a")) {
             try await TestStore(endpoint: server.url).run { store in try await store.put("a", .bytes([1])) }

@@ -118,14 +118,14 @@ import Testing
         return record
     }
 
-    private static func read(_ changes: [String: Any?]) throws -> ReadCommit {
+    private static func read(_ changes: [String: Any?]) throws -> DecodedCommit {
         var commit: [String: Any] = [
             "format": 1, "sequence": 5, "device": Samples.device.description, "deviceName": "desk", "time": 1,
             "nonce": Samples.uuid(1).uuidString, "records": [] as [Any], "tombstones": [] as [Any],
         ]
         for (key, value) in changes { commit[key] = value }
         let text = try JSONSerialization.data(withJSONObject: commit)
-        return try ReadCommit(text: Array(text), sequence: 5, key: ChangeLog.key(5))
+        return try DecodedCommit(text: Array(text), sequence: 5, key: ChangeLog.key(5))
     }
 
     /// Reads a commit of a good, a changed, and another good record, and says why the changed one was rejected.
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"kind":"fifo"}"#, "never travels"), (#"{"kind":"folder"}"#, "kind"), (#"{"mode":4096}"#, "mode 4096"),
+        (#"{"kind":"fifo"}"#, "never isSynced"), (#"{"kind":"folder"}"#, "kind"), (#"{"mode":4096}"#, "mode 4096"),
         (#"{"mode":-1}"#, "not a value of its type"), (#"{"mode":70000}"#, "not a value"),
         (#"{"size":-1}"#, "a size of -1"),
         (#"{"size":1}"#, "a size of 1, and content of 0 bytes"), (#"{"content":null}"#, "a file without content"),
@@ -210,10 +210,10 @@ import Testing
             + #"],"sequence":5,"time":1,"tombstones":[]}"#
         let object = try ContainerCoding.pack(Array(text.utf8), key: "log/")
         #expect(object.count < 16 << 10)
-        let read = try ReadCommit(
+        let read = try DecodedCommit(
             text: try ContainerCoding.unpack(object, key: "log/"), sequence: 5, key: ChangeLog.key(5))
         #expect(read.rejected.count == count)
-        #expect(read.rejected.examples.count == ReadCommit.Rejections.exampleLimit)
+        #expect(read.rejected.examples.count == DecodedCommit.Rejections.exampleLimit)
     }
 
     @Test(arguments: [

@@ -86,7 +86,7 @@ import Testing
         #expect(try lab.replica.requestedDownloads() == [])
         let attributes = try lab.replica.attributes(of: inode)
         #expect(attributes.modified == Timestamp(rawValue: 1_600_000_000_123_456_789))
-        #expect(try lab.replica.inode(inode).isHere)
+        #expect(try lab.replica.inode(inode).isLocal)
         #expect(throws: FileError(.invalid, "")) { try lab.replica.beginDownload(of: inode) }
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
@@ -254,7 +254,7 @@ import Testing
         #expect(throws: FileError(.busy, "")) { try evict() }
         try lab.uploadAll()
         try evict()
-        #expect(try !lab.replica.isHere(inode))
+        #expect(try !lab.replica.isLocal(inode))
         let local = try lab.makeFile("a.nosync")
         #expect(throws: FileError(.busy, "")) {
             try lab.replica.evict(local, generation: try lab.replica.inode(local).generation)

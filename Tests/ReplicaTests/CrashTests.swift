@@ -196,7 +196,7 @@ import Testing
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
             // Once the bytes have taken their place they are kept, committed or not.
-            if try lab.replica.isHere(inode) {
+            if try lab.replica.isLocal(inode) {
                 #expect(try lab.bytes(of: inode) == "12345")
                 #expect(!lab.exists(".r.icloud"))
             } else {
@@ -235,7 +235,7 @@ import Testing
             try lab.replica.evict(try lab.inode("r"), generation: 0)
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
-            #expect(try lab.replica.isHere(inode) == !committed)
+            #expect(try lab.replica.isLocal(inode) == !committed)
             #expect(lab.exists("r") == !committed)
             if !committed { #expect(try lab.bytes(of: inode) == "12345") }
             #expect(try lab.replica.attributes(of: inode).size == 5)
@@ -254,7 +254,7 @@ import Testing
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("a")
             #expect(try lab.inode("d/b") == inode)
-            #expect(try lab.replica.isHere(inode) == !committed)
+            #expect(try lab.replica.isLocal(inode) == !committed)
             if !committed { #expect(try lab.bytes(of: inode) == "hello") }
             #expect(lab.exists("d/b") == !committed)
         }

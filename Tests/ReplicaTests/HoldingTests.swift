@@ -152,7 +152,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `what is excluded in an excluded directory stays so when the directory travels again`() throws {
+    @Test func `what is excluded in an excluded directory stays so when the directory isSynced again`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let f = try lab.makeFile("f", in: d)
@@ -255,7 +255,7 @@ import Testing
         #expect(restored == ["d", "e", "f", "g 2"])
         #expect(try ["d", "d/e", "d/e/f", "g 2"].map { try lab.item($0) } == items)
         #expect(try lab.replica.attributes(of: try lab.inode("d/e/f")).size == 12)
-        #expect(try !lab.replica.isHere(try lab.inode("d/e/f")))
+        #expect(try !lab.replica.isLocal(try lab.inode("d/e/f")))
         #expect(try lab.replica.entry(lab.name("f"), in: lab.inode("d/e")).baseNumber == 3)
         #expect(try lab.pendingNames().sorted() == ["g", "g 2"])
         #expect(try lab.bytes(of: try lab.inode("g")) == "in its place")

@@ -154,7 +154,7 @@ import Testing
             Issue.record("not a put")
             return
         }
-        #expect(try entry.name == ItemName("a") && inode.isModified && inode.generation == 2)
+        #expect(try entry.name == ItemName("a") && inode.isModified && inode.generation == 3)
         #expect(parent == (try lab.item("outer/inner")))
     }
 

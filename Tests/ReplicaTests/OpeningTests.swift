@@ -103,7 +103,7 @@ import Testing
             try FileManager.default.removeItem(atPath: lab.files(name))
         }
         try lab.open()
-        #expect(try !lab.replica.isHere(try lab.inode("d/a")))
+        #expect(try !lab.replica.isLocal(try lab.inode("d/a")))
         #expect(lab.replica.repairReport.evictedCount == 1 && lab.replica.repairReport.lostCount == 0)
         #expect(try lab.replica.pendingCount() == 0)
         #expect(try lab.replica.check() == [])
@@ -124,7 +124,7 @@ import Testing
         #expect(refusal.code == .inputOutput && refusal.detail.contains("1 files that were changed here"))
         for name in ["d", "fresh"] { #expect(rename("\(lab.path)/elsewhere/\(name)", lab.files(name)) == 0) }
         try lab.open()
-        #expect(try lab.bytes(of: fresh) == "hello" && lab.replica.isHere(try lab.inode("d/a")))
+        #expect(try lab.bytes(of: fresh) == "hello" && lab.replica.isLocal(try lab.inode("d/a")))
         #expect(try lab.replica.check() == [])
     }
 
@@ -186,7 +186,7 @@ import Testing
         try lab.open()
         #expect(try lab.bytes(of: try lab.inode("new/inner/one")) == "one")
         #expect(try lab.bytes(of: try lab.inode("taken 2")) == "two")
-        #expect(try !lab.replica.isHere(try lab.inode("taken")))
+        #expect(try !lab.replica.isLocal(try lab.inode("taken")))
         #expect(try lab.bytes(of: try lab.inode(".three.icloud")) == "three")
         #expect(try lab.replica.inode(try lab.inode("link")).target == "/nowhere")
         #expect(try lab.pendingNames().sorted() == [".three.icloud", "inner", "link", "new", "one", "taken 2"])
@@ -270,7 +270,7 @@ import Testing
         lab.replica.abandon()
         for name in ["clean", "changed", "new"] { #expect(unlink(lab.files(name)) == 0) }
         try lab.open()
-        #expect(try !lab.replica.isHere(clean) && !lab.replica.isHere(changed))
+        #expect(try !lab.replica.isLocal(clean) && !lab.replica.isLocal(changed))
         #expect(try lab.replica.attributes(of: changed).size == 5)
         #expect(try lab.inodeIfPresent("new") == nil)
         let report = lab.replica.repairReport
@@ -300,7 +300,7 @@ import Testing
         try lab.download(fresh, bytes: "12345")
         let mine = try lab.makeFile("mine")
         try lab.losePowerAndOpen()
-        #expect(try lab.replica.isHere(settled) && !lab.replica.isHere(fresh) && lab.replica.isHere(mine))
+        #expect(try lab.replica.isLocal(settled) && !lab.replica.isLocal(fresh) && lab.replica.isLocal(mine))
         #expect(try lab.bytes(of: mine) == "hello")
         #expect(try lab.replica.check() == [])
     }
@@ -335,7 +335,7 @@ import Testing
         #expect(try lab.bytes(of: try lab.inode("doc")) == "old")
         #expect(try lab.bytes(of: try lab.inode("tmp")) == "new bytes")
         #expect(try lab.bytes(of: try lab.inode("moved")) == "moved")
-        #expect(try !lab.replica.isHere(try lab.inode("r")))
+        #expect(try !lab.replica.isLocal(try lab.inode("r")))
         #expect(try lab.inodeIfPresent("r 2") == nil)
         #expect(try lab.replica.check() == [])
     }

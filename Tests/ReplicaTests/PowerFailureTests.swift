@@ -108,7 +108,7 @@ import Testing
         try bringBack("a", to: lab)
         try lab.losePowerAndOpen()
         #expect(try names(lab) == ["a"])
-        #expect(try !lab.replica.isHere(inode) && lab.replica.attributes(of: inode).size == 9)
+        #expect(try !lab.replica.isLocal(inode) && lab.replica.attributes(of: inode).size == 9)
         #expect(try lab.pendingNames() == [])
         #expect(try lab.replica.check() == [])
     }

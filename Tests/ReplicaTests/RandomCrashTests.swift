@@ -218,7 +218,7 @@ private struct RandomRun {
             return nil
         }
         let inode = try lab.inode(path)
-        guard try lab.replica.isHere(inode) else {
+        guard try lab.replica.isLocal(inode) else {
             tree.bytes[number] = ""
             return { [self] in _ = try lab.replica.replaceWithEmpty(inode) }
         }
@@ -316,7 +316,7 @@ private struct RandomRun {
         let text = tree.bytes[number] ?? ""
         return { [self] in
             let inode = try lab.inode(path)
-            if try lab.replica.isHere(inode) { return }
+            if try lab.replica.isLocal(inode) { return }
             let staging = try lab.replica.beginDownload(of: inode)
             _ = pwrite(staging.descriptor.rawValue, text, text.utf8.count, 0)
             _ = try lab.replica.finishDownload(of: inode)
@@ -341,7 +341,7 @@ private struct RandomRun {
                     found[inner] = Seen(inode: inode)
                     waiting.append((inner, inode))
                 } else {
-                    let text = try lab.replica.isHere(inode) ? try lab.bytes(of: inode) : nil
+                    let text = try lab.replica.isLocal(inode) ? try lab.bytes(of: inode) : nil
                     found[inner] = Seen(inode: inode, size: Int(child.attributes.size), text: text)
                 }
             }

@@ -161,7 +161,7 @@ import Testing
             try t.setContent(entry, content: content, modified: record.modified, inUse: false)
         }
         #expect(new != inode)
-        #expect(try !lab.replica.isHere(new))
+        #expect(try !lab.replica.isLocal(new))
         #expect(try lab.bytes(of: try lab.inode("b")) == "hello")
         #expect(try lab.replica.attributes(of: inode).linkCount == 1)
         #expect(try lab.replica.check() == [])

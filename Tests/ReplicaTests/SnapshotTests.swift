@@ -69,7 +69,7 @@ import Testing
             let inode = try lab.replica.inode(entry.inode)
             let childPath = "\(path)/\(child.name.string)"
             items[Data(childPath.utf8)] = Item(
-                base: entry.base, number: entry.baseNumber, isQueued: entry.isQueued, isHere: inode.isHere,
+                base: entry.base, number: entry.baseNumber, isQueued: entry.isQueued, isLocal: inode.isLocal,
                 content: inode.content, target: inode.target, size: inode.attributes.size,
                 blocks: inode.attributes.blocks, mode: inode.attributes.mode, modified: inode.attributes.modified,
                 links: inode.attributes.linkCount, owner: inode.attributes.owner,
@@ -86,7 +86,7 @@ import Testing
         var base: ItemRecord?
         var number: CommitNumber
         var isQueued: Bool
-        var isHere: Bool
+        var isLocal: Bool
         var content: Content?
         var target: String?
         var size: Int64

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "a.txt~", "49131", "DS_Store", "a.swp", ".swp", "nosync", "#a", ".sw1", ".a.swp.txt", "é"])
-    func `a name that travels`(_ text: String) throws {
+    func `a name that isSynced`(_ text: String) throws {
         #expect(!LocalOnlyNames.standard(try ItemName(text)))
     }
 }

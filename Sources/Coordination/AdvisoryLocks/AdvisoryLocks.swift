@@ -20,9 +20,9 @@ struct AdvisoryLocks: Sendable {
 
     var processes: Set<ProcessID> { files.values.reduce(into: []) { $0.formUnion($1.processes) } }
 
-    var nextDeadline: Moment? { yielding.compactMap { files[$0]?.nextDeadline(limits) }.min() }
+    var nextDeadline: Instant? { yielding.compactMap { files[$0]?.nextDeadline(limits) }.min() }
 
-    mutating func timePassed(now: Moment) -> [Effect] {
+    mutating func timePassed(now: Instant) -> [Effect] {
         var effects: [Effect] = []
         for inode in yielding.sorted() { change(inode, now: now, &effects) { _ in } }
         return effects
@@ -30,7 +30,7 @@ struct AdvisoryLocks: Sendable {
 
     /// Grants, parks or refuses a request; `ticket` is `nil` when it may not wait.
     mutating func request(
-        _ claim: LockClaim, of process: ProcessID, on inode: InodeNumber, ticket: Ticket?, now: Moment,
+        _ claim: LockClaim, of process: ProcessID, on inode: InodeNumber, ticket: Ticket?, now: Instant,
         _ effects: inout [Effect]
     ) -> LockVerdict {
         if case .record = claim, files[inode]?.records.count ?? 0 >= limits.recordLocksPerFile {
@@ -68,27 +68,27 @@ struct AdvisoryLocks: Sendable {
     }
 
     mutating func unlock(
-        _ range: ClosedRange<Int64>, of owner: LockOwner, on inode: InodeNumber, now: Moment, _ effects: inout [Effect]
+        _ range: ClosedRange<Int64>, of owner: LockOwner, on inode: InodeNumber, now: Instant, _ effects: inout [Effect]
     ) {
         guard files[inode] != nil else { return }
         change(inode, now: now, &effects) { $0.records.unlock(range, of: owner) }
     }
 
     mutating func releaseFlock(
-        of handle: OpenHandleID, on inode: InodeNumber, now: Moment, _ effects: inout [Effect]
+        of handle: OpenHandleID, on inode: InodeNumber, now: Instant, _ effects: inout [Effect]
     ) {
         guard files[inode] != nil else { return }
         change(inode, now: now, &effects) { $0.releaseFlock(of: handle) }
     }
 
-    mutating func cancel(_ ticket: Ticket, now: Moment) -> [Effect] {
+    mutating func cancel(_ ticket: Ticket, now: Instant) -> [Effect] {
         guard let inode = waiting[ticket] else { return [] }
         var effects: [Effect] = []
         cancel(on: inode, now: now, &effects) { $0.ticket == ticket }
         return effects
     }
 
-    mutating func processDied(_ process: ProcessID, now: Moment) -> [Effect] {
+    mutating func processDied(_ process: ProcessID, now: Instant) -> [Effect] {
         var effects: [Effect] = []
         for inode in files.keys.sorted() where files[inode]?.processes.contains(process) == true {
             cancel(on: inode, now: now, &effects) { $0.process == process }
@@ -100,7 +100,7 @@ struct AdvisoryLocks: Sendable {
 
 extension AdvisoryLocks {
     private mutating func cancel(
-        on inode: InodeNumber, now: Moment, _ effects: inout [Effect], who: (LockWaiter) -> Bool
+        on inode: InodeNumber, now: Instant, _ effects: inout [Effect], who: (LockWaiter) -> Bool
     ) {
         let cancelled = files[inode]?.waiters.filter(who) ?? []
         for waiter in cancelled { forget(waiter, inode) }
@@ -110,7 +110,7 @@ extension AdvisoryLocks {
 
     /// Changes the locks of one file, then grants what can be granted there.
     private mutating func change(
-        _ inode: InodeNumber, now: Moment, _ effects: inout [Effect], _ body: (inout FileLocks) -> Void
+        _ inode: InodeNumber, now: Instant, _ effects: inout [Effect], _ body: (inout FileLocks) -> Void
     ) {
         // Taken out, so that changing it copies nothing.
         var file = files.removeValue(forKey: inode) ?? FileLocks()

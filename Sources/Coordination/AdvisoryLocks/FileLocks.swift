@@ -17,7 +17,7 @@ struct LockWaiter: Sendable {
     let ticket: Ticket
     let claim: LockClaim
     let process: ProcessID
-    let since: Moment
+    let since: Instant
     /// Nobody who holds is in its way: it lets earlier waiters go first.
     var isYielding = false
 }
@@ -28,7 +28,7 @@ struct FileLocks: Sendable {
         let handle: OpenHandleID
         var mode: LockMode
         var process: ProcessID
-        var since: Moment
+        var since: Instant
     }
 
     var records = RecordLocks()
@@ -70,7 +70,7 @@ struct FileLocks: Sendable {
         waiters.contains { $0.claim.conflicts(with: claim) }
     }
 
-    mutating func hold(_ claim: LockClaim, process: ProcessID, now: Moment) {
+    mutating func hold(_ claim: LockClaim, process: ProcessID, now: Instant) {
         switch claim {
         case .record(let request):
             records.lock(request, now: now)
@@ -82,7 +82,7 @@ struct FileLocks: Sendable {
 
     mutating func releaseFlock(of handle: OpenHandleID) { flocks.removeAll { $0.handle == handle } }
 
-    func nextDeadline(_ limits: LockTable.Limits) -> Moment? {
+    func nextDeadline(_ limits: LockTable.Limits) -> Instant? {
         waiters.filter(\.isYielding).map { $0.since + limits.courtesy }.min()
     }
 
@@ -91,7 +91,7 @@ struct FileLocks: Sendable {
     /// - Parameter isExempt: Whether an owner lets nobody go first, because it holds a lock that they may be waiting
     ///   for.
     mutating func grantWaiters(
-        now: Moment, _ limits: LockTable.Limits, isExempt: (LockClaim) -> Bool
+        now: Instant, _ limits: LockTable.Limits, isExempt: (LockClaim) -> Bool
     ) -> [LockWaiter] {
         var granted: [LockWaiter] = []
         var before: Int

@@ -8,7 +8,7 @@ extension LockTable {
     ///   for itself through others (EDEADLK), `.refused(.tooMany)` at a bound (ENOLCK). The effects concern others:
     ///   replacing an exclusive lock by a shared one lets them go on.
     package mutating func lockRecord(
-        _ request: RecordLock, on inode: InodeNumber, ticket: Ticket?, now: Moment
+        _ request: RecordLock, on inode: InodeNumber, ticket: Ticket?, now: Instant
     ) -> (verdict: LockVerdict, effects: [Effect]) {
         var effects: [Effect] = []
         let verdict = advisory.request(
@@ -18,7 +18,7 @@ extension LockTable {
 
     /// Unlocks a range, of which nothing need be locked. Related: `F_UNLCK`.
     package mutating func unlockRecord(
-        _ range: ClosedRange<Int64>, of owner: LockOwner, on inode: InodeNumber, now: Moment
+        _ range: ClosedRange<Int64>, of owner: LockOwner, on inode: InodeNumber, now: Instant
     ) -> [Effect] {
         var effects: [Effect] = []
         advisory.unlock(range, of: owner, on: inode, now: now, &effects)
@@ -26,7 +26,7 @@ extension LockTable {
     }
 
     /// Unlocks all that an owner holds in a file, as close(2) of any of its handles does. Related: FUSE_FLUSH.
-    package mutating func releaseRecords(of owner: LockOwner, on inode: InodeNumber, now: Moment) -> [Effect] {
+    package mutating func releaseRecords(of owner: LockOwner, on inode: InodeNumber, now: Instant) -> [Effect] {
         unlockRecord(0...Int64.max, of: owner, on: inode, now: now)
     }
 
@@ -41,7 +41,7 @@ extension LockTable {
     /// - Parameter ticket: Names the request if it must wait; `nil` with `LOCK_NB`. A conversion that must wait, or is
     ///   refused, has lost the lock it had, as on Linux.
     package mutating func flock(
-        _ mode: LockMode, handle: OpenHandleID, process: ProcessID, on inode: InodeNumber, ticket: Ticket?, now: Moment
+        _ mode: LockMode, handle: OpenHandleID, process: ProcessID, on inode: InodeNumber, ticket: Ticket?, now: Instant
     ) -> (verdict: LockVerdict, effects: [Effect]) {
         var effects: [Effect] = []
         let verdict = advisory.request(
@@ -50,7 +50,7 @@ extension LockTable {
     }
 
     /// Unlocks a whole file. Related: `LOCK_UN`.
-    package mutating func unlockFlock(handle: OpenHandleID, on inode: InodeNumber, now: Moment) -> [Effect] {
+    package mutating func unlockFlock(handle: OpenHandleID, on inode: InodeNumber, now: Instant) -> [Effect] {
         var effects: [Effect] = []
         advisory.releaseFlock(of: handle, on: inode, now: now, &effects)
         return effects

@@ -4,7 +4,7 @@ struct RecordLocks: Sendable {
         var range: ClosedRange<Int64>
         var mode: LockMode
         var process: ProcessID
-        var since: Moment
+        var since: Instant
     }
 
     fileprivate struct Holding: Sendable {
@@ -58,7 +58,7 @@ struct RecordLocks: Sendable {
     /// Locks a range, in place of whatever its owner held there; neighbours of the same mode become one.
     ///
     /// Whether others conflict is the caller's to know.
-    mutating func lock(_ request: RecordLock, now: Moment) {
+    mutating func lock(_ request: RecordLock, now: Instant) {
         replace(
             request.range, of: request.owner,
             with: Segment(

@@ -20,7 +20,7 @@ struct ClaimEntry: Sendable {
     var set: ClaimSet
     /// Its place in the order of all requests, turns of plain writers included.
     let number: UInt64
-    let since: Moment
+    let since: Instant
     var phase = Phase.inLine
     /// What presenters are still to be asked, after they have answered what they were asked.
     var unsent: [PresenterID: [PresenterMessage]] = [:]

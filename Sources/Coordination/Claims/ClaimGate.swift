@@ -9,19 +9,19 @@ struct ClaimGate: Hashable, Sendable {
     /// The numbers of the opens that were in line before it.
     let passing: Set<UInt64>
     /// When it was put up: how long it waits for those who share the file counts from here.
-    let since: Moment
+    let since: Instant
     let isGranted: Bool
 
-    func covers(_ writer: Writer, _ lineage: Set<ProcessID>) -> Bool {
+    func covers(_ writer: Writer, _ ancestors: Set<ProcessID>) -> Bool {
         // Pages that were mapped have changed for everyone already: holding the kernel back would only stop msync(2).
-        writer.process == .kernel || covered.contains(writer.process) || !covered.isDisjoint(with: lineage)
+        writer.process == .kernel || covered.contains(writer.process) || !covered.isDisjoint(with: ancestors)
     }
 
-    func covers(_ turn: Turn) -> Bool {
-        !covered.isDisjoint(with: turn.lineage) || turn.members.contains { covered.contains($0.process) }
+    func covers(_ turn: WriteQueueEntry) -> Bool {
+        !covered.isDisjoint(with: turn.ancestors) || turn.members.contains { covered.contains($0.process) }
     }
 
     func bars(_ open: WaitingOpen) -> Bool {
-        !passing.contains(open.number) && !covers(open.writer, open.lineage)
+        !passing.contains(open.number) && !covers(open.writer, open.ancestors)
     }
 }

@@ -81,7 +81,7 @@ extension ClaimItem {
 
 extension LockTable {
     /// Adds the claims and presenters of every item to its node.
-    func listClaims(into nodes: inout [InodeNumber: NodeListing], now: Moment) {
+    func listClaims(into nodes: inout [InodeNumber: NodeListing], now: Instant) {
         let waits = Dictionary(grouping: waitForGraph(now: now).links, by: \.waiter)
         func node(_ item: ClaimItem, _ body: (inout NodeListing) -> Void) {
             guard let inode = item.node else { return }
@@ -127,7 +127,7 @@ extension LockTable {
     }
 
     private func listing(
-        of claim: Claim, in entry: ClaimEntry, _ waitsFor: [WaitNode], now: Moment
+        of claim: Claim, in entry: ClaimEntry, _ waitsFor: [WaitNode], now: Instant
     ) -> NodeListing.AccessClaim {
         let others = entry.phase == .granted ? [] : waitsFor
         return NodeListing.AccessClaim(
@@ -138,7 +138,7 @@ extension LockTable {
             waitsFor: others, waitsForProcesses: Set(others.flatMap { processes(behind: $0, now: now) }).sorted())
     }
 
-    private func processes(behind node: WaitNode, now: Moment) -> [ProcessID] {
+    private func processes(behind node: WaitNode, now: Instant) -> [ProcessID] {
         switch node {
         case .claims(let set): claims[set].map { [$0.set.process] } ?? []
         case .presenter(let presenter): claims.presenters[presenter].map { [$0.process] } ?? []

@@ -66,12 +66,12 @@ package struct ClaimSet: Hashable, Sendable {
     package var within: [ClaimSetID]
     package var claims: [Claim]
     /// When it fails unless it was granted; `nil` to wait for ever.
-    package var deadline: Moment?
+    package var deadline: Instant?
 
     package init(
         _ id: ClaimSetID, mode: Mode = .access, client: ClientID, process: ProcessID, coordinator: CoordinatorID,
         purpose: PurposeID, presenter: PresenterID? = nil, fromPresenter: PresenterID? = nil,
-        within: [ClaimSetID] = [], claims: [Claim], deadline: Moment? = nil
+        within: [ClaimSetID] = [], claims: [Claim], deadline: Instant? = nil
     ) {
         self.id = id
         self.mode = mode

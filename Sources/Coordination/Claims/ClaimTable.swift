@@ -3,7 +3,7 @@ import Model
 /// A message that was sent and is not answered.
 struct OpenQuestion: Sendable {
     let question: Question
-    let asked: Moment
+    let asked: Instant
     /// It was told that the answer is overdue.
     var isLate = false
 }
@@ -19,7 +19,7 @@ struct ClaimTable: Sendable {
     var questions: [QuestionID: OpenQuestion] = [:]
     var names = NameChanges()
     /// Since when processes are stopped.
-    var stopped: [ProcessID: Moment] = [:]
+    var stopped: [ProcessID: Instant] = [:]
     var cancelled: [ClientID: Set<CoordinatorID>] = [:]
     /// Cycles that stand, each once.
     var cycles: Set<Set<WaitNode>> = []
@@ -67,7 +67,7 @@ struct ClaimTable: Sendable {
     }
 
     mutating func newQuestion(
-        _ message: PresenterMessage, to presenter: PresenterID, for set: ClaimSetID, now: Moment
+        _ message: PresenterMessage, to presenter: PresenterID, for set: ClaimSetID, now: Instant
     ) -> Question {
         lastQuestion += 1
         let question = Question(
@@ -77,7 +77,7 @@ struct ClaimTable: Sendable {
     }
 
     /// When a question counts as unanswered; `nil` once it does.
-    func deadline(of open: OpenQuestion) -> Moment? {
+    func deadline(of open: OpenQuestion) -> Instant? {
         if let process = presenters[open.question.presenter]?.process, let since = stopped[process],
             entries[open.question.set]?.open[open.question.id] != nil
         {
@@ -87,9 +87,9 @@ struct ClaimTable: Sendable {
         return open.isLate ? nil : open.asked + limits.presenterTimeout
     }
 
-    var nextDeadline: Moment? {
+    var nextDeadline: Instant? {
         // A parked operation has no effects of its own: that it closes a circle is told by the clock.
-        if graphHasGrown, !hasNoSets { return Moment(rawValue: .min) }
+        if graphHasGrown, !hasNoSets { return Instant(rawValue: .min) }
         let sets = entries.values.filter { $0.phase != .granted }.compactMap(\.set.deadline)
         return (sets + questions.values.compactMap { deadline(of: $0) } + names.deadlines).min()
     }

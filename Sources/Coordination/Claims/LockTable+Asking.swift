@@ -15,7 +15,7 @@ extension LockTable {
     }
 
     /// Those whom a set waits for first; empty when it waits for nobody.
-    package func processesAhead(of id: ClaimSetID, now: Moment) -> [ProcessID] {
+    package func processesAhead(of id: ClaimSetID, now: Instant) -> [ProcessID] {
         guard let entry = claims[id] else { return [] }
         switch entry.phase {
         case .inLine, .cleared: return claims.firstBlocker(of: entry).map { [$0.set.process] } ?? []
@@ -28,16 +28,16 @@ extension LockTable {
 
     /// The presenter of a coordinator under whose claim somebody writes an item.
     ///
-    /// - Parameter lineage: The writer's process and its ancestors.
-    package func presenter(behind lineage: Set<ProcessID>, writing item: ClaimItem) -> PresenterID? {
+    /// - Parameter ancestors: The writer's process and its ancestors.
+    package func presenter(behind ancestors: Set<ProcessID>, writing item: ClaimItem) -> PresenterID? {
         claims.all.first { entry in
-            entry.phase == .granted && entry.set.presenter != nil && lineage.contains(entry.set.process)
+            entry.phase == .granted && entry.set.presenter != nil && ancestors.contains(entry.set.process)
                 && entry.set.claims.contains { $0.kind.isWrite && $0.item.relation(to: item) != .unrelated }
         }?.set.presenter
     }
 
     /// Whether somebody has claimed, wants or presents the item, something in it, or a directory above it.
-    package func isMinded(_ item: ClaimItem) -> Bool {
+    package func hasClaimsOrPresenters(_ item: ClaimItem) -> Bool {
         claims.all.contains { entry in entry.set.claims.contains { $0.item.relation(to: item) != .unrelated } }
             || claims.presenters.all.contains { $0.item.map { $0.relation(to: item) != .unrelated } ?? false }
     }

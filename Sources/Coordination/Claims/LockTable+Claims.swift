@@ -6,7 +6,7 @@ extension LockTable {
     ///
     /// What becomes of it comes as effects, here or later: exactly one ``ClaimEffect/granted(_:)``, which
     /// ``release(_:now:)`` ends, or one ``ClaimEffect/ended(_:_:)``; a granted one may also be revoked.
-    package mutating func request(_ set: ClaimSet, now: Moment) throws(ClaimError) -> [Effect] {
+    package mutating func request(_ set: ClaimSet, now: Instant) throws(ClaimError) -> [Effect] {
         try set.check(claims.limits)
         guard claims[set.id] == nil else { throw .idInUse(set.id) }
         guard claims.cancelled[set.client]?.contains(set.coordinator) != true else {
@@ -31,24 +31,24 @@ extension LockTable {
     /// The accessor has returned, the batch is over, or what was to be evicted is.
     ///
     /// One that is not granted yet is cancelled. Nothing happens if it is gone already.
-    package mutating func release(_ set: ClaimSetID, now: Moment) -> [Effect] {
+    package mutating func release(_ set: ClaimSetID, now: Instant) -> [Effect] {
         guard claims[set]?.phase == .granted else { return cancelClaims(set, now: now) }
         return ending(now: now) { table, effects in table.finish(set, nil, &effects) }
     }
 
     /// Takes a set away from its holder, or out of the line.
-    package mutating func revoke(_ set: ClaimSetID, now: Moment) -> [Effect] {
+    package mutating func revoke(_ set: ClaimSetID, now: Instant) -> [Effect] {
         ending(now: now) { table, effects in table.finish(set, .revoked, &effects) }
     }
 
     /// Takes a set out of the line; one that is granted goes on.
-    package mutating func cancelClaims(_ set: ClaimSetID, now: Moment) -> [Effect] {
+    package mutating func cancelClaims(_ set: ClaimSetID, now: Instant) -> [Effect] {
         guard let entry = claims[set], entry.phase != .granted else { return [] }
         return ending(now: now) { table, effects in table.finish(set, .cancelled, &effects) }
     }
 
     /// Takes all sets of a coordinator out of the line, and refuses those to come; what is granted goes on.
-    package mutating func cancel(_ coordinator: CoordinatorID, of client: ClientID, now: Moment) -> [Effect] {
+    package mutating func cancel(_ coordinator: CoordinatorID, of client: ClientID, now: Instant) -> [Effect] {
         if claims.cancelled[client, default: []].count < claims.limits.cancelledCoordinators {
             claims.cancelled[client, default: []].insert(coordinator)
         }
@@ -61,7 +61,7 @@ extension LockTable {
     }
 
     /// A connection is over: its claims are revoked, its presenters gone, what they were asked counts as answered.
-    package mutating func clientEnded(_ client: ClientID, now: Moment) -> [Effect] {
+    package mutating func clientEnded(_ client: ClientID, now: Instant) -> [Effect] {
         claims.cancelled[client] = nil
         let sets = claims.all.filter { $0.set.client == client }
         let presenters = claims.presenters.all.filter { $0.client == client }
@@ -72,11 +72,11 @@ extension LockTable {
     }
 
     /// The bytes that ``ClaimEffect/download(_:_:)`` asked for are here.
-    package mutating func downloaded(_ set: ClaimSetID, now: Moment) -> [Effect] {
+    package mutating func downloaded(_ set: ClaimSetID, now: Instant) -> [Effect] {
         ending(now: now) { table, _ in table.claims.change(set) { $0.isDownloaded = true } }
     }
 
-    package mutating func downloadFailed(_ set: ClaimSetID, _ error: FileError, now: Moment) -> [Effect] {
+    package mutating func downloadFailed(_ set: ClaimSetID, _ error: FileError, now: Instant) -> [Effect] {
         guard claims[set]?.phase == .downloading else { return [] }
         return ending(now: now) { table, effects in
             table.finish(set, .failed(.download(error.code, error.detail)), &effects)
@@ -94,7 +94,7 @@ extension LockTable {
 
 extension LockTable {
     /// An event after which others may go on.
-    mutating func ending(now: Moment, _ body: (inout LockTable, inout [Effect]) -> Void) -> [Effect] {
+    mutating func ending(now: Instant, _ body: (inout LockTable, inout [Effect]) -> Void) -> [Effect] {
         var effects: [Effect] = []
         body(&self, &effects)
         advance(now: now, &effects)
@@ -111,7 +111,7 @@ extension LockTable {
         claims.gatesAreStale = true
     }
 
-    mutating func processOfClaimsDied(_ process: ProcessID, now: Moment, _ effects: inout [Effect]) {
+    mutating func processOfClaimsDied(_ process: ProcessID, now: Instant, _ effects: inout [Effect]) {
         claims.stopped[process] = nil
         for entry in claims.all where entry.set.process == process { finish(entry.id, .revoked, &effects) }
         for presenter in claims.presenters.all where presenter.process == process {
@@ -124,7 +124,7 @@ extension LockTable {
         advance(now: now, &effects)
     }
 
-    mutating func timePassedForClaims(now: Moment, _ effects: inout [Effect]) {
+    mutating func timePassedForClaims(now: Instant, _ effects: inout [Effect]) {
         for entry in claims.all {
             guard let deadline = entry.set.deadline, deadline <= now, entry.phase != .granted else { continue }
             finish(entry.id, .failed(.timedOut), &effects)

@@ -5,7 +5,7 @@ extension LockTable {
     /// It waits for those who hold, not for those who wait: a holder that renames something another set waits for
     /// would wait for itself. While there are no claims there is nothing to ask for.
     package mutating func nameChange(
-        _ change: NameChange, now: Moment
+        _ change: NameChange, now: Instant
     ) -> (verdict: NameVerdict, effects: [Effect]) {
         guard !claims.hasNoSets else { return (.proceed, []) }
         guard claims.names.count < claims.limits.sets else { return (.refused(.tooMany), []) }
@@ -22,7 +22,7 @@ extension LockTable {
     }
 
     /// A name change that was told to proceed is over, whether it succeeded or not.
-    package mutating func nameChanged(_ ticket: Ticket, now: Moment) -> [Effect] {
+    package mutating func nameChanged(_ ticket: Ticket, now: Instant) -> [Effect] {
         guard claims.names.underWay[ticket] != nil else { return [] }
         return ending(now: now) { table, _ in table.claims.names.finish(ticket) }
     }
@@ -31,7 +31,7 @@ extension LockTable {
     func holders(against change: NameChange) -> [ClaimSetID] {
         claims.all.filter { entry in
             guard entry.holds, entry.isBlocking else { return false }
-            return claims.covered(by: entry).isDisjoint(with: change.lineage) && change.concerns(entry.set)
+            return claims.covered(by: entry).isDisjoint(with: change.ancestors) && change.concerns(entry.set)
         }.map(\.id)
     }
 
@@ -45,7 +45,7 @@ extension LockTable {
     }
 
     /// Takes a parked name change out; `false` if the ticket is not one.
-    mutating func cancelNameChange(_ ticket: Ticket, now: Moment, _ effects: inout [Effect]) -> Bool {
+    mutating func cancelNameChange(_ ticket: Ticket, now: Instant, _ effects: inout [Effect]) -> Bool {
         let cancelled = claims.names.takeWaiting { $0.change.ticket == ticket }
         effects += cancelled.map { .wake($0.ticket, .cancelled) }
         return !cancelled.isEmpty

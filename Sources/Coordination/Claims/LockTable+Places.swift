@@ -3,7 +3,7 @@ package import Model
 /// Where the files are that somebody writes, and which claims keep the next writer off.
 extension LockTable {
     /// The answer to ``ClaimEffect/locate(_:)``: where files are. One that has no name any more is an orphan.
-    package mutating func located(_ found: [InodeNumber: ClaimItem], now: Moment) -> [Effect] {
+    package mutating func located(_ found: [InodeNumber: ClaimItem], now: Instant) -> [Effect] {
         var effects: [Effect] = []
         guard !claims.hasNoSets else { return effects }
         for (inode, item) in found where orders[inode] != nil && places[inode] == nil { places[inode] = item }
@@ -17,7 +17,7 @@ extension LockTable {
     /// Claims and presenters follow, with those of everything inside it; a claim `forReplacing` stays with the place.
     /// What was replaced is the newcomer from now on, as after an atomic save.
     package mutating func moved(
-        _ inode: InodeNumber, to item: ClaimItem, replacing replaced: InodeNumber? = nil, now: Moment
+        _ inode: InodeNumber, to item: ClaimItem, replacing replaced: InodeNumber? = nil, now: Instant
     ) -> [Effect] {
         if let replaced, places[replaced] != nil { places[replaced] = ClaimItem(orphan: replaced) }
         for (file, place) in places { places[file] = place.following(inode, to: item) }
@@ -30,7 +30,7 @@ extension LockTable {
     }
 
     /// Something came to stand where nothing was: claims of that place, and its presenters, are about it now.
-    package mutating func appeared(_ item: ClaimItem, now: Moment) -> [Effect] {
+    package mutating func appeared(_ item: ClaimItem, now: Instant) -> [Effect] {
         claims.follow {
             $0.meeting(item, inPlaceOf: nil)
         } fixed: {
@@ -40,7 +40,7 @@ extension LockTable {
     }
 
     /// An item lost its name: claims of it, and its presenters, wait for what comes to stand there.
-    package mutating func disappeared(_ inode: InodeNumber, now: Moment) -> [Effect] {
+    package mutating func disappeared(_ inode: InodeNumber, now: Instant) -> [Effect] {
         if places[inode] != nil { places[inode] = ClaimItem(orphan: inode) }
         claims.follow {
             $0.staying(inode)
@@ -50,7 +50,7 @@ extension LockTable {
         return renewed(now: now)
     }
 
-    private mutating func renewed(now: Moment) -> [Effect] {
+    private mutating func renewed(now: Instant) -> [Effect] {
         var effects: [Effect] = []
         advance(now: now, &effects)
         return effects
@@ -59,7 +59,7 @@ extension LockTable {
 
 extension LockTable {
     /// Takes the order of a file; a fresh one gets the claims that keep writers off.
-    mutating func take(_ inode: InodeNumber, _ standing: Standing?, now: Moment) -> WriteOrder {
+    mutating func take(_ inode: InodeNumber, _ standing: WriterContext?, now: Instant) -> WriteOrder {
         var order = take(inode)
         // One that was there before the claims is placed by `located`: a set may go on then, and a write has no effects.
         guard let item = standing?.item, !claims.hasNoSets, order.isEmpty else { return order }
@@ -68,7 +68,7 @@ extension LockTable {
         return order
     }
 
-    private func gates(of order: WriteOrder, at item: ClaimItem, now: Moment) -> [ClaimGate] {
+    private func gates(of order: WriteOrder, at item: ClaimItem, now: Instant) -> [ClaimGate] {
         claims.keeping(.write(.plain), off: item).map { entry in
             order.gate(
                 of: entry.id, covered: claims.covered(by: entry), isGranted: entry.phase == .granted, now: now)
@@ -76,7 +76,7 @@ extension LockTable {
     }
 
     /// Puts up and takes down claims before all files that are written, and lets go on whoever they no longer bar.
-    mutating func renewGates(now: Moment, _ effects: inout [Effect]) {
+    mutating func renewGates(now: Instant, _ effects: inout [Effect]) {
         claims.gatesAreStale = false
         for (inode, item) in places.sorted(by: { $0.key < $1.key }) {
             guard let current = orders[inode] else { continue }
@@ -94,12 +94,12 @@ extension LockTable {
     var unplacedFiles: [InodeNumber] { orders.keys.filter { places[$0] == nil }.sorted() }
 
     /// Whether nobody writes what a set has claimed, or writes it first, but those whom it covers.
-    func isClear(for set: ClaimSetID, now: Moment) -> Bool {
+    func isClear(for set: ClaimSetID, now: Instant) -> Bool {
         orders.allSatisfy { inode, order in places[inode] != nil && order.isClear(for: set, now: now, limits) }
     }
 
     /// The files whose writes a set waits for, or of which it is not known whether it does.
-    func filesWritten(before set: ClaimSetID, now: Moment) -> [InodeNumber] {
+    func filesWritten(before set: ClaimSetID, now: Instant) -> [InodeNumber] {
         orders.filter { inode, order in places[inode] == nil || !order.isClear(for: set, now: now, limits) }.keys
             .sorted()
     }

@@ -6,21 +6,21 @@ package struct NameChange: Hashable, Sendable {
     package var items: [ClaimItem]
     package var process: ProcessID
     /// The process and its ancestors.
-    package var lineage: Set<ProcessID>
+    package var ancestors: Set<ProcessID>
     /// When it is given up; `nil` to wait for ever.
     ///
     /// The kernel holds the inode locks of the directories meanwhile: who claimed the item cannot create anything
     /// there either until this is over.
-    package var deadline: Moment?
+    package var deadline: Instant?
 
     package init(
-        _ ticket: Ticket, of items: [ClaimItem], by process: ProcessID, lineage: Set<ProcessID>,
-        deadline: Moment? = nil
+        _ ticket: Ticket, of items: [ClaimItem], by process: ProcessID, ancestors: Set<ProcessID>,
+        deadline: Instant? = nil
     ) {
         self.ticket = ticket
         self.items = items
         self.process = process
-        self.lineage = lineage.union([process])
+        self.ancestors = ancestors.union([process])
         self.deadline = deadline
     }
 }
@@ -38,7 +38,7 @@ struct NameChanges: Sendable {
     struct Waiting: Sendable {
         var change: NameChange
         let number: UInt64
-        let since: Moment
+        let since: Instant
     }
 
     /// First come, first looked at.
@@ -48,14 +48,14 @@ struct NameChanges: Sendable {
 
     var isEmpty: Bool { waiting.isEmpty && underWay.isEmpty }
     var count: Int { waiting.count + underWay.count }
-    var deadlines: [Moment] { waiting.compactMap(\.change.deadline) }
+    var deadlines: [Instant] { waiting.compactMap(\.change.deadline) }
     var processes: [ProcessID] { waiting.map(\.change.process) + underWay.values.map(\.process) }
 
     subscript(_ ticket: Ticket) -> NameChange? {
         underWay[ticket] ?? waiting.first { $0.change.ticket == ticket }?.change
     }
 
-    mutating func park(_ change: NameChange, number: UInt64, now: Moment) {
+    mutating func park(_ change: NameChange, number: UInt64, now: Instant) {
         waiting.append(Waiting(change: change, number: number, since: now))
     }
 

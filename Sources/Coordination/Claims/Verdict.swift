@@ -8,7 +8,7 @@ package enum WriteVerdict: Hashable, Sendable {
     /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows; if it is `.granted`, as `.proceed`.
     case parked
     case refused(Refusal)
-    /// It depends on where the file is and whose relative the writer is: ask again with its ``Standing``.
+    /// It depends on where the file is and whose relative the writer is: ask again with its ``WriterContext``.
     case unplaced
 }
 
@@ -39,16 +39,16 @@ package enum NameVerdict: Hashable, Sendable {
 }
 
 /// What claims and turns ask of a plain writer: where its file is, and whose relative it is.
-package struct Standing: Hashable, Sendable {
+package struct WriterContext: Hashable, Sendable {
     package var item: ClaimItem
     /// The process and its ancestors: a claim covers the process that made it and its descendants.
-    package var lineage: Set<ProcessID>
+    package var ancestors: Set<ProcessID>
     /// The processes of the file's turn that descend from the writer.
     package var descendants: Set<ProcessID>
 
-    package init(item: ClaimItem, lineage: Set<ProcessID>, descendants: Set<ProcessID> = []) {
+    package init(item: ClaimItem, ancestors: Set<ProcessID>, descendants: Set<ProcessID> = []) {
         self.item = item
-        self.lineage = lineage
+        self.ancestors = ancestors
         self.descendants = descendants
     }
 }

@@ -17,14 +17,14 @@ extension LockTable {
     }
 
     /// The presenter is gone; what it was asked counts as answered.
-    package mutating func unregister(_ presenter: PresenterID, now: Moment) -> [Effect] {
+    package mutating func unregister(_ presenter: PresenterID, now: Instant) -> [Effect] {
         ending(now: now) { table, effects in table.forget(presenter, now: now, &effects) }
     }
 
     package func presenter(_ id: PresenterID) -> Presenter? { claims.presenters[id] }
 
     /// A presenter's answer; nothing happens if it was not asked, or has answered.
-    package mutating func answered(_ id: QuestionID, _ answer: PresenterAnswer, now: Moment) -> [Effect] {
+    package mutating func answered(_ id: QuestionID, _ answer: PresenterAnswer, now: Instant) -> [Effect] {
         guard let open = claims.questions.removeValue(forKey: id) else { return [] }
         let presenter = open.question.presenter
         if !claims.questions.values.contains(where: { $0.question.presenter == presenter && $0.isLate }) {
@@ -36,7 +36,7 @@ extension LockTable {
     }
 
     /// A process was stopped by a signal or a debugger: its presenters are waited for no longer than a grace.
-    package mutating func processStopped(_ process: ProcessID, now: Moment) -> [Effect] {
+    package mutating func processStopped(_ process: ProcessID, now: Instant) -> [Effect] {
         claims.stopped[process] = now
         return timePassed(now: now)
     }
@@ -56,7 +56,7 @@ extension LockTable {
 extension LockTable {
     /// Sends a presenter the next message on behalf of a set, if there is one.
     mutating func askNext(
-        _ presenter: PresenterID, for set: ClaimSetID, now: Moment, _ effects: inout [Effect]
+        _ presenter: PresenterID, for set: ClaimSetID, now: Instant, _ effects: inout [Effect]
     ) {
         guard let message = claims[set]?.unsent[presenter]?.first else { return }
         let openCount = claims.questions.values.count { $0.question.presenter == presenter }
@@ -73,7 +73,7 @@ extension LockTable {
     }
 
     private mutating func note(
-        _ answer: PresenterAnswer, to question: Question, now: Moment, _ effects: inout [Effect]
+        _ answer: PresenterAnswer, to question: Question, now: Instant, _ effects: inout [Effect]
     ) {
         guard let entry = claims[question.set] else {
             // The claim ended while the presenter made way for it.
@@ -99,7 +99,7 @@ extension LockTable {
         }
     }
 
-    mutating func forget(_ presenter: PresenterID, now: Moment, _ effects: inout [Effect]) {
+    mutating func forget(_ presenter: PresenterID, now: Instant, _ effects: inout [Effect]) {
         claims.presenters.remove(presenter)
         claims.questions = claims.questions.filter { $0.value.question.presenter != presenter }
         for entry in claims.all {
@@ -108,7 +108,7 @@ extension LockTable {
         }
     }
 
-    mutating func questionsTimedOut(now: Moment, _ effects: inout [Effect]) {
+    mutating func questionsTimedOut(now: Instant, _ effects: inout [Effect]) {
         for (id, open) in claims.questions.sorted(by: { $0.key < $1.key }) {
             guard let deadline = claims.deadline(of: open), deadline <= now else { continue }
             let question = open.question

@@ -8,8 +8,8 @@ extension LockTable {
     ///   - isRewriting: Whether it takes a turn, being write-only without `O_APPEND` or with `O_TRUNC`; else it shares the file.
     ///   - standing: What claims and strangers' turns ask of the writer; only wanted after an `.unplaced`.
     package mutating func open(
-        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Moment,
-        standing: Standing? = nil
+        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Instant,
+        standing: WriterContext? = nil
     ) -> WriteVerdict {
         guard claims.hasNoSets || standing != nil else { return .unplaced }
         var order = take(inode, standing, now: now)
@@ -20,14 +20,14 @@ extension LockTable {
             return .unplaced
         case .admitted:
             order.admit(
-                writer, isRewriting: isRewriting, lineage: standing?.lineage ?? [],
+                writer, isRewriting: isRewriting, ancestors: standing?.ancestors ?? [],
                 isKin: order.isKin(writer, standing), now: now)
             return .proceed
         case .waits:
             guard order.waiterCount < limits.waitersPerFile else { return .refused(.tooMany) }
             order.append(
                 WaitingOpen(
-                    ticket: ticket, number: newNumber(), writer: writer, lineage: standing?.lineage ?? [],
+                    ticket: ticket, number: newNumber(), writer: writer, ancestors: standing?.ancestors ?? [],
                     isRewriting: isRewriting, since: now))
             parked[ticket] = inode
             claims.graphHasGrown = true
@@ -39,16 +39,16 @@ extension LockTable {
     ///
     /// - Returns: `false` when there are claims and its standing was not told: ask again with it.
     package mutating func admit(
-        _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Moment, standing: Standing? = nil
+        _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Instant, standing: WriterContext? = nil
     ) -> Bool {
         guard claims.hasNoSets || standing != nil else { return false }
         var order = take(inode, standing, now: now)
-        order.admit(writer, isRewriting: isRewriting, lineage: standing?.lineage ?? [], isKin: false, now: now)
+        order.admit(writer, isRewriting: isRewriting, ancestors: standing?.ancestors ?? [], isKin: false, now: now)
         var effects: [Effect] = []
         put(order, inode, &effects)
         return true
     }
 
-    /// The processes that have the turn of a file: whether they descend from who opens it is part of its ``Standing``.
+    /// The processes that have the turn of a file: whether they descend from who opens it is part of its ``WriterContext``.
     package func turnProcesses(_ inode: InodeNumber) -> [ProcessID] { orders[inode]?.turn?.processes ?? [] }
 }

@@ -8,15 +8,15 @@ extension LockTable {
     ///   - ticket: Names the write from here on, if it is parked.
     ///   - standing: What claims ask of the writer; only wanted after an `.unplaced`.
     package mutating func write(
-        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, now: Moment, standing: Standing? = nil
+        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, now: Instant, standing: WriterContext? = nil
     ) -> WriteVerdict {
         if orders[inode]?.beginUnlessClaimed(writer, now: now) == true { return .proceed }
         guard claims.hasNoSets || standing != nil else { return .unplaced }
         var order = take(inode, standing, now: now)
         var effects: [Effect] = []
         defer { put(order, inode, &effects) }
-        let lineage = standing?.lineage
-        guard let isHeldOff = order.isHeldOff(writer, lineage: lineage) else { return .unplaced }
+        let ancestors = standing?.ancestors
+        guard let isHeldOff = order.isHeldOff(writer, ancestors: ancestors) else { return .unplaced }
         guard isHeldOff else {
             order.begin(writer, now: now)
             return .proceed
@@ -24,7 +24,8 @@ extension LockTable {
         guard order.waiterCount < limits.waitersPerFile else { return .refused(.tooMany) }
         order.hold(
             HeldWrite(
-                ticket: ticket, writer: writer, lineage: lineage ?? [], since: now, deadline: now + limits.heldWrite))
+                ticket: ticket, writer: writer, ancestors: ancestors ?? [], since: now, deadline: now + limits.heldWrite
+            ))
         parked[ticket] = inode
         claims.graphHasGrown = true
         return .parked
@@ -32,7 +33,7 @@ extension LockTable {
 
     /// A write that was told to proceed is over, whether it succeeded or not.
     package mutating func finished(
-        _ inode: InodeNumber, by writer: Writer, byteCount: Int = 0, now: Moment
+        _ inode: InodeNumber, by writer: Writer, byteCount: Int = 0, now: Instant
     ) -> [Effect] {
         if orders[inode]?.finishQuickly(writer, byteCount: byteCount, now: now) != false { return [] }
         var order = take(inode)
@@ -46,14 +47,14 @@ extension LockTable {
 
 extension WriteOrder {
     /// The whole of the hot path of a write: no claim is in the way.
-    mutating func beginUnlessClaimed(_ writer: Writer, now: Moment) -> Bool {
+    mutating func beginUnlessClaimed(_ writer: Writer, now: Instant) -> Bool {
         guard gates.isEmpty else { return false }
         begin(writer, now: now)
         return true
     }
 
     /// Counts a finished write if that is all there is to do.
-    mutating func finishQuickly(_ writer: Writer, byteCount: Int, now: Moment) -> Bool {
+    mutating func finishQuickly(_ writer: Writer, byteCount: Int, now: Instant) -> Bool {
         guard isOpen, !isContended else { return false }
         finish(writer, byteCount: byteCount, now: now)
         return true

@@ -71,7 +71,7 @@ struct WaitForGraph: Sendable {
 
 extension LockTable {
     /// Who waits for whom: claims, presenters, and plain programs that claims keep off.
-    func waitForGraph(now: Moment) -> WaitForGraph {
+    func waitForGraph(now: Instant) -> WaitForGraph {
         var graph = WaitForGraph()
         for entry in claims.all { addWaits(of: entry, to: &graph, now: now) }
         for waiting in claims.names.waiting {
@@ -91,7 +91,7 @@ extension LockTable {
         return graph
     }
 
-    private func addWaits(of entry: ClaimEntry, to graph: inout WaitForGraph, now: Moment) {
+    private func addWaits(of entry: ClaimEntry, to graph: inout WaitForGraph, now: Instant) {
         let node = WaitNode.claims(entry.id)
         switch entry.phase {
         case .inLine, .cleared:
@@ -121,7 +121,7 @@ extension LockTable {
     }
 
     /// Names the cycles that are new, and refuses the last one in of each if it is to be refused.
-    mutating func nameDeadlocks(now: Moment, _ effects: inout [Effect]) {
+    mutating func nameDeadlocks(now: Instant, _ effects: inout [Effect]) {
         claims.graphHasGrown = false
         // Else nobody who is waited for waits: no circle can close.
         guard claims.hasNestedCalls || !claims.names.waiting.isEmpty || !parked.isEmpty else {

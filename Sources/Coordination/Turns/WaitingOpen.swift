@@ -5,10 +5,10 @@ struct WaitingOpen: Sendable {
     let number: UInt64
     let writer: Writer
     /// The ancestors of its process.
-    let lineage: Set<ProcessID>
+    let ancestors: Set<ProcessID>
     /// Whether it takes a turn; else it shares the file.
     let isRewriting: Bool
-    let since: Moment
+    let since: Instant
 }
 
 /// A write or truncation through a handle that was open before a claim was granted.
@@ -18,7 +18,7 @@ struct WaitingOpen: Sendable {
 struct HeldWrite: Sendable {
     let ticket: Ticket
     let writer: Writer
-    let lineage: Set<ProcessID>
-    let since: Moment
-    let deadline: Moment
+    let ancestors: Set<ProcessID>
+    let since: Instant
+    let deadline: Instant
 }

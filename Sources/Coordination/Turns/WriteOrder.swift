@@ -3,7 +3,7 @@ import Model
 /// The write state of one file: the current turn, the opens that wait, and the claims that hold writers off.
 struct WriteOrder: Sendable {
     /// `nil` while nobody rewrites the file; those who share it have none.
-    private(set) var turn: Turn?
+    private(set) var turn: WriteQueueEntry?
     /// First come, first served.
     private(set) var waiting: [WaitingOpen] = []
     /// What a granted claim keeps off, for a moment.
@@ -16,7 +16,7 @@ struct WriteOrder: Sendable {
     private(set) var inFlight = 0
     private(set) var recent = RecentWrites()
     /// When its deadlines were last looked at.
-    private var checked = Moment(rawValue: .min)
+    private var checked = Instant(rawValue: .min)
 
     /// Whether nobody has it open for writing, writes it or waits to.
     var isEmpty: Bool { handles.isEmpty && turn == nil && inFlight == 0 && waiting.isEmpty && held.isEmpty }
@@ -35,9 +35,9 @@ struct WriteOrder: Sendable {
 
     /// - Parameter standing: `nil` while only the process is known.
     func admission(
-        _ writer: Writer, isRewriting: Bool, _ standing: Standing?, now: Moment, _ limits: LockTable.Limits
+        _ writer: Writer, isRewriting: Bool, _ standing: WriterContext?, now: Instant, _ limits: LockTable.Limits
     ) -> Admission {
-        if let standing, gates.contains(where: { !$0.covers(writer, standing.lineage) }) { return .waits }
+        if let standing, gates.contains(where: { !$0.covers(writer, standing.ancestors) }) { return .waits }
         if isKin(writer, standing) { return .admitted }
         // A turn ends between two writes, also when its time is over.
         let isTaken = turn.map { !$0.isExpired(now: now, limits) || (isRewriting && $0.inFlight > 0) } == true
@@ -47,21 +47,21 @@ struct WriteOrder: Sendable {
     }
 
     /// Whether the turn belongs to the writer's line of descent.
-    func isKin(_ writer: Writer, _ standing: Standing?) -> Bool {
+    func isKin(_ writer: Writer, _ standing: WriterContext?) -> Bool {
         turn?.isKin(
-            of: writer.process, ancestors: standing?.lineage ?? [], descendants: standing?.descendants ?? []) == true
+            of: writer.process, ancestors: standing?.ancestors ?? [], descendants: standing?.descendants ?? []) == true
     }
 
     /// An open goes ahead.
     mutating func admit(
-        _ writer: Writer, isRewriting: Bool, lineage: Set<ProcessID>, isKin: Bool, now: Moment
+        _ writer: Writer, isRewriting: Bool, ancestors: Set<ProcessID>, isKin: Bool, now: Instant
     ) {
         if let handle = writer.handle { handles.insert(handle) }
         guard isRewriting else { return }
         if isKin, turn != nil {
-            turn?.join(writer, lineage: lineage)
+            turn?.join(writer, ancestors: ancestors)
         } else {
-            turn = Turn(of: writer, lineage: lineage, now: now)
+            turn = WriteQueueEntry(of: writer, ancestors: ancestors, now: now)
         }
     }
 
@@ -74,23 +74,23 @@ struct WriteOrder: Sendable {
 
     /// Whether a granted claim keeps this writer's writes off.
     ///
-    /// - Parameter lineage: The ancestors of its process; `nil` while they are not known.
+    /// - Parameter ancestors: The ancestors of its process; `nil` while they are not known.
     /// - Returns: `nil` when it depends on them.
-    func isHeldOff(_ writer: Writer, lineage: Set<ProcessID>?) -> Bool? {
+    func isHeldOff(_ writer: Writer, ancestors: Set<ProcessID>?) -> Bool? {
         if gates.isEmpty { return false }
-        let barring = gates.contains { $0.isGranted && !$0.covers(writer, lineage ?? []) }
-        return barring && lineage == nil ? nil : barring
+        let barring = gates.contains { $0.isGranted && !$0.covers(writer, ancestors ?? []) }
+        return barring && ancestors == nil ? nil : barring
     }
 
     mutating func hold(_ write: HeldWrite) { held.append(write) }
 
-    mutating func begin(_ writer: Writer, now: Moment) {
+    mutating func begin(_ writer: Writer, now: Instant) {
         inFlight += 1
         recent.note(writer.process, now: now)
         if turn?.includes(writer.handle) == true { turn?.begin(now: now) }
     }
 
-    mutating func finish(_ writer: Writer, byteCount: Int, now: Moment) {
+    mutating func finish(_ writer: Writer, byteCount: Int, now: Instant) {
         if inFlight > 0 { inFlight -= 1 }
         recent.note(writer.process, now: now)
         if turn?.includes(writer.handle) == true { turn?.finish(byteCount: byteCount, now: now) }
@@ -114,7 +114,7 @@ struct WriteOrder: Sendable {
     }
 
     /// Ends what has reached its deadline: a turn that somebody waits for, and the patience of held writes.
-    mutating func timePassed(now: Moment, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
+    mutating func timePassed(now: Instant, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
         checked = now
         effects += held.filter { $0.deadline <= now }.map { .wake($0.ticket, .timedOut) }
         held.removeAll { $0.deadline <= now }
@@ -123,10 +123,10 @@ struct WriteOrder: Sendable {
     }
 
     /// Lets go on whoever can: opens in their order, and writes that no granted claim keeps off any more.
-    mutating func serve(now: Moment, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
+    mutating func serve(now: Instant, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
         if let turn, turn.isEnding, turn.inFlight == 0 { self.turn = nil }
         if !held.isEmpty {
-            let free = held.filter { isHeldOff($0.writer, lineage: $0.lineage) == false }
+            let free = held.filter { isHeldOff($0.writer, ancestors: $0.ancestors) == false }
             let tickets = Set(free.map(\.ticket))
             held.removeAll { tickets.contains($0.ticket) }
             for write in free {
@@ -136,14 +136,14 @@ struct WriteOrder: Sendable {
         }
         while let index = waiting.firstIndex(where: { !isBarred($0) }) {
             let open = waiting[index]
-            let isKin = turn?.isKin(of: open.writer.process, ancestors: open.lineage) == true
+            let isKin = turn?.isKin(of: open.writer.process, ancestors: open.ancestors) == true
             if let turn, !isKin, !turn.isExpired(now: now, limits) { return }
             if let turn, !isKin, turn.inFlight > 0 {
                 self.turn?.isEnding = true
                 return
             }
             waiting.remove(at: index)
-            admit(open.writer, isRewriting: open.isRewriting, lineage: open.lineage, isKin: isKin, now: now)
+            admit(open.writer, isRewriting: open.isRewriting, ancestors: open.ancestors, isKin: isKin, now: now)
             effects.append(.wake(open.ticket, .granted))
         }
     }
@@ -153,12 +153,12 @@ extension WriteOrder {
     func isBarred(_ open: WaitingOpen) -> Bool { gates.contains { $0.bars(open) } }
 
     /// Whether somebody would go on if the turn ended: an open that no claim bars, or a claim.
-    private func isAwaited(_ turn: Turn) -> Bool {
+    private func isAwaited(_ turn: WriteQueueEntry) -> Bool {
         gates.contains { !$0.isGranted && !$0.covers(turn) } || waiting.contains { !isBarred($0) }
     }
 
     /// The gate of a set, with the opens that it must let through: those that nobody else keeps off either.
-    func gate(of set: ClaimSetID, covered: Set<ProcessID>, isGranted: Bool, now: Moment) -> ClaimGate {
+    func gate(of set: ClaimSetID, covered: Set<ProcessID>, isGranted: Bool, now: Instant) -> ClaimGate {
         let old = gates.first { $0.set == set }
         return ClaimGate(
             set: set, covered: covered,
@@ -167,10 +167,10 @@ extension WriteOrder {
     }
 
     /// Whether nobody whom the set does not cover has a turn, is to have one before it, or has written a moment ago.
-    func isClear(for set: ClaimSetID, now: Moment, _ limits: LockTable.Limits) -> Bool {
+    func isClear(for set: ClaimSetID, now: Instant, _ limits: LockTable.Limits) -> Bool {
         guard let gate = gates.first(where: { $0.set == set }) else { return true }
         if let turn, !gate.covers(turn), !turn.isExpired(now: now, limits) { return false }
-        if waiting.contains(where: { gate.passing.contains($0.number) && !gate.covers($0.writer, $0.lineage) }) {
+        if waiting.contains(where: { gate.passing.contains($0.number) && !gate.covers($0.writer, $0.ancestors) }) {
             return false
         }
         if now - gate.since >= limits.turn { return true }
@@ -180,15 +180,15 @@ extension WriteOrder {
     }
 
     /// The processes that a claim, or an open, waits for.
-    func writers(now: Moment, _ limits: LockTable.Limits) -> [ProcessID] {
+    func writers(now: Instant, _ limits: LockTable.Limits) -> [ProcessID] {
         Set((turn?.processes ?? []) + recent.processes(within: limits.quiet, before: now)).subtracting([.kernel])
             .sorted()
     }
 
     /// When time alone changes something here; `nil` when it does not, or a write must finish first.
-    func deadline(_ limits: LockTable.Limits) -> Moment? {
+    func deadline(_ limits: LockTable.Limits) -> Instant? {
         var next = held.map(\.deadline).min()
-        func consider(_ moment: Moment) { next = min(next ?? moment, moment) }
+        func consider(_ moment: Instant) { next = min(next ?? moment, moment) }
         if let turn, isAwaited(turn), let end = turn.deadline(limits) { consider(end) }
         for gate in gates where !gate.isGranted {
             let last = inFlight == 0 ? recent.last(except: gate.covered) : nil

@@ -60,7 +60,7 @@ package struct ContainerVisit: Sendable {
     }
 
     private func visiting<Value>(
-        _ body: (Visitor) async throws(FileError) -> Value
+        _ body: (ScratchReplica) async throws(FileError) -> Value
     ) async throws(FileError) -> Value {
         let scratch = Self.scratch
         do throws(TrustedPath.Problem) {
@@ -71,7 +71,7 @@ package struct ContainerVisit: Sendable {
                 "a scratch index in \(scratch) could be changed by others: \(error.directory) \(error.sentence); set TMPDIR to a "
                     + "directory of yours")
         }
-        let visitor = try Visitor(
+        let visitor = try ScratchReplica(
             container: remote.container, remote: remote.url, deviceName: deviceName, scratch: scratch,
             environment: .system, logger: DaemonService.logger("container", level: .error))
         defer { visitor.leave() }

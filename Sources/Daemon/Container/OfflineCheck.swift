@@ -12,7 +12,7 @@ package enum OfflineCheck {
         do throws(FileError) {
             let engine = try Engine(
                 container: remote.container,
-                place: Engine.Place(remote: remote.url, state: state.path, mountpoint: "", deviceName: ""),
+                place: Engine.Location(remote: remote.url, state: state.path, mountpoint: "", deviceName: ""),
                 options: EngineOptions(), environment: .system,
                 logger: DaemonService.logger("check", level: .warning), owner: geteuid(), group: getegid())
             let problems: [String]

@@ -180,7 +180,7 @@ struct ControlResponder: HTTPResponder {
             response.headers[.connection] = "close"  // the rest of the request may not have been read
             return response
         } catch {
-            logger.error("an answer could not be written", metadata: ["error": "\(error)"])
+            logger.error("failed to write a response", metadata: ["error": "\(error)"])
             return Response(status: .internalServerError)
         }
     }

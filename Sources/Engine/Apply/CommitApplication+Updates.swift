@@ -164,10 +164,10 @@ extension CommitApplication {
         let inode = try transaction.setContent(
             entry, content: content, modified: record.modified, inUse: isOpen(entry.inode))
         effects.kernel.append(.entryChanged(entry.name, entry.parent))
-        effects.kernel.append(.inodeChanged(entry.inode, bytes: inode == entry.inode && !before.isHere))
+        effects.kernel.append(.inodeChanged(entry.inode, bytes: inode == entry.inode && !before.isLocal))
         if inode != entry.inode { effects.orphans.append(entry.inode) }
         // What was here comes again, so that it stays here; but only if its own bytes do not already do.
-        if before.isHere, try transaction.inode(inode).incoming != nil || inode != entry.inode {
+        if before.isLocal, try transaction.inode(inode).incoming != nil || inode != entry.inode {
             effects.downloads.append(inode)
         }
     }

@@ -43,7 +43,7 @@ final class CommitApplier: Sendable {
         _ commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
     ) throws(FileError) {
-        let news = try CommitNews(commit, replica: replica, events: events)
+        let news = try CommitEvents(commit, replica: replica, events: events)
         let effects = try replica.write { transaction throws(FileError) in
             var run = CommitApplication(
                 commit: commit, contents: contents, localBytes: localBytes, transaction: transaction,
@@ -74,7 +74,7 @@ final class CommitApplier: Sendable {
             try news?.tell(displaced: effects.displaced)
         } catch {
             // The commit is applied all the same.
-            logger.error("a change of another device was not told of", metadata: ["error": "\(error)"])
+            logger.error("failed to notify presenters of a remote change", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -55,11 +55,11 @@ final class Follower: Sendable {
             if let hints = store.changes(prefix: "log/") {
                 for await _ in hints { wake.yield() }
             }
-        } while (try? await environment.sleep(FollowPace.retryLimit)) != nil
+        } while (try? await environment.sleep(PollInterval.retryLimit)) != nil
     }
 
     private func follow() async {
-        var pace = FollowPace(now: environment.uptime())
+        var pace = PollInterval(now: environment.uptime())
         var localChanges = activity.localChanges
         var wakes = wakes.makeAsyncIterator()
         while !Task.isCancelled {
@@ -74,11 +74,11 @@ final class Follower: Sendable {
             } catch is CancellationError {
                 return
             } catch {
-                session.containerGuard.doubt()
-                report.set("other devices' changes wait: \((error as? FileError)?.detail ?? "\(error)")")
+                session.containerGuard.invalidate()
+                report.set("fetching remote changes failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
                 pace.failed()
             }
-            use.tellNext(pace.pause > FollowPace.start)
+            use.tellNext(pace.pause > PollInterval.start)
             let pause = pace.pause
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [environment, pause, wake] in

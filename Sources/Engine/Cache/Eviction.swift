@@ -57,7 +57,7 @@ struct Eviction {
         case .local?: return
         case let obstacle?: throw obstacle.error(name)
         }
-        if inode.isHere, let content = inode.incoming ?? inode.content {
+        if inode.isLocal, let content = inode.incoming ?? inode.content {
             // Before anything is given up: a refusal leaves all as it is, and newer bytes still on their way.
             try await verify(content, of: name)
         }
@@ -71,12 +71,12 @@ struct Eviction {
             download.cancel()
             try? await download.waitUntilSettled()
         }
-        guard try engine.replica.inode(number).isHere else {
+        guard try engine.replica.inode(number).isLocal else {
             try engine.replica.discardDownload(of: number)
             return
         }
         do throws(FileError) {
-            try letGo(number, generation: inode.generation, name)
+            try evictBytes(number, generation: inode.generation, name)
         } catch {
             // Newer bytes that were on their way still are.
             if try engine.replica.inode(number).incoming != nil { try engine.request(number) }
@@ -110,7 +110,7 @@ struct Eviction {
                 hasWriters: engine.openFiles.inode(number)?.hasWriters == true,
                 isReadByKernel: isReadByKernel(number), isModified: inode.isModified,
                 isQueued: entries.contains(where: \.isQueued), isPinned: try engine.replica.isPinned(number),
-                travels: !entries.allSatisfy { $0.item == nil }, isHere: inode.isHere,
+                isSynced: !entries.allSatisfy { $0.item == nil }, isLocal: inode.isLocal,
                 isContentKnown: inode.incoming != nil || inode.content != nil))
     }
 
@@ -126,7 +126,7 @@ struct Eviction {
         return inode.incoming != nil || entries.contains(where: \.downloadRequested) ? .downloading : nil
     }
 
-    private func letGo(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {
+    private func evictBytes(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {
         if engine.openFiles.inode(number) != nil, try engine.replica.inode(number).incoming != nil {
             // Whoever has it open keeps the older bytes, and whoever opens it next must get the newer ones: of one inode.
             throw FileError(.busy, "\(name) is open, and newer bytes of it are still to come")

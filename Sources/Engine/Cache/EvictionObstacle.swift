@@ -27,14 +27,14 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
         var isModified = false
         var isQueued = false
         var isPinned = false
-        var travels = true
-        var isHere = true
+        var isSynced = true
+        var isLocal = true
         var isContentKnown = true
     }
 
     /// What keeps a file from being evicted by whoever asks for it.
     init?(_ facts: Facts) {
-        if !facts.travels {
+        if !facts.isSynced {
             self = .local
         } else if facts.hasWriters {
             self = .openForWriting
@@ -42,9 +42,9 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
             self = .changed
         } else if facts.isPinned {
             self = .pinned
-        } else if facts.isHere && !facts.isContentKnown {
+        } else if facts.isLocal && !facts.isContentKnown {
             self = .notUploaded
-        } else if facts.isHere && facts.isReadByKernel {
+        } else if facts.isLocal && facts.isReadByKernel {
             self = .open
         } else {
             return nil

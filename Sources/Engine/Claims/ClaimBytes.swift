@@ -16,14 +16,14 @@ struct ClaimBytes: Sendable {
     /// Brings what is missing.
     ///
     /// - Throws: ``FileError`` as reading a file does; whatever else, when the task was cancelled.
-    func bring(_ items: [ClaimItem], _ progress: @escaping @Sendable (DownloadProgress) -> Void) async throws {
+    func download(_ items: [ClaimItem], _ progress: @escaping @Sendable (DownloadProgress) -> Void) async throws {
         let missing = try missing(items)
         let total = missing.reduce(0) { $0 + $1.size }
         @Sendable func tell() {
             var done: Int64 = 0
             var count = 0
             for file in missing {
-                if (try? replica.isHere(file.inode)) == true {
+                if (try? replica.isLocal(file.inode)) == true {
                     done += file.size
                     count += 1
                 } else {
@@ -39,7 +39,7 @@ struct ClaimBytes: Sendable {
             group.addTask {
                 while (try? await environment.sleep(Self.progressPause)) != nil { tell() }
             }
-            for file in missing { try await downloads.bringHere(file.inode) }
+            for file in missing { try await downloads.makeLocal(file.inode) }
             group.cancelAll()
         }
     }
@@ -50,7 +50,7 @@ struct ClaimBytes: Sendable {
             guard let inode = item.inode else { continue }
             let files = item.isDirectory ? try replica.filesBelow(inode) : [inode]
             for file in files {
-                if try replica.isHere(file) { continue }
+                if try replica.isLocal(file) { continue }
                 let attributes = try replica.attributes(of: file)
                 guard attributes.kind == .file else { continue }
                 missing.append((file, attributes.size))

@@ -19,13 +19,15 @@ extension Claims {
         let set = ClaimSet(
             ClaimSetID(number), mode: mode, client: Self.ownClient, process: ProcessID(getpid()),
             coordinator: CoordinatorID("own \(number)"), purpose: Self.ownPurpose, claims: claims,
-            deadline: limit.map { arbiter.now + $0 })
+            deadline: limit.map { lockManager.now + $0 })
         var refusal: ClaimError?
         let end = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<ClaimEnd?, Never>) in
                 state.withLock { $0.owners[set.id] = .engine(continuation) }
                 do throws(ClaimError) {
-                    try arbiter.change { state, now throws(ClaimError) in ((), try state.table.request(set, now: now)) }
+                    try lockManager.change { state, now throws(ClaimError) in
+                        ((), try state.table.request(set, now: now))
+                    }
                 } catch {
                     refusal = error
                     if case .engine = state.withLock({ $0.owners.removeValue(forKey: set.id) }) {
@@ -43,7 +45,7 @@ extension Claims {
         case .cancelled?, .revoked?: throw FileError(.interrupted, "the wait for a claim was cut off")
         case .failed(let failure)?:
             throw FileError(failure) { node in
-                arbiter.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody"
+                lockManager.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody"
             }
         }
     }
@@ -55,12 +57,12 @@ extension Claims {
             return state.owners.removeValue(forKey: set)
         }
         guard case .engine(let continuation)? = owner else { return }
-        arbiter.perform { table, now in table.release(set, now: now) }
+        lockManager.perform { table, now in table.release(set, now: now) }
         continuation.resume(returning: .cancelled)
     }
 
     func release(own set: ClaimSetID) {
         state.withLock { $0.owners[set] = nil }
-        arbiter.perform { table, now in table.release(set, now: now) }
+        lockManager.perform { table, now in table.release(set, now: now) }
     }
 }

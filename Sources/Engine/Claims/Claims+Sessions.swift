@@ -70,7 +70,7 @@ extension Claims {
         guard let client else { return }
         client.watch?.cancel()
         if client.withholdsDownloads { downloadRules.restore(client.process) }
-        arbiter.perform { table, now in table.clientEnded(session.client, now: now) }
+        lockManager.perform { table, now in table.clientEnded(session.client, now: now) }
     }
 
     /// Asks for a claim; what becomes of it comes as events.
@@ -87,7 +87,7 @@ extension Claims {
         guard isNew else { throw FileError(.exists, "claim \(request.claim) is in use in this session") }
         let isWaiting: Bool
         do throws(ClaimError) {
-            if let seconds = request.timeoutSeconds { set.deadline = arbiter.now + .seconds(seconds) }
+            if let seconds = request.timeoutSeconds { set.deadline = lockManager.now + .seconds(seconds) }
             let wanted = set
             isWaiting = try change { state, now throws(ClaimError) in
                 let effects = try state.table.request(wanted, now: now)
@@ -98,7 +98,7 @@ extension Claims {
             throw FileError(error)
         }
         guard isWaiting else { return }
-        let ahead = arbiter.ask { [now = arbiter.now] in $0.processesAhead(of: set.id, now: now) }
+        let ahead = lockManager.ask { [now = lockManager.now] in $0.processesAhead(of: set.id, now: now) }
         guard !ahead.isEmpty else { return }
         let deliver = state.withLock { $0.clients[session.client]?.deliver }
         deliver?(.waiting(claim: request.claim, for: ahead.map { Self.describe($0) }.joined(separator: ", ")))
@@ -115,11 +115,11 @@ extension Claims {
     /// Gives up waiting; one that is granted goes on.
     func cancel(_ name: UInt64, of session: SessionID) throws(FileError) {
         let set = try claim(name, of: session)
-        arbiter.perform { table, now in table.cancelClaims(set, now: now) }
+        lockManager.perform { table, now in table.cancelClaims(set, now: now) }
     }
 
     func cancelCoordinator(_ name: String, of session: SessionID) {
-        arbiter.perform { table, now in
+        lockManager.perform { table, now in
             table.cancel(Self.coordinator(name, of: session), of: session.client, now: now)
         }
     }
@@ -134,7 +134,7 @@ extension Claims {
             return (isThere, state.table.revoke(set, now: now))
         }
         guard isThere else { throw FileError(.notFound, "there is no claim \(id); see: dewpoint locks") }
-        logger.notice("a claim was broken", metadata: ["claim": "\(id)"])
+        logger.notice("claim revoked", metadata: ["claim": "\(id)"])
     }
 
     // MARK: Presenters
@@ -163,7 +163,7 @@ extension Claims {
         }
         // Closed while it was registered: then nobody would take it out any more.
         if state.withLock({ $0.clients[session.client] == nil }) {
-            arbiter.perform { table, now in table.unregister(id, now: now) }
+            lockManager.perform { table, now in table.unregister(id, now: now) }
         }
         let deliver = state.withLock { $0.clients[session.client]?.deliver }
         deliver?(.registered(presenter: request.presenter))
@@ -174,7 +174,7 @@ extension Claims {
             throw FileError(.notFound, "there is no presenter \(name) in this session")
         }
         forgetPresenter(id, named: name, of: session)
-        arbiter.perform { table, now in table.unregister(id, now: now) }
+        lockManager.perform { table, now in table.unregister(id, now: now) }
         let deliver = state.withLock { $0.clients[session.client]?.deliver }
         deliver?(.registered(presenter: name))
     }
@@ -233,7 +233,7 @@ extension Claims {
             claims.append(Claim(kind, ClaimItem(place)))
             asked.items.append(ClaimItem(place))
             asked.paths.append(followsLink ? places.path(ClaimItem(place)) : item.path)
-            asked.areHere = asked.areHere && place.isHere && ClaimItem(place).packages.isEmpty
+            asked.areHere = asked.areHere && place.isLocal && ClaimItem(place).packages.isEmpty
         }
         let known = state.withLock { state -> (ProcessID, [UInt64: ClaimSetID], [UInt64: PresenterID], UInt64)? in
             guard let client = state.clients[session.client] else { return nil }
@@ -253,7 +253,7 @@ extension Claims {
         let coordinator = Self.coordinator(request.coordinator ?? "claim \(number)", of: session)
         let own = try presenter(request.presenter)
         let purpose =
-            request.purpose.map { PurposeID($0) } ?? own.flatMap { id in arbiter.ask { $0.presenter(id)?.purpose } }
+            request.purpose.map { PurposeID($0) } ?? own.flatMap { id in lockManager.ask { $0.presenter(id)?.purpose } }
             ?? PurposeID(coordinator.rawValue)
         let set = ClaimSet(
             ClaimSetID(number), mode: request.mode == .batch ? .batch : .access, client: session.client,

@@ -51,31 +51,33 @@ final class Claims: Sendable {
     }
 
     let state = Mutex(State())
-    let arbiter: Arbiter
+    let lockManager: LockManager
     let places: ClaimPlaces
     let downloadRules: DownloadRules
     let environment: EngineEnvironment
     let logger: Logger
     /// Brings what a claim wants, and tells how far it is.
-    private let bring: @Sendable ([ClaimItem], @escaping @Sendable (DownloadProgress) -> Void) async throws -> Void
+    private let downloadItems:
+        @Sendable ([ClaimItem], @escaping @Sendable (DownloadProgress) -> Void) async throws -> Void
     /// Whether all that a claim wants is here.
-    private let isHere: @Sendable ([ClaimItem]) throws(FileError) -> Bool
+    private let isLocal: @Sendable ([ClaimItem]) throws(FileError) -> Bool
     private let questions: AsyncStream<Void>
     private let question: AsyncStream<Void>.Continuation
 
     init(
-        arbiter: Arbiter, places: ClaimPlaces, downloadRules: DownloadRules, environment: EngineEnvironment,
+        lockManager: LockManager, places: ClaimPlaces, downloadRules: DownloadRules, environment: EngineEnvironment,
         logger: Logger,
-        isHere: @escaping @Sendable ([ClaimItem]) throws(FileError) -> Bool,
-        bring: @escaping @Sendable ([ClaimItem], @escaping @Sendable (DownloadProgress) -> Void) async throws -> Void
+        isLocal: @escaping @Sendable ([ClaimItem]) throws(FileError) -> Bool,
+        downloadItems:
+            @escaping @Sendable ([ClaimItem], @escaping @Sendable (DownloadProgress) -> Void) async throws -> Void
     ) {
-        self.arbiter = arbiter
+        self.lockManager = lockManager
         self.places = places
         self.downloadRules = downloadRules
         self.environment = environment
         self.logger = logger
-        self.isHere = isHere
-        self.bring = bring
+        self.isLocal = isLocal
+        self.downloadItems = downloadItems
         (questions, question) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -83,7 +85,7 @@ final class Claims: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchForStops() }
-            await arbiter.claimEffects.run { carryOut($0) }
+            await lockManager.claimEffects.run { carryOut($0) }
             group.cancelAll()
         }
     }
@@ -92,10 +94,10 @@ final class Claims: Sendable {
 
     /// An event that a client waits for: what comes of it is carried out at once.
     func change<Value, Failure: Error>(
-        _ event: (inout Arbiter.State, Moment) throws(Failure) -> (Value, [Effect])
+        _ event: (inout LockManager.State, Instant) throws(Failure) -> (Value, [Effect])
     ) throws(Failure) -> Value {
-        let value = try arbiter.change(event)
-        arbiter.claimEffects.carryOut { carryOut($0) }
+        let value = try lockManager.change(event)
+        lockManager.claimEffects.carryOut { carryOut($0) }
         return value
     }
 
@@ -112,7 +114,7 @@ final class Claims: Sendable {
             }
         case .unresponsive(let asked):
             logger.warning(
-                "a presenter does not answer",
+                "a presenter does not respond",
                 metadata: ["process": "\(name(ofPresenter: asked.presenter))", "asked": "\(asked.message.method)"])
         case .reacquire(let presenter, let asked):
             deliver(to: presenter) { .reacquire(presenter: $0, question: asked.rawValue) }
@@ -120,7 +122,7 @@ final class Claims: Sendable {
         case .granted(let set): granted(set)
         case .ended(let set, let end): ended(set, end)
         case .deadlock(let links):
-            logger.warning("deadlock", metadata: ["circle": "\(description(of: links))"])
+            logger.warning("deadlock among claims", metadata: ["cycle": "\(description(of: links))"])
         }
     }
 
@@ -135,7 +137,7 @@ final class Claims: Sendable {
             }
         }
         let places = found
-        arbiter.perform { table, now in table.located(places, now: now) }
+        lockManager.perform { table, now in table.located(places, now: now) }
     }
 
     private func granted(_ set: ClaimSetID) {
@@ -152,7 +154,7 @@ final class Claims: Sendable {
         }
         switch owner {
         case (.client(_, let name, let asked), let deliver?)?:
-            let items = arbiter.ask { $0.claimSet(set) }?.claims.map(\.item) ?? []
+            let items = lockManager.ask { $0.claimSet(set) }?.claims.map(\.item) ?? []
             // Nothing was moved meanwhile, mostly.
             let now = items == asked.items ? asked.paths : items.map { places.path($0) }
             deliver(.granted(claim: name, id: set.rawValue, paths: now))
@@ -204,23 +206,23 @@ final class Claims: Sendable {
         let owner = state.withLock { $0.owners[set] }
         guard case .client(let client, let name, let asked)? = owner else {
             // The engine's own claims take bytes as they are.
-            return arbiter.perform { table, now in table.downloaded(set, now: now) }
+            return lockManager.perform { table, now in table.downloaded(set, now: now) }
         }
         do throws(FileError) {
-            let isUnchanged = arbiter.ask { $0.claimSet(set)?.claims.map(\.item) } == asked.items
-            let areHere = if asked.areHere, isUnchanged { true } else { try isHere(items) }
-            if areHere { return arbiter.perform { table, now in table.downloaded(set, now: now) } }
+            let isUnchanged = lockManager.ask { $0.claimSet(set)?.claims.map(\.item) } == asked.items
+            let areHere = if asked.areHere, isUnchanged { true } else { try isLocal(items) }
+            if areHere { return lockManager.perform { table, now in table.downloaded(set, now: now) } }
         } catch {
             return failed(set, error)
         }
         guard let deliver = state.withLock({ $0.clients[client]?.deliver }) else { return }
         let task = Task {
             do {
-                try await bring(items) { progress in
+                try await downloadItems(items) { progress in
                     deliver(
                         .downloading(claim: name, bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal))
                 }
-                arbiter.perform { table, now in table.downloaded(set, now: now) }
+                lockManager.perform { table, now in table.downloaded(set, now: now) }
             } catch let error as FileError {
                 failed(set, error)
             } catch {
@@ -236,7 +238,7 @@ final class Claims: Sendable {
     }
 
     private func failed(_ set: ClaimSetID, _ error: FileError) {
-        arbiter.perform { table, now in table.downloadFailed(set, error, now: now) }
+        lockManager.perform { table, now in table.downloadFailed(set, error, now: now) }
     }
 
     // MARK: Stopped processes
@@ -245,7 +247,7 @@ final class Claims: Sendable {
     private func watchForStops() async {
         var asked = questions.makeAsyncIterator()
         while !Task.isCancelled {
-            let (owing, stopped) = arbiter.ask { ($0.processesToAnswer, $0.stoppedProcesses) }
+            let (owing, stopped) = lockManager.ask { ($0.processesToAnswer, $0.stoppedProcesses) }
             if owing.isEmpty, stopped.isEmpty {
                 guard await asked.next(isolation: nil) != nil else { return }
                 continue
@@ -253,7 +255,7 @@ final class Claims: Sendable {
             for process in owing.union(stopped) {
                 let isStopped = ProcessTable.isStopped(process.rawValue)
                 guard isStopped != stopped.contains(process) else { continue }
-                arbiter.perform { table, now in
+                lockManager.perform { table, now in
                     if isStopped { return table.processStopped(process, now: now) }
                     table.processContinued(process)
                     return []
@@ -267,7 +269,7 @@ final class Claims: Sendable {
 
     private func description(of links: [WaitLink]) -> String {
         (links + links.prefix(1)).map { link in
-            let process = arbiter.ask { $0.process(of: link.waiter) }.map { Self.describe($0) } ?? ""
+            let process = lockManager.ask { $0.process(of: link.waiter) }.map { Self.describe($0) } ?? ""
             return switch link.waiter {
             case .claims(let set): "claim \(set.rawValue) of \(process)"
             case .presenter: "presenter of \(process)"
@@ -279,12 +281,12 @@ final class Claims: Sendable {
     }
 
     private func name(ofPresenter presenter: PresenterID) -> String {
-        arbiter.ask { $0.presenter(presenter) }.map { Self.describe($0.process) } ?? "a presenter that is gone"
+        lockManager.ask { $0.presenter(presenter) }.map { Self.describe($0.process) } ?? "a presenter that is gone"
     }
 
     /// What `ended` says of those that it names.
     private func name(of node: WaitNode) -> String {
-        arbiter.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody who is gone"
+        lockManager.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody who is gone"
     }
 
     /// Such as `vim(812)`.

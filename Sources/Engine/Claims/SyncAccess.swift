@@ -27,7 +27,7 @@ final class SyncAccess: Sendable {
     private let requests: AsyncStream<InodeNumber>
     private let request: AsyncStream<InodeNumber>.Continuation
     private let replica: Replica
-    private let arbiter: Arbiter
+    private let lockManager: LockManager
     private let claims: Claims
     private let places: ClaimPlaces
     private let environment: EngineEnvironment
@@ -37,11 +37,11 @@ final class SyncAccess: Sendable {
     private let patience: Duration
 
     init(
-        replica: Replica, arbiter: Arbiter, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment,
+        replica: Replica, lockManager: LockManager, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment,
         logger: Logger, activity: Activity, patience: Duration
     ) {
         self.replica = replica
-        self.arbiter = arbiter
+        self.lockManager = lockManager
         self.claims = claims
         self.places = places
         self.environment = environment
@@ -68,12 +68,12 @@ final class SyncAccess: Sendable {
     /// The claim is over before the bytes are read: what changes meanwhile is not published, by its generation. That is the snapshot
     /// of `forUploading`, and no writer waits for a slow link.
     func mayUpload(_ inode: InodeNumber) throws(FileError) -> Bool {
-        guard arbiter.isMinded else {
+        guard lockManager.hasClaimsOrPresenters else {
             uploads.withLock { $0 = [:] }
             return true
         }
         let item = try places.item(inode)
-        guard arbiter.ask({ $0.isMinded(item) }) else { return true }
+        guard lockManager.ask({ $0.hasClaimsOrPresenters(item) }) else { return true }
         let now = environment.uptime()
         let mustAsk = uploads.withLock { uploads -> Bool? in
             switch uploads[inode] {
@@ -101,15 +101,15 @@ final class SyncAccess: Sendable {
             do throws(FileError) {
                 end(try await claims.acquire([Claim(.read(.forUploading), item)], within: patience))
             } catch {
-                if error.code != .timedOut || arbiter.ask({ $0.isKept(.read(.forUploading), off: item) }) {
+                if error.code != .timedOut || lockManager.ask({ $0.isKept(.read(.forUploading), off: item) }) {
                     throw error
                 }
                 logger.warning(
-                    "a presenter does not save: what is on the disk is uploaded", metadata: ["inode": "\(inode)"])
+                    "a presenter did not save in time; uploading what is on disk", metadata: ["inode": "\(inode)"])
             }
         } catch {
             outcome = .refused(until: environment.uptime() + Self.refusalPause)
-            logger.info("an upload waits", metadata: ["inode": "\(inode)", "why": "\(error)"])
+            logger.info("upload postponed", metadata: ["inode": "\(inode)", "why": "\(error)"])
         }
         let result = outcome
         uploads.withLock { $0[inode] = result }
@@ -123,13 +123,15 @@ final class SyncAccess: Sendable {
     /// - Parameter tell: Takes what is waited for, once it takes long.
     /// - Returns: What ``end(_:)`` takes; `nil` when nobody minds.
     func toApply(_ commit: Commit, tell: @escaping @Sendable (String) -> Void) async throws(FileError) -> ClaimSetID? {
-        guard arbiter.isMinded, commit.device != replica.device else { return nil }
+        guard lockManager.hasClaimsOrPresenters, commit.device != replica.device else { return nil }
         let wanted = try claimsToApply(commit)
         guard let first = wanted.first.map({ places.path($0.item) }) else { return nil }
         let warning = Task { [environment] in
             // Cancelled when it was granted in time.
             if (try? await environment.sleep(Self.silence)) != nil {
-                tell("other devices' changes wait for whoever has claimed or presents \(first); see: dewpoint locks")
+                tell(
+                    "remote changes are waiting for the program that has claimed or presents \(first); see: dewpoint locks"
+                )
             }
         }
         defer { warning.cancel() }
@@ -139,7 +141,7 @@ final class SyncAccess: Sendable {
             if error.code == .interrupted { throw error }
             // A presenter does not answer, or cannot save, and asked again he would say the same. What was written here is kept as a conflict version.
             logger.warning(
-                "a change of another device is applied although it was refused", metadata: ["why": "\(error)"])
+                "applying a remote change although a presenter refused it", metadata: ["why": "\(error)"])
             return nil
         }
     }
@@ -150,7 +152,7 @@ final class SyncAccess: Sendable {
             do throws(FileError) {
                 return try await claims.acquire(wanted, within: patience)
             } catch {
-                let isHeld = arbiter.ask { table in wanted.contains { table.isKept($0.kind, off: $0.item) } }
+                let isHeld = lockManager.ask { table in wanted.contains { table.isKept($0.kind, off: $0.item) } }
                 guard error.code == .timedOut, isHeld else { throw error }
             }
         }
@@ -160,7 +162,9 @@ final class SyncAccess: Sendable {
         var wanted: [Claim] = []
         func add(_ entry: Entry, _ option: WritingOption) throws(FileError) {
             let item = try places.item(entry)
-            guard wanted.count < ClaimLimits().claimsPerSet, arbiter.ask({ $0.isMinded(item) }) else { return }
+            guard wanted.count < ClaimLimits().claimsPerSet, lockManager.ask({ $0.hasClaimsOrPresenters(item) }) else {
+                return
+            }
             wanted.append(Claim(.write(option), item))
         }
         for tombstone in commit.tombstones {
@@ -186,9 +190,9 @@ final class SyncAccess: Sendable {
     /// - Returns: What ``end(_:)`` takes; `nil` when nobody does.
     /// - Throws: ``FileError`` with `busy` for what is claimed, or presented by whoever does not let it go.
     func toEvict(_ inode: InodeNumber) async throws(FileError) -> ClaimSetID? {
-        guard arbiter.isMinded else { return nil }
+        guard lockManager.hasClaimsOrPresenters else { return nil }
         let item = try places.item(inode)
-        guard arbiter.ask({ $0.isMinded(item) }) else { return nil }
+        guard lockManager.ask({ $0.hasClaimsOrPresenters(item) }) else { return nil }
         do throws(FileError) {
             return try await claims.acquire(
                 [Claim(.write(.forDeleting), item)], mode: .eviction, within: Self.evictionPatience)

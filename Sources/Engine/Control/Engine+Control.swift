@@ -50,14 +50,14 @@ extension Engine {
         let entry = try replica.entries(of: number).first
         let isFile = inode.attributes.kind == .file
         let downloadingStatus: DownloadingStatus =
-            !isFile ? .current : !inode.isHere ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
+            !isFile ? .current : !inode.isLocal ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
         // One whose bytes are all here may not have ended yet.
         let download = downloadingStatus == .current ? nil : downloads.active(number)
         let isPending = entry?.isQueued ?? false || inode.isModified
         // The device that made it has not brought it there, as far as can be seen from here.
         let isElsewhere = downloadingStatus == .notDownloaded && entry?.error?.code == 4353
         let uploading = uploader.percent(of: number)
-        let travels = number == .root || entry?.item != nil
+        let isSynced = number == .root || entry?.item != nil
         let percent: Double
         if let download {
             percent = min(download.percent, 99)
@@ -70,13 +70,13 @@ extension Engine {
             logicalSize: try current(of: number).size, downloadingStatus: downloadingStatus,
             percentDownloaded: percent, percentUploaded: isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100,
             isDownloading: download != nil && download?.outcome == nil,
-            downloadRequested: entry?.downloadRequested ?? false, isUploaded: travels && !isPending && !isElsewhere,
+            downloadRequested: entry?.downloadRequested ?? false, isUploaded: isSynced && !isPending && !isElsewhere,
             isUploading: uploading != nil, pinned: try isPinned(entry),
-            isUbiquitousItem: travels, lastEditor: entry?.base?.device.description,
+            isUbiquitousItem: isSynced, lastEditor: entry?.base?.device.description,
             etag: entry.flatMap { $0.baseNumber > 0 ? "\($0.item?.description ?? "")-\($0.baseNumber)" : nil },
             conflictCount: entry?.conflicts.count ?? 0, isSyncPaused: try replica.isPaused(number),
             isExcludedFromSync: try replica.isExcluded(number), downloadingError: entry?.error,
-            uploadingError: isPending && travels ? uploader.fault(of: entry?.item) : nil)
+            uploadingError: isPending && isSynced ? uploader.fault(of: entry?.item) : nil)
     }
 
     private func isPinned(_ entry: Entry?) throws(FileError) -> Bool {
@@ -94,8 +94,8 @@ extension Engine {
             pendingUploadByteCount: try replica.pendingByteCount(), activeDownloadCount: downloads.activeCount,
             readMode: mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: fastPaths,
             isPaused: try replica.isContainerPaused(), heldDeletionCount: uploader.heldDeletionCount,
-            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cacheKeeper.status(),
-            storms: storms.reports)
+            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cacheEvictor.status(),
+            storms: downloadThrottle.reports)
     }
 
     private var fastPaths: [FastPathStatus] {
@@ -112,7 +112,7 @@ extension Engine {
     func request(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
             let inode = try replica.inode(file)
-            guard !inode.isHere || inode.incoming != nil else { return }
+            guard !inode.isLocal || inode.incoming != nil else { return }
             try replica.setError(nil, of: file)
             try replica.setDownloadRequested(true, of: file)
             downloads.request(file)
@@ -136,7 +136,7 @@ extension Engine {
         for file in files {
             if Task.isCancelled { throw FileError(.interrupted, "the wait for the download was interrupted") }
             do throws(FileError) {
-                try await downloads.bringHere(file)
+                try await downloads.makeLocal(file)
             } catch {
                 // Unlinked in the meantime, below a directory: not a failure of the rest.
                 if error.code == .notFound, file != number { continue }
@@ -171,7 +171,7 @@ extension Engine {
             let inode = try replica.inode(file)
             progress.filesTotal += 1
             progress.bytesTotal += inode.attributes.size
-            if inode.isHere && inode.incoming == nil {
+            if inode.isLocal && inode.incoming == nil {
                 progress.filesDone += 1
                 progress.bytesDone += inode.attributes.size
             } else if let download = downloads.active(file) {
@@ -183,7 +183,7 @@ extension Engine {
 
     /// Lets a process go on that is held since it reads too much, or refuses it.
     package func answerStorm(of process: Int32, isAllowed: Bool) throws(FileError) {
-        try storms.answer(process, isAllowed: isAllowed)
+        try downloadThrottle.answer(process, isAllowed: isAllowed)
     }
 
     // MARK: Evicting and pinning
@@ -223,8 +223,8 @@ extension Engine {
     // MARK: Locks
 
     package func locks() -> [LockListing] {
-        let now = arbiter.now
-        let (nodes, deadlocked) = arbiter.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
+        let now = lockManager.now
+        let (nodes, deadlocked) = lockManager.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
         return nodes.map { node in
             // A file without a name is listed all the same.
             let path = (try? replica.path(of: node.inode)) ?? ""

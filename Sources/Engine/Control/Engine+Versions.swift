@@ -39,7 +39,7 @@ extension Engine {
         return ItemVersion(
             id: "current", kind: .current, date: attributes.modified, computer: try name(of: device),
             device: device, size: inode.incoming?.byteCount ?? attributes.size,
-            local: inode.isHere && inode.incoming == nil)
+            local: inode.isLocal && inode.incoming == nil)
     }
 
     private func name(of device: DeviceID) throws(FileError) -> String? {
@@ -77,24 +77,25 @@ extension Engine {
     /// Has whoever reads next get what was chosen: where the file was here, its older bytes are read until the chosen ones have come.
     private func showChosen(_ number: InodeNumber) async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.bringChosen(number) }
+            group.addTask { await self.downloadChosen(number) }
             // Cut short when the bytes are here first.
             group.addTask { try? await self.environment.sleep(Self.chosenPatience) }
             await group.next()
             group.cancelAll()
         }
-        await kernel.settle()
+        await kernel.drain()
     }
 
     /// How long an answer waits for the chosen bytes. A file that takes longer comes after it.
     private static let chosenPatience = Duration.seconds(10)
 
-    private func bringChosen(_ number: InodeNumber) async {
+    private func downloadChosen(_ number: InodeNumber) async {
         do throws(FileError) {
-            if try replica.inode(number).incoming != nil { try await downloads.bringHere(number) }
+            if try replica.inode(number).incoming != nil { try await downloads.makeLocal(number) }
         } catch {
             // The choice stands; its bytes come when they can.
-            logger.info("what was chosen is not here yet", metadata: ["inode": "\(number)", "error": "\(error)"])
+            logger.info(
+                "the chosen version is not downloaded yet", metadata: ["inode": "\(number)", "error": "\(error)"])
         }
     }
 
@@ -190,7 +191,7 @@ extension Engine {
     }
 
     private func tellReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {
-        guard events.isHeard else { return }
+        guard events.hasObservers else { return }
         if number != entry.inode, let place = try? places.item(number) { events.superseded(entry.inode, by: place) }
         for version in entry.conflicts where !conflicts.contains(where: { $0.id == version.id }) {
             events.version(.resolved, version.id.uuidString.lowercased(), of: number, by: .engine)
@@ -212,7 +213,7 @@ extension Engine {
             do throws(FileError) {
                 try replica.dropHistory(before: environment.now().advanced(by: .zero - Self.historyRetention))
             } catch {
-                logger.warning("old versions were not forgotten", metadata: ["error": "\(error)"])
+                logger.warning("failed to remove expired versions", metadata: ["error": "\(error)"])
             }
             // Cancelled: the engine ends.
         } while (try? await environment.sleep(Self.forgettingPause)) != nil

@@ -28,19 +28,19 @@ final class ItemEvents: Sendable {
 
     private let state = Mutex(State())
     private let hasFollowers = Atomic(false)
-    private let arbiter: Arbiter
+    private let lockManager: LockManager
     private let claims: Claims
     let places: ClaimPlaces
     private let environment: EngineEnvironment
 
-    init(arbiter: Arbiter, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment) {
-        self.arbiter = arbiter
+    init(lockManager: LockManager, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment) {
+        self.lockManager = lockManager
         self.claims = claims
         self.places = places
         self.environment = environment
     }
 
-    var isHeard: Bool { arbiter.isMinded || hasFollowers.load(ordering: .acquiring) }
+    var hasObservers: Bool { lockManager.hasClaimsOrPresenters || hasFollowers.load(ordering: .acquiring) }
 
     // MARK: Followers
 
@@ -78,20 +78,20 @@ final class ItemEvents: Sendable {
 
     /// Content or attributes of an item were written.
     func changed(_ inode: InodeNumber, by origin: Origin) {
-        guard isHeard, let item = try? places.item(inode), item.inode == .root || item.name != nil else { return }
+        guard hasObservers, let item = try? places.item(inode), item.inode == .root || item.name != nil else { return }
         tell(.changed(item), by: origin)
     }
 
     /// Something came to stand where nothing was.
     func appeared(_ item: ClaimItem, by origin: Origin) {
-        arbiter.perform { table, now in table.appeared(item, now: now) }
+        lockManager.perform { table, now in table.appeared(item, now: now) }
         tell(.appeared(item), by: origin)
     }
 
     /// - Parameter replaced: What had the new name, if anything.
     func moved(_ from: ClaimItem, to: ClaimItem, replacing replaced: InodeNumber?, by origin: Origin) {
         guard let inode = to.inode else { return }
-        let isPresented = arbiter.change { state, now in
+        let isPresented = lockManager.change { state, now in
             let isPresented = state.table.isPresented(from)
             return (isPresented, state.table.moved(inode, to: to, replacing: replaced, now: now))
         }
@@ -107,34 +107,34 @@ final class ItemEvents: Sendable {
     /// A name has another inode now, of the same item.
     func superseded(_ old: InodeNumber, by new: ClaimItem) {
         guard let inode = new.inode else { return }
-        arbiter.perform { table, now in table.moved(inode, to: new, replacing: old, now: now) }
+        lockManager.perform { table, now in table.moved(inode, to: new, replacing: old, now: now) }
     }
 
     func deleted(_ item: ClaimItem, by origin: Origin) {
-        if let inode = item.inode { arbiter.perform { table, now in table.disappeared(inode, now: now) } }
+        if let inode = item.inode { lockManager.perform { table, now in table.disappeared(inode, now: now) } }
         tell(.deleted(item), by: origin)
     }
 
     func version(_ change: VersionChange, _ id: String, of inode: InodeNumber, by origin: Origin) {
-        guard isHeard, let item = try? places.item(inode) else { return }
+        guard hasObservers, let item = try? places.item(inode) else { return }
         tell(.version(change, id, item), by: origin)
     }
 
     /// - Parameter keys: Such as `NSURLUbiquitousItemIsUploadedKey`.
     func ubiquityAttributes(_ keys: Set<String>, of inode: InodeNumber) {
-        guard isHeard, let item = try? places.item(inode), item.name != nil else { return }
+        guard hasObservers, let item = try? places.item(inode), item.name != nil else { return }
         tell(.ubiquityAttributes(keys, item), by: .engine)
     }
 
     private func tell(_ event: ItemEvent, by origin: Origin) {
-        if arbiter.isMinded {
-            let lineage: Set<ProcessID> =
+        if lockManager.hasClaimsOrPresenters {
+            let ancestors: Set<ProcessID> =
                 if case .program(let caller) = origin {
-                    ProcessTable.lineage(of: ProcessID(ProcessTable.process(ofThread: caller.thread)))
+                    ProcessTable.ancestors(of: ProcessID(ProcessTable.process(ofThread: caller.thread)))
                 } else { [] }
             claims.notify(
-                arbiter.ask { table in
-                    table.notices(of: event, by: table.presenter(behind: lineage, writing: event.item))
+                lockManager.ask { table in
+                    table.notices(of: event, by: table.presenter(behind: ancestors, writing: event.item))
                 })
         }
         guard hasFollowers.load(ordering: .acquiring) else { return }

@@ -76,7 +76,7 @@ extension Download {
     }
 
     /// Ends the download: whoever still waits gets the outcome.
-    func settle(_ outcome: Outcome) {
+    func conclude(_ outcome: Outcome) {
         let waiters = state.withLock { state in
             state.outcome = outcome
             defer { state.waiters = [:] }
@@ -101,12 +101,13 @@ extension Download {
             head = try await source.reader.head(of: stored)
         } catch {
             // The first piece is fetched all the same, and meets the same.
-            source.logger.debug("no head", metadata: ["inode": "\(inode)", "error": "\(error)"])
+            source.logger.debug(
+                "failed to fetch the head of a file", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
         let waiters = state.withLock { state -> [Waiter] in
             // The whole piece may have been faster.
             guard state.isHeadComing else { return [] }
-            state.head = head.map { .here($0) } ?? .none
+            state.head = head.map { .present($0) } ?? .none
             guard head != nil else { return [] }
             state.hasArrived = true
             let ready = state.waiters.filter { $0.value.range.map(Self.isInHead) ?? false }
@@ -183,7 +184,7 @@ extension Download {
                 // How long it is worth trying, the watch knows.
                 guard error.isTransient, !source.store.isSilent else { throw error.fileError }
                 state.withLock { $0.lastFailure = error }
-                source.logger.debug("fetching again", metadata: ["inode": "\(inode)", "error": "\(error)"])
+                source.logger.debug("retrying a download", metadata: ["inode": "\(inode)", "error": "\(error)"])
             } catch {
                 throw FileError(.cancelled, "the download was stopped")
             }
@@ -279,7 +280,7 @@ extension Download {
             for id in ready.keys { state.waiters[id] = nil }
             return Array(ready.values)
         }
-        for waiter in waiters { waiter.continuation.resume(returning: .here) }
+        for waiter in waiters { waiter.continuation.resume(returning: .present) }
     }
 
     private func markDamaged(_ batch: Range<Int>, _ error: FileError) {
@@ -308,7 +309,7 @@ extension Download {
                 ?? (0..<min(cursor, pieces.count)).first(where: isMissing)
             guard let start else { return nil }
             let limit =
-                onlyDemanded ? min(state.pace.pieceCount, FetchPace.demandedPieceLimit) : state.pace.pieceCount
+                onlyDemanded ? min(state.pace.pieceCount, FetchWindow.demandedPieceLimit) : state.pace.pieceCount
             var end = start + 1
             while end < pieces.count, isMissing(end), pieces[end].follows(pieces[end - 1]), end - start < limit {
                 end += 1

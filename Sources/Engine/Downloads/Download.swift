@@ -51,7 +51,7 @@ final class Download: Sendable {
     /// What somebody who waited gets.
     enum Arrival: Sendable {
         /// It is in the staging file, or the outcome is there.
-        case here
+        case present
         /// The bytes themselves, verified, on their way to the staging file.
         case bytes(ArraySlice<UInt8>)
         case failed(FileError)
@@ -65,7 +65,7 @@ final class Download: Sendable {
         var lastWaiter: UInt64 = 0
         /// Where the background fill goes on: behind the piece that was asked for last.
         var cursor = 0
-        var pace = FetchPace()
+        var pace = FetchWindow()
         var unsaved = 0
         var outcome: Outcome?
         var isCancelled = false
@@ -90,7 +90,7 @@ final class Download: Sendable {
         case none
         /// They are being fetched: who wants no more waits for them.
         case coming
-        case here([UInt8])
+        case present([UInt8])
     }
 
     let inode: InodeNumber
@@ -195,8 +195,8 @@ final class Download: Sendable {
             await withCheckedContinuation { continuation in
                 let answer: Arrival? = state.withLock { state in
                     if let wanted {
-                        if wanted.allSatisfy({ state.have.contains($0) }) { return .here }
-                        if case .here(let head) = state.head, let range, Self.isInHead(range) {
+                        if wanted.allSatisfy({ state.have.contains($0) }) { return .present }
+                        if case .present(let head) = state.head, let range, Self.isInHead(range) {
                             return .bytes(head[Int(range.lowerBound)..<Int(range.upperBound)])
                         }
                         for index in wanted { if let damage = state.damaged[index] { return .failed(damage) } }
@@ -216,7 +216,7 @@ final class Download: Sendable {
             waiter?.continuation.resume(returning: .failed(Self.interruption))
         }
         switch arrival {
-        case .here: return nil
+        case .present: return nil
         case .bytes(let bytes): return bytes
         case .failed(let error): throw error
         }
@@ -235,7 +235,7 @@ extension Download.Outcome {
     /// What whoever still waits gets.
     var arrival: Download.Arrival {
         switch self {
-        case .finished: .here
+        case .finished: .present
         case .failed(let error): .failed(error)
         case .cancelled: .failed(FileError(.cancelled, "the download was cancelled"))
         }

@@ -14,7 +14,7 @@ extension Downloads {
     ///   - inode: What the index has of it.
     ///   - wanted: What of the file is wanted first.
     func begin(_ number: InodeNumber, _ inode: Inode, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download? {
-        guard !inode.isHere || inode.incoming != nil else { return nil }
+        guard !inode.isLocal || inode.incoming != nil else { return nil }
         if inode.isContentUnknown {
             throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
         }
@@ -22,13 +22,13 @@ extension Downloads {
             return try join(number, wanted: wanted)
         } catch {
             // It came between the question and the answer.
-            if try replica.inode(number).isHere { return nil }
+            if try replica.inode(number).isLocal { return nil }
             throw error
         }
     }
 
     /// Waits until the whole file is here.
-    func bringHere(_ number: InodeNumber) async throws(FileError) {
+    func makeLocal(_ number: InodeNumber) async throws(FileError) {
         if try isContentUnknown(number) { try await learnContent(of: number) }
         var attempts = 0
         while let download = try begin(number) {

@@ -32,5 +32,5 @@ extension Downloads {
 
 extension Inode {
     /// Whether only the manifest of its bytes is known: it could not be read when the record came, or came with a snapshot.
-    var isContentUnknown: Bool { !isHere && content == nil && incoming == nil }
+    var isContentUnknown: Bool { !isLocal && content == nil && incoming == nil }
 }

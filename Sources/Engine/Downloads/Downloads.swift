@@ -14,7 +14,7 @@ final class Downloads: Sendable {
     private struct State {
         var active: [InodeNumber: Download] = [:]
         var whenArrived: @Sendable (InodeNumber, InodeNumber) -> Void = { _, _ in }
-        var whenStirred: @Sendable () -> Void = {}
+        var whenWoken: @Sendable () -> Void = {}
     }
 
     private let state = Mutex(State())
@@ -68,7 +68,7 @@ final class Downloads: Sendable {
     }
 
     /// Has somebody told of each download that begins or ends.
-    func whenStirred(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.whenStirred = tell } }
+    func whenWoken(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.whenWoken = tell } }
 
     func active(_ inode: InodeNumber) -> Download? { state.withLock { $0.active[inode] } }
 
@@ -77,7 +77,7 @@ final class Downloads: Sendable {
     /// What has come of files that are not whole yet.
     var byteCountUnderWay: Int64 {
         // What was unlinked meanwhile does not count.
-        state.withLock { Array($0.active.values) }.filter { (try? replica.isHere($0.inode)) == false }
+        state.withLock { Array($0.active.values) }.filter { (try? replica.isLocal($0.inode)) == false }
             .reduce(0) { $0 + $1.bytesDone }
     }
 
@@ -97,7 +97,7 @@ final class Downloads: Sendable {
         }
         if download === fresh {
             start.yield(fresh)
-            stir()
+            wake()
         }
         return download
     }
@@ -125,7 +125,7 @@ final class Downloads: Sendable {
     private func prepareNext() {
         do throws(FileError) { try replica.prepareDownload() } catch {
             // The next download makes its own, and says what is wrong with it.
-            logger.debug("nothing was prepared for the next download", metadata: ["error": "\(error)"])
+            logger.debug("failed to prepare a staging file for the next download", metadata: ["error": "\(error)"])
         }
     }
 
@@ -138,14 +138,14 @@ final class Downloads: Sendable {
                     running -= 1
                 }
                 running += 1
-                group.addTask { await self.bringRequested(inode) }
+                group.addTask { await self.downloadRequestedBytes(inode) }
             }
         }
     }
 
     private var backgroundWidth: Int { options.off.contains(.parallelDownloads) ? 1 : Self.backgroundWidth }
 
-    private func bringRequested(_ inode: InodeNumber) async {
+    private func downloadRequestedBytes(_ inode: InodeNumber) async {
         do throws(FileError) {
             // One that has failed or was cancelled is not joined: whoever asks again wants another attempt.
             if let ending = active(inode), ending.hasFailed || ending.isCancelled { await ending.waitUntilEnded() }
@@ -185,14 +185,14 @@ final class Downloads: Sendable {
             failed.prefix(limit).forEach(request)
             return !failed.isEmpty
         } catch {
-            logger.error("requested downloads were not tried again", metadata: ["error": "\(error)"])
+            logger.error("failed to retry requested downloads", metadata: ["error": "\(error)"])
             return false
         }
     }
 
     private func isWanted(_ number: InodeNumber) throws(FileError) -> Bool {
         let inode = try replica.inode(number)
-        guard !inode.isHere || inode.incoming != nil else { return false }
+        guard !inode.isLocal || inode.incoming != nil else { return false }
         return try replica.isDownloadRequested(number)
     }
 
@@ -216,10 +216,10 @@ final class Downloads: Sendable {
         }
         remember(outcome, of: download)
         _ = state.withLock { $0.active.removeValue(forKey: inode) }
-        download.settle(outcome)
-        stir()
+        download.conclude(outcome)
+        wake()
         switch outcome {
-        case .finished: if let replaced { await letGo(replaced) }
+        case .finished: if let replaced { await removeReplaced(replaced) }
         // Asked for again while it was ending.
         case .cancelled: request(inode)
         // Another device's newer bytes came in between: those are wanted now.
@@ -228,18 +228,18 @@ final class Downloads: Sendable {
         }
     }
 
-    private func stir() { state.withLock { $0.whenStirred }() }
+    private func wake() { state.withLock { $0.whenWoken }() }
 
     /// How long the inode of older bytes stays when nobody has it open: who has just looked it up by name asks it something next.
     private static let lingering = Duration.seconds(1)
 
-    private func letGo(_ replaced: InodeNumber) async {
+    private func removeReplaced(_ replaced: InodeNumber) async {
         // Cut short when the engine ends.
         try? await environment.sleep(Self.lingering)
         do throws(FileError) {
             if openFiles.inode(replaced) == nil, orphans.take(replaced) { try replica.forget(replaced) }
         } catch {
-            logger.error("older bytes were not removed", metadata: ["inode": "\(replaced)", "error": "\(error)"])
+            logger.error("failed to remove replaced bytes", metadata: ["inode": "\(replaced)", "error": "\(error)"])
         }
     }
 
@@ -277,7 +277,7 @@ final class Downloads: Sendable {
             // An inode that was unlinked while it came down has nothing to remember.
             guard error.code != .notFound else { return }
             logger.error(
-                "the index did not take why a download failed", metadata: ["inode": "\(inode)", "error": "\(error)"])
+                "failed to record the error of a download", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
     }
 
@@ -287,7 +287,7 @@ final class Downloads: Sendable {
             case .finished:
                 break
             case .failed(let error) where error.code == .superseded:
-                logger.debug("a download begins anew", metadata: ["inode": "\(download.inode)"])
+                logger.debug("restarting a download", metadata: ["inode": "\(download.inode)"])
             case .failed(let error):
                 note(error, of: download.inode)
                 try replica.saveProgress(of: download.inode, have: download.have)
@@ -299,7 +299,7 @@ final class Downloads: Sendable {
             // An inode that was unlinked while it came down has nothing to remember.
             guard error.code != .notFound else { return }
             logger.error(
-                "the index did not take the end of a download",
+                "failed to record a finished download",
                 metadata: ["inode": "\(download.inode)", "error": "\(error)"])
         }
     }

@@ -37,7 +37,7 @@ final class PlaceholderWriter: Sendable {
                 _ = written.withLock { $0.remove(directory) }
                 // A directory that is gone needs none, and a full disk is no reason to fail a listing.
                 logger.debug(
-                    "placeholders were not written", metadata: ["directory": "\(directory)", "error": "\(error)"])
+                    "failed to write placeholders", metadata: ["directory": "\(directory)", "error": "\(error)"])
             }
         }
     }

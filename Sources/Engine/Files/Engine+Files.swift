@@ -19,20 +19,20 @@ extension Engine {
             }
         } catch {
             logger.error(
-                "the size of a file was not recorded",
+                "failed to record the size of a file",
                 metadata: ["inode": "\(handle.inode.number)", "error": "\(error)"])
         }
         if flockOwner != nil {
-            arbiter.perform { table, now in
+            lockManager.perform { table, now in
                 table.unlockFlock(handle: OpenHandleID(handle.id.rawValue), on: handle.inode.number, now: now)
             }
         }
         for owner in handle.lockOwners { releaseRecordLocks(of: owner, on: handle) }
-        arbiter.handleClosed(handle.inode.number, id)
+        lockManager.handleClosed(handle.inode.number, id)
         let isLast = openFiles.remove(handle)
         // Reads that the kernel passed through were not seen: the last was before now.
-        cacheKeeper.noteUse(of: handle.inode.number)
-        if isLast { cacheKeeper.noteLastClose(wasWritable: handle.isWritable) }
+        cacheEvictor.noteUse(of: handle.inode.number)
+        if isLast { cacheEvictor.noteLastClose(wasWritable: handle.isWritable) }
         if handle.isWritable { activity.noteLocalChange() }
         guard isLast else { return }
         // An inode without names lives until here.
@@ -43,7 +43,7 @@ extension Engine {
         do throws(FileError) {
             if orphans.take(inode) { try replica.forget(inode) }
         } catch {
-            logger.error("a file without a name was not removed", metadata: ["inode": "\(inode)", "error": "\(error)"])
+            logger.error("failed to remove an unlinked file", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
     }
 
@@ -54,7 +54,7 @@ extension Engine {
     @discardableResult
     func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
         guard let (descriptor, change) = open.unrecorded else { return false }
-        let before = events.isHeard ? try replica.attributes(of: open.number) : nil
+        let before = events.hasObservers ? try replica.attributes(of: open.number) : nil
         open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor), change: change)
         openFiles.noteRecording(of: open.number)
         guard let before else { return true }
@@ -78,7 +78,7 @@ extension Engine {
     }
 
     private func releaseRecordLocks(of owner: UInt64, on handle: OpenHandle) {
-        arbiter.perform { table, now in
+        lockManager.perform { table, now in
             table.releaseRecords(of: LockOwner(owner), on: handle.inode.number, now: now)
         }
         // Last: whoever met the lock until now sees by it that the release is on its way.

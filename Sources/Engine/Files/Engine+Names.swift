@@ -76,7 +76,7 @@ extension Engine {
     func appeared(_ name: ItemName, in parent: InodeNumber, by caller: Caller) {
         activity.noteLocalChange()
         // Gone again already: whoever removed it tells of that.
-        guard events.isHeard, let item = try? places.item(name, in: parent), item.inode != nil else { return }
+        guard events.hasObservers, let item = try? places.item(name, in: parent), item.inode != nil else { return }
         events.appeared(item, by: .program(caller))
     }
 
@@ -134,7 +134,7 @@ extension Engine {
         _ name: ItemName, in parent: InodeNumber, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
         try names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
-            let place = events.isHeard ? try places.item(name, in: parent) : nil
+            let place = events.hasObservers ? try places.item(name, in: parent) : nil
             let removed = try replica.removeFile(name, in: parent)
             activity.noteLocalChange()
             if removed.linkCount == 0 { lostItsName(removed.inode) }
@@ -146,7 +146,7 @@ extension Engine {
         _ name: ItemName, in parent: InodeNumber, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
         try names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
-            let place = events.isHeard ? try places.item(name, in: parent) : nil
+            let place = events.hasObservers ? try places.item(name, in: parent) : nil
             orphans.insert(try replica.removeDirectory(name, in: parent).inode)
             activity.noteLocalChange()
             if let place { events.deleted(place, by: .program(caller)) }
@@ -178,7 +178,8 @@ extension Engine {
             if let open { try recordBytes(of: open) }
             if mode == .replace { try secureReplacement(moved, open, of: newName, in: newParent) }
         }
-        let places = events.isHeard ? (try places.item(name, in: parent), try places.item(newName, in: newParent)) : nil
+        let places =
+            events.hasObservers ? (try places.item(name, in: parent), try places.item(newName, in: newParent)) : nil
         let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
         activity.noteLocalChange()
         if let replaced = renamed.replaced {
@@ -269,7 +270,7 @@ extension Engine {
         do throws(FileError) {
             try replica.forget(inode)
         } catch {
-            logger.error("an inode was not forgotten", metadata: ["inode": "\(inode)", "error": "\(error)"])
+            logger.error("failed to forget an inode", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
     }
 }

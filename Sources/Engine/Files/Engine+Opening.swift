@@ -83,8 +83,8 @@ extension Engine {
         let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
         if request.isWriting {
             let process = handle.process(of: caller)
-            try arbiter.admit(
-                attributes.inode, by: Arbiter.writer(handle, process: process), isRewriting: request.isRewriting)
+            try lockManager.admit(
+                attributes.inode, by: LockManager.writer(handle, process: process), isRewriting: request.isRewriting)
         }
         appeared(name, in: parent, by: caller)
         return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
@@ -107,10 +107,10 @@ extension Engine {
         let process = ProcessTable.process(ofThread: request.caller.thread)
         let writer = Writer(process: ProcessID(process), handle: OpenHandleID(id.rawValue))
         guard !request.isImpatient else {
-            try arbiter.admit(request.inode, by: writer, isRewriting: false)
+            try lockManager.admit(request.inode, by: writer, isRewriting: false)
             return try openInTurn(id, request, inode, process)
         }
-        let turn = try arbiter.open(
+        let turn = try lockManager.open(
             request.inode, by: writer, isRewriting: request.isRewriting)
         switch turn {
         case .ready:
@@ -145,11 +145,11 @@ extension Engine {
         } catch  where error.code == .notFound {
             inode = nil
         } catch {
-            arbiter.handleClosed(number, id)
+            lockManager.handleClosed(number, id)
             throw error
         }
         guard let inode, !hadName || inode.attributes.linkCount > 0 else {
-            arbiter.handleClosed(number, id)
+            lockManager.handleClosed(number, id)
             throw FileError(.superseded, "\(number) was replaced or removed while its open waited")
         }
         return inode
@@ -163,7 +163,7 @@ extension Engine {
         do throws(FileError) {
             handle = try add(id, request, inode)
         } catch {
-            arbiter.handleClosed(request.inode, id)
+            lockManager.handleClosed(request.inode, id)
             throw error
         }
         handle.note(process: process, ofThread: request.caller.thread)
@@ -191,14 +191,14 @@ extension Engine {
     private func add(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
         let known = openFiles.addToOpen(id, request.inode, flags: request.flags)
         let handle = if let known { known } else { try addFirst(id, request, inode) }
-        cacheKeeper.noteUse(of: request.inode)
+        cacheEvictor.noteUse(of: request.inode)
         if handle.inode.isVolatile { kernel.inodeChanged(request.inode, bytes: false) }
         return handle
     }
 
     /// The first handle of an inode that nobody has open, unless somebody opens it at the same time.
     private func addFirst(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
-        let descriptor = inode.isHere ? try bytesHere(request.inode) : nil
+        let descriptor = inode.isLocal ? try bytesHere(request.inode) : nil
         return openFiles.add(id, request.inode, flags: request.flags) {
             OpenInode(
                 number: request.inode, descriptor: descriptor,
@@ -222,7 +222,7 @@ extension Engine {
             guard error.code == .notFound else { throw error }
             try replica.bytesAreMissing(number)
             logger.warning(
-                "the bytes of a file were removed from the backing directory: they come again when it is read",
+                "the backing file was removed by another program; it is downloaded again when read",
                 metadata: ["inode": "\(number)"])
             return nil
         }

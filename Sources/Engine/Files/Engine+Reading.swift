@@ -97,7 +97,7 @@ extension Engine {
     ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
         guard !handle.hasDemanded else { return nil }
         if try !replica.isDownloadRequested(handle.inode.number),
-            let wait = try storms.admit(handle.process(of: caller), byteCount: inode.attributes.size)
+            let wait = try downloadThrottle.admit(handle.process(of: caller), byteCount: inode.attributes.size)
         {
             return wait
         }

@@ -42,7 +42,7 @@ extension Engine {
         if isFromPageCache {
             return try perform(change, bytes, on: handle.inode, caller: caller) {}
         }
-        let writer = Arbiter.writer(handle, process: process)
+        let writer = LockManager.writer(handle, process: process)
         return try admitted(change, bytes, on: handle.inode, writer, caller)
     }
 
@@ -54,7 +54,7 @@ extension Engine {
         let answer: Answer<Int>
         if let handle {
             let open = try openFiles.handle(handle)
-            let writer = Arbiter.writer(open, process: open.process(of: caller))
+            let writer = LockManager.writer(open, process: open.process(of: caller))
             answer = try admitted(.truncate(size), .none, on: open.inode, writer, caller)
         } else {
             let writer = Writer(process: ProcessID(ProcessTable.process(ofThread: caller.thread)), handle: nil)
@@ -113,7 +113,7 @@ extension Engine {
         _ id: HandleID, mode: Int32, offset: Int64, byteCount: Int64, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
         let handle = try openFiles.handle(id)
-        let writer = Arbiter.writer(handle, process: handle.process(of: caller))
+        let writer = LockManager.writer(handle, process: handle.process(of: caller))
         let change = ByteChange.allocate(mode: mode, offset: offset, byteCount: byteCount)
         return try admitted(change, .none, on: handle.inode, writer, caller).discardingCount
     }
@@ -126,10 +126,10 @@ extension Engine {
         _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
         try admitBytes(of: change, in: open)
-        let finished: @Sendable () -> Void = { [arbiter] in
-            arbiter.finished(open.number, by: writer, byteCount: change.byteCount)
+        let finished: @Sendable () -> Void = { [lockManager] in
+            lockManager.finished(open.number, by: writer, byteCount: change.byteCount)
         }
-        switch try arbiter.write(open.number, by: writer) {
+        switch try lockManager.write(open.number, by: writer) {
         case .ready:
             return try perform(change, bytes, on: open, caller: caller, finished: finished)
         case .pending(let wait):
@@ -188,8 +188,8 @@ extension Engine {
         return .pending { [self] () async throws(FileError) in
             defer { finished() }
             // Let go again as soon as it came: at most a few times, then it is worth an error.
-            for _ in 0..<Self.bringAttempts {
-                try await downloads.bringHere(open.number)
+            for _ in 0..<Self.downloadAttempts {
+                try await downloads.makeLocal(open.number)
                 if open.descriptor == nil, let descriptor = try bytesHere(open.number) { open.arrived(descriptor) }
                 let count = try copy.withBytes { bytes throws(FileError) in
                     try performHere(change, bytes, on: open, caller: caller)
@@ -200,7 +200,7 @@ extension Engine {
         }
     }
 
-    private static let bringAttempts = 3
+    private static let downloadAttempts = 3
 
     /// - Returns: `nil` while the bytes are not here.
     private func performHere(
@@ -263,7 +263,7 @@ extension Engine {
 
     /// The truncation of an open with `O_TRUNC`, whose turn has come.
     func truncateAtOpen(_ handle: OpenHandle, by caller: Caller) throws(FileError) -> Answer<Void> {
-        let writer = Arbiter.writer(handle, process: handle.process(of: caller))
+        let writer = LockManager.writer(handle, process: handle.process(of: caller))
         let answer = try admitted(.truncate(0), .none, on: handle.inode, writer, caller)
         let finish: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
             try recordBytes(of: handle.inode, by: caller)

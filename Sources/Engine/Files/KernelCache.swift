@@ -13,7 +13,7 @@ package protocol KernelCache: Sendable {
     /// The attributes changed and, with `bytes`, what is in the file.
     func inodeChanged(_ inode: InodeNumber, bytes: Bool)
     /// Returns when the kernel has been told of everything so far.
-    func settle() async
+    func drain() async
 }
 
 /// Stands in until the mount is there: nothing is cached yet.
@@ -21,5 +21,5 @@ struct NoKernelCache: KernelCache {
     func entryChanged(_ name: ItemName, in parent: InodeNumber) {}
     func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {}
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) {}
-    func settle() async {}
+    func drain() async {}
 }

@@ -10,7 +10,7 @@ struct NameChanging: Sendable {
     /// How long a rename or a removal waits for a claim before it is refused with EBUSY.
     static let patience = Duration.seconds(2)
 
-    let arbiter: Arbiter
+    let lockManager: LockManager
     let places: ClaimPlaces
 
     /// - Parameters:
@@ -20,17 +20,17 @@ struct NameChanging: Sendable {
         _ names: [(ItemName, InodeNumber)], by caller: Caller,
         _ change: @escaping @Sendable () throws(FileError) -> Value
     ) throws(FileError) -> Answer<Value> {
-        guard arbiter.isMinded else { return .ready(try change()) }
+        guard lockManager.hasClaimsOrPresenters else { return .ready(try change()) }
         var concerned: [ClaimItem] = []
         for (name, parent) in names { concerned.append(try places.item(name, in: parent)) }
         let items = concerned
         let process = ProcessID(ProcessTable.process(ofThread: caller.thread))
-        let lineage = ProcessTable.lineage(of: process)
-        let (verdict, ticket) = arbiter.change { state, now in
+        let ancestors = ProcessTable.ancestors(of: process)
+        let (verdict, ticket) = lockManager.change { state, now in
             let ticket = state.newTicket()
             let (verdict, effects) = state.table.nameChange(
                 NameChange(
-                    ticket, of: items, by: process, lineage: lineage, deadline: now + Self.patience), now: now)
+                    ticket, of: items, by: process, ancestors: ancestors, deadline: now + Self.patience), now: now)
             return ((verdict, ticket), effects)
         }
         switch verdict {
@@ -39,9 +39,9 @@ struct NameChanging: Sendable {
         case .refused(let refusal):
             throw FileError(refusal)
         case .parked:
-            arbiter.deadlineChanged()
-            return .pending { [arbiter] () async throws(FileError) in
-                try await arbiter.wake(of: ticket)
+            lockManager.deadlineChanged()
+            return .pending { [lockManager] () async throws(FileError) in
+                try await lockManager.wake(of: ticket)
                 return try finishing(ticket, change)
             }
         }
@@ -50,7 +50,7 @@ struct NameChanging: Sendable {
     private func finishing<Value>(
         _ ticket: Ticket, _ change: () throws(FileError) -> Value
     ) throws(FileError) -> Value {
-        defer { arbiter.perform { table, now in table.nameChanged(ticket, now: now) } }
+        defer { lockManager.perform { table, now in table.nameChanged(ticket, now: now) } }
         return try change()
     }
 }

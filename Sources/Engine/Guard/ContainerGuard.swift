@@ -52,7 +52,7 @@ final class ContainerGuard: Sendable {
     var problem: String? { state.withLock { $0.problem ?? $0.logProblem } }
 
     /// Something went wrong: the next one who asks looks again.
-    func doubt() {
+    func invalidate() {
         state.withLock { state in
             state.passed = nil
             state.end = nil
@@ -115,7 +115,7 @@ final class ContainerGuard: Sendable {
         let now = environment.uptime()
         if let tail = state.withLock({ $0.tail }), tail.number == applied, now - tail.seen < Self.tailAge { return }
         guard try await ChangeLog(store: container.store).contains(applied) else {
-            doubt()
+            invalidate()
             // A full look says what is wrong; or that a snapshot stands in for the commit.
             return try await admit(maximumAge: .zero)
         }
@@ -140,7 +140,7 @@ final class ContainerGuard: Sendable {
             throw error
         } catch {
             // Not known to be right, and not known to be wrong: the store does not say.
-            doubt()
+            invalidate()
             throw error
         }
         state.withLock { state in

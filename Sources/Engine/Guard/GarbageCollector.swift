@@ -69,7 +69,7 @@ final class GarbageCollector: Sendable {
         let base = try await trim(&report)
         try await condemn(base: base, &report)
         try await sweep(grace: grace, &report)
-        logger.info("collected garbage", metadata: ["report": "\(report)"])
+        logger.info("garbage collection finished", metadata: ["report": "\(report)"])
         return report
     }
 

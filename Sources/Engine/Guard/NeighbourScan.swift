@@ -3,9 +3,9 @@ import Remote
 
 /// Reads an object beside the container for the hashes of its chunks. Of its bytes one chunk at a time is in memory.
 struct NeighbourScan: Sendable {
-    private let visitor: Visitor
+    private let visitor: ScratchReplica
 
-    init(_ visitor: Visitor) { self.visitor = visitor }
+    init(_ visitor: ScratchReplica) { self.visitor = visitor }
 
     /// - Returns: The chunks in order, of no pack yet; or why this object cannot be had.
     /// - Throws: What would befall every other object too.

@@ -41,7 +41,7 @@ extension Engine {
         case .shared: mode = .shared
         case .exclusive: mode = .exclusive
         case .unlock:
-            arbiter.perform { table, now in
+            lockManager.perform { table, now in
                 table.unlockRecord(range, of: LockOwner(owner), on: inode, now: now)
             }
             return .ready(())
@@ -50,10 +50,10 @@ extension Engine {
         handle.noteLockOwner(owner)
         return try withGrace {
             // Only a lock of an open file description outlasts the flush of its close.
-            guard let other = arbiter.ask({ $0.conflict(with: request, on: inode) }) else { return false }
+            guard let other = lockManager.ask({ $0.conflict(with: request, on: inode) }) else { return false }
             return openFiles.closingHandles(of: inode).contains { $0.lockOwners.contains(other.owner.rawValue) }
-        } request: { [arbiter] () throws(FileError) in
-            try arbiter.requestLock { table, ticket, now in
+        } request: { [lockManager] () throws(FileError) in
+            try lockManager.requestLock { table, ticket, now in
                 table.lockRecord(request, on: inode, ticket: wait ? ticket : nil, now: now)
             }
         }
@@ -70,7 +70,7 @@ extension Engine {
         let request = RecordLock(
             mode: lock.type == .shared ? .shared : .exclusive, range: lock.start...lock.end, owner: LockOwner(owner),
             process: ProcessID(lock.process))
-        guard let other = arbiter.ask({ $0.conflict(with: request, on: handle.inode.number) }) else { return nil }
+        guard let other = lockManager.ask({ $0.conflict(with: request, on: handle.inode.number) }) else { return nil }
         return RecordLockRequest(
             type: other.mode == .shared ? .shared : .exclusive, start: other.range.lowerBound,
             end: other.range.upperBound, process: other.process.rawValue)
@@ -89,13 +89,13 @@ extension Engine {
         case .shared: mode = .shared
         case .exclusive: mode = .exclusive
         case .unlock:
-            arbiter.perform { table, now in table.unlockFlock(handle: owner, on: inode, now: now) }
+            lockManager.perform { table, now in table.unlockFlock(handle: owner, on: inode, now: now) }
             return .ready(())
         }
         return try withGrace {
             openFiles.closingHandles(of: inode).contains { $0.id != id }
-        } request: { [arbiter] () throws(FileError) in
-            try arbiter.requestLock { table, ticket, now in
+        } request: { [lockManager] () throws(FileError) in
+            try lockManager.requestLock { table, ticket, now in
                 table.flock(mode, handle: owner, process: process, on: inode, ticket: wait ? ticket : nil, now: now)
             }
         }

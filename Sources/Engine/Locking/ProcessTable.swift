@@ -32,7 +32,7 @@ enum ProcessTable {
     }
 
     /// A process and its ancestors, itself included; those that cannot be seen from this pid namespace are left out.
-    static func lineage(of process: ProcessID) -> Set<ProcessID> { Set(ancestry(of: process).map(\.process)) }
+    static func ancestors(of process: ProcessID) -> Set<ProcessID> { Set(ancestry(of: process).map(\.process)) }
 
     struct Relative {
         var process: ProcessID
@@ -49,7 +49,7 @@ enum ProcessTable {
         var seen: Set<ProcessID> = []
         var ancestry: [Relative] = []
         var current = process
-        while current.rawValue > 0, seen.count < lineageLimit, seen.insert(current).inserted {
+        while current.rawValue > 0, seen.count < ancestorLimit, seen.insert(current).inserted {
             let status = status(of: current.rawValue)
             ancestry.append(Relative(process: current, command: status?.command ?? ""))
             guard let status else { break }
@@ -60,7 +60,7 @@ enum ProcessTable {
     }
 
     /// The most generations that are looked at.
-    private static let lineageLimit = 1024
+    private static let ancestorLimit = 1024
 
     /// The process group of a process; `nil` when it is gone or of another pid namespace.
     static func group(of process: Int32) -> Int32? { process > 0 ? status(of: process)?.group : nil }

@@ -7,7 +7,7 @@ import Replica
 extension LogSession {
     /// What the log has behind the commit that is applied here.
     enum Next {
-        case commit(ReadCommit)
+        case commit(DecodedCommit)
         /// The commit is gone; a snapshot that has what it did is applied by now.
         case snapshot
         case nothing
@@ -32,7 +32,8 @@ extension LogSession {
     private func readLate(_ number: CommitNumber) async throws -> Next {
         if let read = try await log.read(number) { return .commit(read) }
         if try await catchUpFromSnapshot() {
-            logger.warning("the log has a gap, which a snapshot fills", metadata: ["commit": "\(number)"])
+            logger.warning(
+                "a commit is missing from the log; continuing from a snapshot", metadata: ["commit": "\(number)"])
             return .snapshot
         }
         throw containerGuard.stop(

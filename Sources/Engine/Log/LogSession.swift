@@ -77,7 +77,7 @@ final class LogSession: Sendable {
     /// Applies the next commit, if there is one. The caller has the lock.
     private func applyNext() async throws -> Bool {
         try await begin()
-        let read: ReadCommit
+        let read: DecodedCommit
         switch try await next() {
         case .nothing: return false
         case .snapshot: return true
@@ -86,7 +86,7 @@ final class LogSession: Sendable {
         try checkPredecessor(of: read.commit)
         if !read.rejected.isEmpty {
             logger.error(
-                "records were rejected",
+                "skipping invalid records of a commit",
                 metadata: [
                     "commit": "\(read.commit.sequence)", "count": "\(read.rejected.count)",
                     "first": "\(read.rejected.examples)",

@@ -55,7 +55,7 @@ struct RecordPreparation: Sendable {
                 contents[record.id] = try await content(of: record, reference)
                 continue
             }
-            if chunkCount >= Self.chunksAhead, try !isHere(record.id) { continue }
+            if chunkCount >= Self.chunksAhead, try !isLocal(record.id) { continue }
             let known = lists[hash].flatMap { $0.byteCount == record.size ? $0 : nil }
             let found: Content?
             if let known { found = known } else { found = try await content(of: record, reference) }
@@ -66,9 +66,9 @@ struct RecordPreparation: Sendable {
         return contents
     }
 
-    private func isHere(_ item: ItemID) throws(FileError) -> Bool {
+    private func isLocal(_ item: ItemID) throws(FileError) -> Bool {
         guard let entry = try replica.entry(of: item) else { return false }
-        return try replica.inode(entry.inode).isHere
+        return try replica.inode(entry.inode).isLocal
     }
 
     /// The chunk list of a record; `nil` when it is damaged, which concerns this file only: reading it tries again.
@@ -78,7 +78,8 @@ struct RecordPreparation: Sendable {
         do throws(StoreError) {
             let content = try await manifests.get(reference)
             guard content.byteCount == record.size else {
-                logger.error("the sizes of a record do not add up", metadata: ["name": "\(record.name)"])
+                logger.error(
+                    "skipping a record: its size is not the sum of its chunks", metadata: ["name": "\(record.name)"])
                 return nil
             }
             return content
@@ -86,7 +87,8 @@ struct RecordPreparation: Sendable {
             // A store that does not answer now will later; until then the commit waits.
             guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
             logger.error(
-                "a manifest cannot be read", metadata: ["name": "\(record.name)", "error": "\(error)"])
+                "failed to read a manifest; the item cannot be downloaded until it can be read",
+                metadata: ["name": "\(record.name)", "error": "\(error)"])
             return nil
         }
     }

@@ -125,9 +125,9 @@ final class Snapshots: Sendable {
         do {
             return try await load(number)
         } catch let error as StoreError where [.corrupt, .notFound].contains(error.code) {
-            logger.warning("a snapshot is left aside", metadata: ["commit": "\(number)", "error": "\(error)"])
+            logger.warning("skipping unreadable snapshot", metadata: ["commit": "\(number)", "error": "\(error)"])
         } catch let error as FileError where [.corrupt, .invalid].contains(error.code) {
-            logger.warning("a snapshot is left aside", metadata: ["commit": "\(number)", "error": "\(error)"])
+            logger.warning("skipping unreadable snapshot", metadata: ["commit": "\(number)", "error": "\(error)"])
         }
         return nil
     }
@@ -168,7 +168,7 @@ final class Snapshots: Sendable {
     private func apply(_ file: SnapshotFile, find: ([ItemRecord]) async throws -> RecordFindings) async throws {
         let (number, nonce) = (file.summary.number, file.summary.nonce)
         let count = try await file.prepareSteps(for: replica)
-        logger.info("a snapshot is being applied", metadata: ["commit": "\(number)", "changes": "\(count)"])
+        logger.info("applying a snapshot", metadata: ["commit": "\(number)", "changes": "\(count)"])
         try await replica.takeTables(from: file)
         var position = 0
         while true {
@@ -198,7 +198,7 @@ final class Snapshots: Sendable {
             } catch is CancellationError {
                 return
             } catch {
-                logger.warning("no snapshot was made", metadata: ["error": "\(error)"])
+                logger.warning("failed to create a snapshot; trying again later", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -237,7 +237,7 @@ final class Snapshots: Sendable {
         guard summary.number > 0 else { return nil }
         try await snapshots.create(summary.number, from: path, through: packed)
         logger.info(
-            "made a snapshot", metadata: ["commit": "\(summary.number)", "items": "\(summary.itemCount)"])
+            "created a snapshot", metadata: ["commit": "\(summary.number)", "items": "\(summary.itemCount)"])
         return summary.number
     }
 

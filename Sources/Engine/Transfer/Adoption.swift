@@ -13,12 +13,12 @@ package struct Adoption {
     /// How many bytes are read for one commit before it closes: 4 GiB, since what was read is lost with what cuts it off.
     static let bytesPerCommit: Int64 = 4 << 30
 
-    private let visitor: Visitor
+    private let visitor: ScratchReplica
     private let packs: PackStore
     /// What every key begins with.
     private let prefix: String
     private let destination: Destination
-    private let rule: TravelRule
+    private let rule: SyncRule
     private let isContinued: Bool
     private var sender: TreeSender
     private var batch: [Candidate] = []
@@ -54,7 +54,7 @@ package struct Adoption {
     ///   - isContinued: Whether what was adopted from the same object already is passed over, and directories are joined.
     ///   - notify: Called with what is left out.
     package init(
-        _ visitor: Visitor, prefix: String, into path: String, isContinued: Bool,
+        _ visitor: ScratchReplica, prefix: String, into path: String, isContinued: Bool,
         notify: @escaping (TransferProblem) -> Void
     ) throws(FileError) {
         self.visitor = visitor
@@ -82,7 +82,7 @@ package struct Adoption {
             }
             try await flush()
         } catch {
-            throw Visitor.translated(error)
+            throw ScratchReplica.translated(error)
         }
         return sender.report
     }
@@ -97,7 +97,7 @@ package struct Adoption {
     }
 
     /// - Returns: Where an object belongs, or why it cannot be an item; `nil` for the prefix itself.
-    private func keyPath(_ key: String) -> Result<KeyPath, TravelRule.Refusal>? {
+    private func keyPath(_ key: String) -> Result<KeyPath, SyncRule.Refusal>? {
         var names: [ItemName] = []
         let components = key.utf8.dropFirst(prefix.utf8.count).split(
             separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

@@ -6,7 +6,7 @@ struct Destination {
     let names: [ItemName]
 
     /// How far it is there.
-    struct Place {
+    struct ResolvedPath {
         /// The deepest directory of the path that is there.
         var directory: ItemID
         /// What has to be made below it.
@@ -18,7 +18,7 @@ struct Destination {
 
     /// - Parameter path: Components with slashes between them.
     /// - Throws: ``FileError`` with `badName` and a sentence.
-    init(_ path: String, _ rule: TravelRule) throws(FileError) {
+    init(_ path: String, _ rule: SyncRule) throws(FileError) {
         var names: [ItemName] = []
         for component in path.split(separator: "/") {
             switch rule.name(component.utf8) {
@@ -31,8 +31,8 @@ struct Destination {
     }
 
     /// - Throws: ``FileError`` with `notDirectory` when something else is in the way.
-    func find(_ sender: TreeSender) async throws -> Place {
-        var place = Place(directory: .root, missing: names[...])
+    func find(_ sender: TreeSender) async throws -> ResolvedPath {
+        var place = ResolvedPath(directory: .root, missing: names[...])
         while let name = place.missing.first {
             guard let occupant = try await sender.occupant(name, in: place.directory) else { return place }
             guard occupant.kind == .directory else {
@@ -46,7 +46,7 @@ struct Destination {
     }
 
     /// Makes what is missing.
-    func make(_ place: Place, _ sender: inout TreeSender, _ visitor: Visitor) async throws -> ItemID {
+    func make(_ place: ResolvedPath, _ sender: inout TreeSender, _ visitor: ScratchReplica) async throws -> ItemID {
         var parent = place.directory
         var arrivals: [Arrival] = []
         for name in place.missing {

@@ -16,7 +16,7 @@ package final class Export: Sendable {
     /// How many files in a row may be given up because the store does not answer before all of it is.
     static let silenceLimit = 16
 
-    private let visitor: Visitor
+    private let visitor: ScratchReplica
     private let reader: ChunkReader
     private let manifests: ManifestStore
     private let notify: @Sendable (TransferProblem) -> Void
@@ -28,7 +28,7 @@ package final class Export: Sendable {
     }
 
     /// - Parameter notify: Called, on any thread, with what is left out.
-    package init(_ visitor: Visitor, notify: @escaping @Sendable (TransferProblem) -> Void) {
+    package init(_ visitor: ScratchReplica, notify: @escaping @Sendable (TransferProblem) -> Void) {
         self.visitor = visitor
         let store = visitor.engine.container.store
         reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
@@ -46,7 +46,7 @@ package final class Export: Sendable {
     package func run(into path: String) async throws(FileError) -> TransferReport {
         let root = try OutputDirectory(root: path) { [self] problem in tell(problem) }
         try await catchUp()
-        try await Visitor.translating { try await write(root) }
+        try await ScratchReplica.translating { try await write(root) }
         root.end()
         try root.synchronize()
         return progress
@@ -245,7 +245,7 @@ package final class Export: Sendable {
             return false
         }
         do throws(FileError) {
-            try await Visitor.translating {
+            try await ScratchReplica.translating {
                 let content = try await self.visitor.persistently { try await content() }
                 guard content.byteCount == size else {
                     throw FileError(.corrupt, "its chunks have \(content.byteCount) bytes, and not \(size)")

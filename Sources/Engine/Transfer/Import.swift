@@ -15,9 +15,9 @@ package struct Import {
     /// How often a batch is sent again whose bytes were condemned before it landed.
     static let batchLimit = 10
 
-    private let visitor: Visitor
+    private let visitor: ScratchReplica
     private let destination: Destination
-    private let rule: TravelRule
+    private let rule: SyncRule
     private let isContinued: Bool
     private var sender: TreeSender
     private var batch: [Source] = []
@@ -41,7 +41,7 @@ package struct Import {
     ///   - isContinued: Whether what is there already with the same bytes is passed over, and directories are joined.
     ///   - notify: Called with what is left out.
     package init(
-        _ visitor: Visitor, into path: String, isContinued: Bool, notify: @escaping (TransferProblem) -> Void
+        _ visitor: ScratchReplica, into path: String, isContinued: Bool, notify: @escaping (TransferProblem) -> Void
     ) throws(FileError) {
         self.visitor = visitor
         self.isContinued = isContinued
@@ -64,7 +64,7 @@ package struct Import {
             try await walk(root, target)
             try await flush()
         } catch {
-            throw Visitor.translated(error)
+            throw ScratchReplica.translated(error)
         }
         return sender.report
     }
@@ -101,10 +101,10 @@ package struct Import {
 
     /// - Returns: `nil` for what never travels.
     private func placement(
-        _ bytes: [UInt8], in directory: SourceDirectory, meeting occupant: Placement.Occupant
-    ) throws(FileError) -> Placement? {
+        _ bytes: [UInt8], in directory: SourceDirectory, meeting occupant: ImportConflict.Occupant
+    ) throws(FileError) -> ImportConflict? {
         let status = try directory.status(bytes)
-        guard status.kind.travels else { return nil }
+        guard status.kind.isSynced else { return nil }
         var content: Content?
         var target: String?
         switch status.kind {
@@ -114,7 +114,7 @@ package struct Import {
             target = String(validating: try directory.target(of: bytes), as: UTF8.self)
         default: break
         }
-        return Placement(kind: status.kind, target: target, content: content, meeting: occupant)
+        return ImportConflict(kind: status.kind, target: target, content: content, meeting: occupant)
     }
 
     // MARK: The way down

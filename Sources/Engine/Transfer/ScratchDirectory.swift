@@ -3,7 +3,7 @@ import Glibc
 import Model
 import Replica
 
-/// A directory of its own for a ``Visitor``, below one that others may use too.
+/// A directory of its own for a ``ScratchReplica``, below one that others may use too.
 ///
 /// What a visit that was killed left there is removed by the next visit of the same user. Other users' directories, and links, are left
 /// alone: `/var/tmp` is everybody's.

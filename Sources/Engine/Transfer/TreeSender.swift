@@ -28,7 +28,7 @@ struct TreeSender {
         case condemned
     }
 
-    private let visitor: Visitor
+    private let visitor: ScratchReplica
     private let manifests: ManifestStore
     private let notify: (TransferProblem) -> Void
     private(set) var report = TransferReport()
@@ -40,7 +40,7 @@ struct TreeSender {
     private var session: LogSession { visitor.engine.session }
     private var replica: Replica { session.replica }
 
-    init(_ visitor: Visitor, notify: @escaping (TransferProblem) -> Void) {
+    init(_ visitor: ScratchReplica, notify: @escaping (TransferProblem) -> Void) {
         self.visitor = visitor
         manifests = ManifestStore(store: visitor.engine.container.store)
         self.notify = notify
@@ -57,7 +57,7 @@ struct TreeSender {
     // MARK: What is there
 
     /// What has a name in a directory of the container.
-    func occupant(_ name: ItemName, in parent: ItemID) async throws -> Placement.Occupant? {
+    func occupant(_ name: ItemName, in parent: ItemID) async throws -> ImportConflict.Occupant? {
         guard let directory = try directory(parent) else { return nil }
         let entry: Entry
         do throws(FileError) { entry = try replica.entry(name, in: directory) } catch {
@@ -73,7 +73,7 @@ struct TreeSender {
                 guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
             }
         }
-        return Placement.Occupant(item: item, kind: entry.kind, target: inode.target, content: content)
+        return ImportConflict.Occupant(item: item, kind: entry.kind, target: inode.target, content: content)
     }
 
     /// - Returns: `nil` when there is no such directory.
@@ -109,7 +109,7 @@ struct TreeSender {
             var isCondemned = false
             // What is there already is told by the newest commit.
             _ = try await session.catchUp()
-            let outcome = try await session.append(pauses: Visitor.pauses) {
+            let outcome = try await session.append(pauses: ScratchReplica.pauses) {
                 plan = try await self.plan(arrivals)
                 isCondemned = try refersToCondemned(plan.standing)
                 guard !plan.standing.isEmpty, !isCondemned else { return nil }
@@ -122,7 +122,7 @@ struct TreeSender {
             case .overtaken: continue
             case .nothing where isCondemned: return .condemned
             case .nothing, .landed:
-                settle(plan)
+                resolve(plan)
                 return .sent
             }
         }
@@ -138,9 +138,9 @@ struct TreeSender {
         var lost: Set<ItemID>
         /// The directories of the batch, and the names that it takes.
         var directories: Set<ItemID> = []
-        var names: Set<Place> = []
+        var names: Set<NameKey> = []
 
-        struct Place: Hashable {
+        struct NameKey: Hashable {
             let parent: ItemID
             let name: ItemName
         }
@@ -180,7 +180,7 @@ struct TreeSender {
                 continue
             }
             let occupant = isInBatch ? nil : try await occupant(record.name, in: parent)
-            switch Placement(
+            switch ImportConflict(
                 kind: record.kind, target: record.target, content: arrival.content, meeting: occupant)
             {
             case .present(let item):
@@ -222,7 +222,7 @@ struct TreeSender {
             commit, contents: Dictionary(uniqueKeysWithValues: contents), localBytes: [:])
     }
 
-    private mutating func settle(_ plan: Plan) {
+    private mutating func resolve(_ plan: Plan) {
         merged = plan.merged
         lost = plan.lost
         report.presentCount += plan.presentCount

@@ -48,7 +48,7 @@ struct LocalBytesFinder: Sendable {
         if let entry = try replica.entry(of: record.id) {
             guard entry.base?.content != record.content else { return nil }
             let inode = try replica.inode(entry.inode)
-            guard inode.isModified, inode.isHere else { return nil }
+            guard inode.isModified, inode.isLocal else { return nil }
             return (entry.inode, base(of: entry, inode))
         }
         // A new file that may be the same as a new one here.
@@ -57,7 +57,7 @@ struct LocalBytesFinder: Sendable {
             occupant.base == nil, occupant.kind == .file
         else { return nil }
         let inode = try replica.inode(occupant.inode)
-        guard inode.isModified, inode.isHere, inode.attributes.size == content.byteCount else { return nil }
+        guard inode.isModified, inode.isLocal, inode.attributes.size == content.byteCount else { return nil }
         return (occupant.inode, nil)
     }
 
@@ -119,7 +119,8 @@ struct LocalBytesFinder: Sendable {
             throw CancellationError()
         } catch {
             // Nothing is lost: the edit stays current here, and the other becomes the version.
-            logger.notice("a local edit could not be sent for comparison", metadata: ["error": "\(error)"])
+            logger.notice(
+                "failed to compare a local edit with the one of another device", metadata: ["error": "\(error)"])
             return nil
         }
     }

@@ -43,7 +43,7 @@ extension Uploader {
         }
         guard isNew else { return }
         logger.error(
-            "an item cannot be uploaded",
+            "item cannot be uploaded",
             metadata: ["name": "\(candidate.record?.name.string ?? "")", "reason": "\(refusal.reason)"])
         activity.noteProgress()
     }
@@ -103,7 +103,7 @@ extension Uploader {
         }
         guard case .landed = outcome else { return }
         state.withLock { $0.faults.sent(sent.map(\.pending.item)) }
-        if events.isHeard {
+        if events.hasObservers {
             for inode in sent.compactMap(\.inode) { events.ubiquityAttributes(UbiquityKeys.uploading, of: inode) }
         }
         activity.noteProgress()

@@ -15,7 +15,7 @@ extension Uploader {
             // Gone since the batch was listed: the outbox knows better by now.
             let isGone = error.code == .notFound
             logger.log(
-                level: isGone ? .debug : .error, "an item was not uploaded",
+                level: isGone ? .debug : .error, "failed to upload an item; trying again later",
                 metadata: ["item": "\(item.item)", "error": "\(error)"])
             return nil
         }
@@ -41,11 +41,11 @@ extension Uploader {
                     return candidate
                 }
                 // Only what is not in the container can refer to what is condemned: a copy of what was deleted long ago.
-                guard inode.isHere, inode.incoming == nil else {
+                guard inode.isLocal, inode.incoming == nil else {
                     throw FileError(.notFound, "the container has given up the bytes that \(entry.name) shares")
                 }
             }
-            guard inode.isHere else {
+            guard inode.isLocal else {
                 // Neither here nor known: its manifest could not be read, so the record keeps referring to it.
                 return candidate
             }

@@ -62,7 +62,7 @@ final class Uploader: Sendable {
         self.environment = environment
         self.logger = logger
         self.activity = activity
-        report = SyncProblem(over: "changes go out again", logger: logger, activity: activity)
+        report = SyncProblem(over: "uploading again", logger: logger, activity: activity)
     }
 
     /// What keeps changes from going out, in a sentence.
@@ -117,8 +117,8 @@ final class Uploader: Sendable {
             } catch is CancellationError {
                 return
             } catch {
-                session.containerGuard.doubt()
-                report.set("changes wait: \((error as? FileError)?.detail ?? "\(error)")")
+                session.containerGuard.invalidate()
+                report.set("uploading failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
                 await activity.waitForLocalChange(since: .max, atMost: pause)
                 pause = min(pause * 2, Self.retryLimit)
             }
@@ -191,7 +191,7 @@ final class Uploader: Sendable {
         } catch let error as StoreError where error.code == .full {
             switch state.withLock({ $0.faults.refused(pending, error, at: now) }) {
             case .again:
-                logger.warning("the store had no room", metadata: ["error": "\(error)"])
+                logger.warning("the store is full; trying again later", metadata: ["error": "\(error)"])
                 activity.noteProgress()
                 return .committed
             case .pause:
@@ -207,7 +207,7 @@ final class Uploader: Sendable {
         let isHeld = decision == .hold
         if isHeld != deletions.areHeld {
             try replica.setDeletionsHeld(isHeld)
-            logger.warning("\(isHeld ? "held" : "let go"): \(deletions.count) deletions")
+            logger.warning("\(isHeld ? "holding" : "uploading") \(deletions.count) deletions")
         }
         state.withLock { $0.heldDeletionCount = isHeld ? deletions.count : 0 }
         switch decision {

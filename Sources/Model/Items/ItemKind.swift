@@ -9,7 +9,7 @@ package enum ItemKind: String, Sendable, Codable, CaseIterable {
     case blockDevice
 
     /// Whether items of this kind reach the container.
-    package var travels: Bool {
+    package var isSynced: Bool {
         switch self {
         case .file, .directory, .symbolicLink: true
         case .fifo, .socket, .characterDevice, .blockDevice: false

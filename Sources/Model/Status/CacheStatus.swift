@@ -30,19 +30,19 @@ package struct CacheStatus: Hashable, Sendable, Codable {
         /// How many bytes should have gone beyond that.
         package var missingByteCount: Int64
         /// How many files stayed although it was their turn, by what kept them: `pinned`, `open`, `changed` …
-        package var hindered: [String: Int]
+        package var blockedBy: [String: Int]
         /// Why it ended early, in a sentence.
         package var problem: String?
 
         package init(
             time: String, evictedFileCount: Int = 0, evictedByteCount: Int64 = 0, missingByteCount: Int64 = 0,
-            hindered: [String: Int] = [:], problem: String? = nil
+            blockedBy: [String: Int] = [:], problem: String? = nil
         ) {
             self.time = time
             self.evictedFileCount = evictedFileCount
             self.evictedByteCount = evictedByteCount
             self.missingByteCount = missingByteCount
-            self.hindered = hindered
+            self.blockedBy = blockedBy
             self.problem = problem
         }
     }

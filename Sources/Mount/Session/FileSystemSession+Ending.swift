@@ -84,7 +84,7 @@ extension FileSystemSession {
             }
             if hasEnded(within: Self.wakeInterval) { return }
         }
-        logger.error("the mount does not end")
+        logger.error("the mount does not end; aborting its connection")
     }
 
     private func hasEnded(within timeout: DispatchTimeInterval) -> Bool {
@@ -116,7 +116,7 @@ extension FileSystemSession {
 
     /// Cuts the connection: every request ends with an error, and the loop with them. Related: fuse(4), `abort`.
     func force(_ connection: Connection) {
-        logger.warning("the mount is cut off", metadata: ["mountpoint": "\(connection.mountpoint)"])
+        logger.warning("aborting the FUSE connection", metadata: ["mountpoint": "\(connection.mountpoint)"])
         if geteuid() == 0, isMounted(connection) { umount2(connection.mountpoint, Int32(MNT_FORCE | MNT_DETACH)) }
         if let number = connection.number { ConnectionAbort(number: number)?.perform() }
     }
@@ -135,7 +135,7 @@ extension FileSystemSession {
             Unmanaged.passUnretained(self).release()
         } else {
             // They will still reply, so the session stays, with nothing behind it: that ends the connection.
-            logger.error("requests that wait do not let go")
+            logger.error("waiting requests were not cancelled in time; closing the device")
             let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
             dup2(nothing, fuse_session_fd(connection.session.pointer))
             Glibc.close(nothing)

@@ -91,7 +91,7 @@ package final class FileSystemSession: Sendable {
             throw .refused(mountpoint, detail: said.isEmpty ? "no reason given" : said.joined(separator: "; "))
         }
         if !wire.install(in: session.pointer) {
-            logger.warning("pass-through and shared mappings are off: libfuse does not let replies be completed")
+            logger.warning("disabling pass-through and shared mappings: this libfuse does not export what they need")
         }
         let connection = Connection(
             session: session, mountpoint: mountpoint,
@@ -210,7 +210,8 @@ extension FileSystemSession {
         let file = fuse_session_fd(connection.session.pointer)
         guard let number = backingFiles.acquire(inode, descriptor: descriptor, connection: file) else {
             let reason = String(cString: strerror(errno))
-            logger.notice("the kernel refuses pass-through", metadata: ["reason": "\(reason)"])
+            logger.notice(
+                "the kernel refused pass-through; reading through the daemon", metadata: ["reason": "\(reason)"])
             engine.unavailable(.passthrough, because: "the kernel refuses it for the disk of the state: \(reason)")
             return nil
         }

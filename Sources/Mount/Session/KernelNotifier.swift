@@ -59,7 +59,7 @@ final class KernelNotifier: KernelCache {
         enqueue { $0.inodes[inode] = bytes || $0.inodes[inode] ?? false }
     }
 
-    func settle() async {
+    func drain() async {
         await withCheckedContinuation { continuation in
             let isQueued = pending.withLock { pending -> (Bool, Bool) in
                 if pending.isEnding { return (false, false) }
@@ -140,7 +140,8 @@ final class KernelNotifier: KernelCache {
                 // A directory that has gone has no names left to forget.
                 if error.code != .notFound {
                     logger.warning(
-                        "the kernel may show old names", metadata: ["directory": "\(directory)", "error": "\(error)"])
+                        "failed to invalidate a directory entry; the kernel may show old names until it is looked up again",
+                        metadata: ["directory": "\(directory)", "error": "\(error)"])
                 }
             }
             session.notifyChanged(directory, bytes: false)

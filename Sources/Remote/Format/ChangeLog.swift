@@ -11,7 +11,7 @@ package struct ChangeLog: Sendable {
     package enum AppendOutcome: Hashable, Sendable {
         case landed
         /// Another writer was first: apply this one, reconcile, and try the next number.
-        case lost(winner: ReadCommit)
+        case lost(winner: DecodedCommit)
     }
 
     /// Such as `log/00000000000000000042`: 20 digits, so that the order of the bytes is that of the numbers.
@@ -25,7 +25,7 @@ package struct ChangeLog: Sendable {
     /// - Returns: `nil` when there is no such commit yet.
     /// - Throws: ``StoreError`` with `corrupt` when it cannot be understood, `invalid` when it is of a newer format, `notFound` when
     ///   it was trimmed: then a snapshot has what it did.
-    package func read(_ number: CommitNumber) async throws(StoreError) -> ReadCommit? {
+    package func read(_ number: CommitNumber) async throws(StoreError) -> DecodedCommit? {
         let key = Self.key(number)
         let object: [UInt8]
         do throws(StoreError) {
@@ -35,7 +35,7 @@ package struct ChangeLog: Sendable {
         }
         guard !object.isEmpty else { throw StoreError(.notFound, key: key, "this commit was trimmed") }
         let text = try ContainerCoding.unpack(object, key: key)
-        return try ReadCommit(text: text, sequence: number, key: key)
+        return try DecodedCommit(text: text, sequence: number, key: key)
     }
 
     /// Writes a commit at its number, if nobody has.
@@ -51,7 +51,7 @@ package struct ChangeLog: Sendable {
             try await store.create(key, .bytes(object))
             return .landed
         } catch {
-            let found: ReadCommit?
+            let found: DecodedCommit?
             do throws(StoreError) { found = try await read(commit.sequence) } catch let second {
                 // A commit that cannot be read is the graver news: the log is stuck there. Else the first error tells why.
                 throw error.code == .preconditionFailed ? second : error

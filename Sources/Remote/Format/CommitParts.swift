@@ -57,8 +57,8 @@ struct CommitParts {
     ///
     /// - Throws: ``StoreError`` with `corrupt` when there is no such list.
     func forEach<Entry: Decodable>(
-        _ list: List, as type: Entry.Type, rejecting rejected: inout ReadCommit.Rejections,
-        _ body: (Entry, inout ReadCommit.Rejections) -> Void
+        _ list: List, as type: Entry.Type, rejecting rejected: inout DecodedCommit.Rejections,
+        _ body: (Entry, inout DecodedCommit.Rejections) -> Void
     ) throws(StoreError) {
         guard let range = members[list.rawValue]?.range, !(list == .condemned && isNull(range)) else {
             if list == .condemned { return }

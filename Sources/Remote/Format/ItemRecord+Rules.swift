@@ -15,7 +15,7 @@ extension ItemRecord {
     package func fault(in sequence: CommitNumber) -> String? {
         if id == .root { return "the root has no record" }
         if parent == id { return "it lies in itself" }
-        if !kind.travels { return "an item of kind \(kind.rawValue) never travels" }
+        if !kind.isSynced { return "an item of kind \(kind.rawValue) never isSynced" }
         if mode > 0o7777 { return "mode \(mode)" }
         if base >= sequence { return "based on commit \(base), which is not before \(sequence)" }
         return faultOfKind ?? faultOfXattrs ?? faultOfConflicts

@@ -47,7 +47,7 @@ package final class PackReadAhead: Sendable {
 
     private enum Part {
         case alone
-        case here(Piece)
+        case present(Piece)
         case wait(UInt64)
     }
 
@@ -105,7 +105,7 @@ package final class PackReadAhead: Sendable {
         let piece: Piece
         switch part {
         case .alone: return nil
-        case .here(let found): piece = found
+        case .present(let found): piece = found
         case .wait(let stretch): piece = await arrival(of: range, in: stretch)
         }
         guard !piece.arrivals.isEmpty else { return nil }
@@ -127,7 +127,7 @@ package final class PackReadAhead: Sendable {
         where stretch.pack == pack && stretch.range.lowerBound <= range.lowerBound
             && range.upperBound <= stretch.range.upperBound
         {
-            if let piece = take(range, from: id, &state) { return .here(piece) }
+            if let piece = take(range, from: id, &state) { return .present(piece) }
             return stretch.isOver ? .alone : .wait(id)
         }
         return .alone

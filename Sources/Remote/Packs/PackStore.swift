@@ -9,13 +9,13 @@ package final class PackStore: Sendable {
     /// Of how many packs it is remembered where they are: some 200 bytes each.
     static let memoryLimit = 4096
 
-    private enum Place {
+    private enum PackLocation {
         case pack
         case neighbour(NeighbourObject)
     }
 
     private let store: any ObjectStore
-    private let places = Mutex<[PackID: Place]>([:])
+    private let places = Mutex<[PackID: PackLocation]>([:])
 
     package init(store: any ObjectStore) { self.store = store }
 
@@ -93,7 +93,7 @@ package final class PackStore: Sendable {
         StoreError(.corrupt, key: object.key, "\(object.key), whose bytes were adopted, is gone")
     }
 
-    private func place(of pack: PackID) async throws(StoreError) -> Place {
+    private func place(of pack: PackID) async throws(StoreError) -> PackLocation {
         guard pack.mayBeAdopted else { return .pack }
         if let known = places.withLock({ $0[pack] }) { return known }
         let place = try await find(pack)
@@ -105,7 +105,7 @@ package final class PackStore: Sendable {
         return place
     }
 
-    private func find(_ pack: PackID) async throws(StoreError) -> Place {
+    private func find(_ pack: PackID) async throws(StoreError) -> PackLocation {
         let key = Pack.adoptedKey(pack)
         let text: [UInt8]
         do throws(StoreError) {

@@ -19,18 +19,18 @@ package final class PackWindows: Sendable {
     /// Of how many packs it is remembered that something small was read there.
     static let packLimit = 64
 
-    private struct Place: Hashable {
+    private struct WindowKey: Hashable {
         let pack: PackID
         let index: Int64
     }
 
     private enum Window {
         case fetching([CheckedContinuation<[UInt8]?, Never>])
-        case here([UInt8], lastUse: UInt64)
+        case present([UInt8], lastUse: UInt64)
     }
 
     private struct State {
-        var windows: [Place: Window] = [:]
+        var windows: [WindowKey: Window] = [:]
         /// The latest last.
         var packs: [PackID] = []
         var uses: UInt64 = 0
@@ -38,7 +38,7 @@ package final class PackWindows: Sendable {
 
     private enum Part {
         case ownGet
-        case here([UInt8])
+        case present([UInt8])
         case wait
         case fetch
     }
@@ -56,11 +56,11 @@ package final class PackWindows: Sendable {
         guard Int64(range.count) <= Self.rangeByteLimit, range.upperBound <= start + Self.windowByteCount else {
             return nil
         }
-        let place = Place(pack: pack, index: index)
+        let place = WindowKey(pack: pack, index: index)
         let window: [UInt8]?
         switch state.withLock({ Self.next(place, &$0) }) {
         case .ownGet: return nil
-        case .here(let bytes): window = bytes
+        case .present(let bytes): window = bytes
         case .wait: window = await arrival(of: place)
         case .fetch: window = try await fetch(place, from: start)
         }
@@ -68,12 +68,12 @@ package final class PackWindows: Sendable {
         return Array(window[Int(range.lowerBound - start)..<Int(range.upperBound - start)])
     }
 
-    private static func next(_ place: Place, _ state: inout State) -> Part {
+    private static func next(_ place: WindowKey, _ state: inout State) -> Part {
         state.uses += 1
         switch state.windows[place] {
-        case .here(let bytes, _):
-            state.windows[place] = .here(bytes, lastUse: state.uses)
-            return .here(bytes)
+        case .present(let bytes, _):
+            state.windows[place] = .present(bytes, lastUse: state.uses)
+            return .present(bytes)
         case .fetching:
             return .wait
         case nil:
@@ -87,14 +87,14 @@ package final class PackWindows: Sendable {
         }
     }
 
-    private func arrival(of place: Place) async -> [UInt8]? {
+    private func arrival(of place: WindowKey) async -> [UInt8]? {
         await withCheckedContinuation { continuation in
             let answer: [UInt8]?? = state.withLock { state in
                 switch state.windows[place] {
                 case .fetching(let waiters):
                     state.windows[place] = .fetching(waiters + [continuation])
                     return nil
-                case .here(let bytes, _): return .some(bytes)
+                case .present(let bytes, _): return .some(bytes)
                 case nil: return .some(nil)
                 }
             }
@@ -102,23 +102,23 @@ package final class PackWindows: Sendable {
         }
     }
 
-    private func fetch(_ place: Place, from start: Int64) async throws(StoreError) -> [UInt8] {
+    private func fetch(_ place: WindowKey, from start: Int64) async throws(StoreError) -> [UInt8] {
         do throws(StoreError) {
             let stream = try await packs.get(place.pack, range: start..<start + Self.windowByteCount)
             let bytes = try await stream.collect(upTo: Int(Self.windowByteCount))
-            settle(place, bytes)
+            finish(place, bytes)
             return bytes
         } catch {
-            settle(place, nil)
+            finish(place, nil)
             throw error
         }
     }
 
-    private func settle(_ place: Place, _ bytes: [UInt8]?) {
+    private func finish(_ place: WindowKey, _ bytes: [UInt8]?) {
         let waiters = state.withLock { state -> [CheckedContinuation<[UInt8]?, Never>] in
             defer {
                 state.uses += 1
-                state.windows[place] = bytes.map { .here($0, lastUse: state.uses) }
+                state.windows[place] = bytes.map { .present($0, lastUse: state.uses) }
                 Self.trim(&state)
             }
             guard case .fetching(let waiters)? = state.windows[place] else { return [] }
@@ -128,11 +128,11 @@ package final class PackWindows: Sendable {
     }
 
     private static func trim(_ state: inout State) {
-        var here: [(place: Place, lastUse: UInt64)] = []
+        var present: [(place: WindowKey, lastUse: UInt64)] = []
         for (place, window) in state.windows {
-            if case .here(_, let lastUse) = window { here.append((place, lastUse)) }
+            if case .present(_, let lastUse) = window { present.append((place, lastUse)) }
         }
-        guard here.count > windowLimit, let oldest = here.min(by: { $0.lastUse < $1.lastUse }) else { return }
+        guard present.count > windowLimit, let oldest = present.min(by: { $0.lastUse < $1.lastUse }) else { return }
         state.windows[oldest.place] = nil
     }
 }

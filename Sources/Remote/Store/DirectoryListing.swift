@@ -31,7 +31,7 @@ struct DirectoryListing {
             guard let directory = last?.directory else { continue }
             let name = String(key.dropFirst(parent.isEmpty ? 0 : parent.count + 1))
             // Deleted meanwhile, or nothing that this store made.
-            guard let status = StoreRoot.Place(directory: directory, name: name, path: key).status(),
+            guard let status = StoreRoot.ResolvedPath(directory: directory, name: name, path: key).status(),
                 status.st_mode & S_IFMT == S_IFREG
             else { continue }
             objects.append(ObjectListing(key: key, byteCount: Int64(status.st_size)))

@@ -162,7 +162,7 @@ package final class DirectoryStore: ObjectStore {
 
     /// Gives a written file its name, and its directory the name for good.
     private static func publish(
-        _ temporary: TemporaryFile, at place: StoreRoot.Place, replacing: Bool
+        _ temporary: TemporaryFile, at place: StoreRoot.ResolvedPath, replacing: Bool
     ) throws(SystemCallFailure) {
         do throws(SystemCallFailure) {
             try temporary.move(to: place, replacing: replacing)
@@ -175,7 +175,7 @@ package final class DirectoryStore: ObjectStore {
     }
 
     /// The place of an object to be written; the directories above it are made where they are missing.
-    private static func place(of key: String, in root: StoreRoot) throws(SystemCallFailure) -> StoreRoot.Place {
+    private static func place(of key: String, in root: StoreRoot) throws(SystemCallFailure) -> StoreRoot.ResolvedPath {
         do throws(SystemCallFailure) {
             return try root.place(of: key)
         } catch {
@@ -209,7 +209,8 @@ extension DirectoryStore {
         }
         let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
         let directory = try StoreRoot(path: parent.isEmpty ? "/" : parent)
-        try StoreRoot.Place(directory: try directory.directory([]), name: "", path: parent).synchronizeDirectory()
+        try StoreRoot.ResolvedPath(directory: try directory.directory([]), name: "", path: parent)
+            .synchronizeDirectory()
     }
 
     private static func isEmpty(_ root: StoreRoot) throws(SystemCallFailure) -> Bool {

@@ -11,7 +11,7 @@ struct StoreRoot {
     private let root: OpenFile
 
     /// A name in an open directory of the store.
-    struct Place {
+    struct ResolvedPath {
         let directory: OpenFile
         let name: String
         /// For people.
@@ -26,9 +26,9 @@ struct StoreRoot {
     /// The place of an object.
     ///
     /// - Parameter making: Whether to make the directories between the root and the object where they are missing.
-    func place(of key: String, making: Bool = false) throws(SystemCallFailure) -> Place {
+    func place(of key: String, making: Bool = false) throws(SystemCallFailure) -> ResolvedPath {
         let components = key.split(separator: "/")
-        return Place(
+        return ResolvedPath(
             directory: try directory(components.dropLast(), making: making), name: String(components.last ?? ""),
             path: "\(path)/\(key)")
     }
@@ -39,22 +39,23 @@ struct StoreRoot {
     func directory(
         _ components: some Sequence<Substring>, making: Bool = false
     ) throws(SystemCallFailure) -> OpenFile {
-        var place = Place(directory: root, name: "", path: path)
+        var place = ResolvedPath(directory: root, name: "", path: path)
         for component in components {
-            place = Place(directory: place.directory, name: String(component), path: "\(place.path)/\(component)")
+            place = ResolvedPath(
+                directory: place.directory, name: String(component), path: "\(place.path)/\(component)")
             if making { try place.makeDirectory() }
-            place = Place(directory: try place.openDirectory(), name: "", path: place.path)
+            place = ResolvedPath(directory: try place.openDirectory(), name: "", path: place.path)
         }
         return place.directory
     }
 
     /// Makes a directory in the root that may be there already.
     func makeDirectory(_ name: String) throws(SystemCallFailure) {
-        try Place(directory: root, name: name, path: "\(path)/\(name)").makeDirectory()
+        try ResolvedPath(directory: root, name: name, path: "\(path)/\(name)").makeDirectory()
     }
 }
 
-extension StoreRoot.Place {
+extension StoreRoot.ResolvedPath {
     /// Opens what is here if it is a regular file. Related: `openat(2)`.
     func openFile() throws(SystemCallFailure) -> (file: OpenFile, byteCount: Int64) {
         // A FIFO must not hold up the caller.

@@ -19,7 +19,7 @@ struct TemporaryFile {
     /// Gives the file its real name. Related: `renameat(2)`, `linkat(2)`.
     ///
     /// - Throws: The number `EEXIST` when the name is taken and not to be replaced.
-    func move(to place: StoreRoot.Place, replacing: Bool) throws(SystemCallFailure) {
+    func move(to place: StoreRoot.ResolvedPath, replacing: Bool) throws(SystemCallFailure) {
         guard !replacing else {
             _ = try SystemCallFailure.check("rename") {
                 renameat(directory.descriptor, name, place.directory.descriptor, place.name)

@@ -28,7 +28,7 @@ struct PlaceholderRefresh {
     }
 
     func placeholder(of entry: EntryRow, _ inode: InodeRow) throws -> PlaceholderFile? {
-        guard inode.kind == .file, !inode.isHere else { return nil }
+        guard inode.kind == .file, !inode.isLocal else { return nil }
         return PlaceholderFile(
             name: entry.name, size: inode.attributes.size, item: entry.item,
             contentHash: try wholeHash(of: inode.number), modified: inode.attributes.modified,

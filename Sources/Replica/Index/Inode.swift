@@ -4,7 +4,7 @@ package import Model
 package struct Inode: Hashable, Sendable {
     package var attributes: Attributes
     /// Whether the bytes are here; always true for what has none, such as a directory.
-    package var isHere: Bool
+    package var isLocal: Bool
     /// The bytes as the container holds them, or held them before a local change; `nil` before the first upload, and for
     /// a placeholder whose chunk list must first be fetched (the entry's base names the manifest).
     package var content: Content?
@@ -20,12 +20,12 @@ package struct Inode: Hashable, Sendable {
     package var backing: UInt64?
 
     package init(
-        attributes: Attributes, isHere: Bool, content: Content?, incoming: Content?, isModified: Bool,
+        attributes: Attributes, isLocal: Bool, content: Content?, incoming: Content?, isModified: Bool,
         generation: Int64,
         target: String?, backing: UInt64?
     ) {
         self.attributes = attributes
-        self.isHere = isHere
+        self.isLocal = isLocal
         self.content = content
         self.incoming = incoming
         self.isModified = isModified

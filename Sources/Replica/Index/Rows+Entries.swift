@@ -24,7 +24,7 @@ struct DownloadWish {
 /// What must be known of a directory before something is put in it.
 struct ParentInfo {
     /// Whether what lies in it can reach the container.
-    var travels: Bool
+    var isSynced: Bool
     /// The group that what is made in it belongs to; `nil` without the set-group-ID bit. Related: inode(7).
     var heritableGroup: UInt32?
 
@@ -179,7 +179,7 @@ extension Rows {
         guard kind == Int64(ItemKind.directory.number) else { throw FileError(.notDirectory, "\(directory)") }
         guard links > 0 else { throw FileError(.notFound, "\(directory) was removed") }
         return ParentInfo(
-            travels: directory == .root || hasItem,
+            isSynced: directory == .root || hasItem,
             heritableGroup: mode & Int64(ParentInfo.setGroupID) != 0 ? UInt32(truncatingIfNeeded: group) : nil)
     }
 

@@ -5,7 +5,7 @@ import Model
 /// A row of `inodes` without its contents, which are read only where they matter.
 struct InodeRow {
     var attributes: Attributes
-    var isHere: Bool
+    var isLocal: Bool
     var identity: BackingIdentity?
     var backingModified: Timestamp
     var backingChanged: Timestamp
@@ -54,7 +54,7 @@ extension Rows {
     static func inode(_ row: ResultRow, at column: Int = 0) throws -> InodeRow {
         let backing: Int64? = row[column + 13]
         return InodeRow(
-            attributes: try attributes(row, at: column), isHere: row[column + 12],
+            attributes: try attributes(row, at: column), isLocal: row[column + 12],
             identity: backing.map {
                 BackingIdentity(inode: UInt64(bitPattern: $0), born: row[column + 14] as Int64? ?? 0)
             },
@@ -98,7 +98,7 @@ extension Rows {
         }
         guard let (row, content, incoming) = found else { throw FileError(.notFound, "\(number)") }
         return Inode(
-            attributes: row.attributes, isHere: row.isHere, content: try content.map { try Content(packed: $0) },
+            attributes: row.attributes, isLocal: row.isLocal, content: try content.map { try Content(packed: $0) },
             incoming: try incoming.map { try Content(packed: $0) }, isModified: row.isModified,
             generation: row.generation, target: row.target, backing: row.identity?.inode)
     }
@@ -121,7 +121,7 @@ extension Rows {
                 Int64(attributes.kind.number), Int64(attributes.mode), Int64(attributes.owner), Int64(attributes.group),
                 Int64(attributes.linkCount), attributes.size, attributes.blocks, attributes.accessed.rawValue,
                 attributes.modified.rawValue, attributes.changed.rawValue, Int64(bitPattern: attributes.device),
-                row.isHere, row.identity.map { Int64(bitPattern: $0.inode) }, row.identity?.born,
+                row.isLocal, row.identity.map { Int64(bitPattern: $0.inode) }, row.identity?.born,
                 row.backingModified.rawValue, row.backingChanged.rawValue, row.isModified, row.generation, row.visited,
                 row.isSettled ? 1 : 0, row.target, content, attributes.changed.rawValue,
             ])

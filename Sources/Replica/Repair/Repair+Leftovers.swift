@@ -4,7 +4,7 @@ import Model
 
 extension Repair {
     /// Files that no inode and no transfer has: deleted where repair can account for them, else adopted.
-    mutating func settleFiles() throws {
+    mutating func repairFiles() throws {
         // In the order of the paths, so that names and identities do not hang on the disk's numbers.
         let unclaimed = tree.found.filter { !$0.value.isClaimed }
             .map { (path: $0.value.places.map(path).min() ?? "", inode: $0.key, found: $0.value) }
@@ -20,14 +20,14 @@ extension Repair {
         }
     }
 
-    private func isExplained(_ place: RepairTree.Place, _ status: BackingStatus) throws -> Bool {
+    private func isExplained(_ place: RepairTree.DirectoryKey, _ status: BackingStatus) throws -> Bool {
         try isOnItsWayOut(place) || isBrokenPlaceholder(place, status) || isAccountedFor(place, status)
     }
 
     /// Moves a file that the index does not know out of the tree, where the user can look what it is.
     ///
     /// It was made shortly before the power went and never synced, else the index would know it: nobody can tell how much of it is there.
-    private mutating func putAside(_ inode: UInt64, _ places: [RepairTree.Place]) throws {
+    private mutating func putAside(_ inode: UInt64, _ places: [RepairTree.DirectoryKey]) throws {
         guard let first = places.first else { return }
         if tree.found[inode]?.status.size == 0 {
             for place in places { try tree.unlinkFile(inode, place) }
@@ -44,18 +44,18 @@ extension Repair {
 
     /// Whether a file under a placeholder's name is what became of a placeholder whose bytes never reached the disk: nothing, zeros, or
     /// the beginning of one.
-    private func isBrokenPlaceholder(_ place: RepairTree.Place, _ status: BackingStatus) throws -> Bool {
+    private func isBrokenPlaceholder(_ place: RepairTree.DirectoryKey, _ status: BackingStatus) throws -> Bool {
         guard PlaceholderName.looksLikePlaceholder(place.name), tree.isInFiles(place) else { return false }
         return try PlaceholderFile.isBroken(try tree.backingPlace(place), status)
     }
 
     /// What stands directly in `staging/removed` or `staging/downloads` was put there to be deleted, or can be had again.
-    private func isOnItsWayOut(_ place: RepairTree.Place) -> Bool {
+    private func isOnItsWayOut(_ place: RepairTree.DirectoryKey) -> Bool {
         place.node == RepairTree.removed || place.node == RepairTree.downloads
     }
 
     /// Whether the bytes are none, or those that the container has for the placeholder of the same name.
-    private func isAccountedFor(_ place: RepairTree.Place, _ status: BackingStatus) throws -> Bool {
+    private func isAccountedFor(_ place: RepairTree.DirectoryKey, _ status: BackingStatus) throws -> Bool {
         let (parent, text) = home(of: place)
         // An empty file that was just being made, under a name that only the index could tell.
         if status.size == 0, Self.isEscape(text) { return true }
@@ -64,7 +64,7 @@ extension Repair {
             let entry = try rows.entryRow(name, in: parent)
         else { return false }
         let row = try rows.inodeRow(entry.inode)
-        guard row.kind == .file, !row.isHere else { return false }
+        guard row.kind == .file, !row.isLocal else { return false }
         return status.size == 0
             || (status.size == row.attributes.size && status.modified == row.attributes.modified)
     }
@@ -75,15 +75,16 @@ extension Repair {
             && name.utf8.count == ".dewpoint-".utf8.count + 32 + ".here".utf8.count
     }
 
-    private mutating func adoptFile(_ inode: UInt64, _ places: [RepairTree.Place]) throws {
+    private mutating func adoptFile(_ inode: UInt64, _ places: [RepairTree.DirectoryKey]) throws {
         var number: InodeNumber?
         for place in places {
             let (parent, wanted) = home(of: place)
             let name = try freeName(wanted, in: parent, present: place)
-            let target = RepairTree.Place(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
+            let target = RepairTree.DirectoryKey(
+                node: try node(of: parent), name: PlaceholderName.backingName(of: name))
             if target != place { try tree.moveFile(inode, from: place, to: target) }
-            let travels = transaction.travels(.file, name, in: try rows.parentInfo(parent))
-            let item = travels ? transaction.environment.makeItemID() : nil
+            let isSynced = transaction.isSynced(.file, name, in: try rows.parentInfo(parent))
+            let item = isSynced ? transaction.environment.makeItemID() : nil
             if let number {
                 try rows.insertEntry(name, in: parent, inode: number, item: item)
                 try rows.addLinks(number, 1, changed: transaction.now)
@@ -96,7 +97,7 @@ extension Repair {
         }
         // Moving it under its names changed the ctime.
         if let number, let entry = try rows.firstEntryRow(of: number) {
-            let place = RepairTree.Place(
+            let place = RepairTree.DirectoryKey(
                 node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name))
             try rows.setBackingTimes(number, try SystemCalls.status(try tree.backingPlace(place)))
         }
@@ -104,7 +105,7 @@ extension Repair {
     }
 
     private mutating func insertAdopted(
-        _ name: ItemName, in parent: InodeNumber, at target: RepairTree.Place, item: ItemID?
+        _ name: ItemName, in parent: InodeNumber, at target: RepairTree.DirectoryKey, item: ItemID?
     ) throws -> InodeNumber {
         let place = try tree.backingPlace(target)
         let mode = try SystemCalls.status(place).mode & 0o777
@@ -126,7 +127,7 @@ extension Repair {
     // MARK: Symbolic links
 
     /// A link stands where the index has it, or comes again when its directory is shown; an unknown one becomes an item.
-    mutating func settleSymbolicLinks() throws {
+    mutating func repairSymbolicLinks() throws {
         let known = Dictionary(
             try rows.all("SELECT backing, id FROM inodes WHERE kind = 2 AND backing IS NOT NULL", []) {
                 (UInt64(bitPattern: $0[0] as Int64), InodeNumber(row: $0[1]))
@@ -164,7 +165,7 @@ extension Repair {
     }
 
     /// The link that the index has at a place, with this target.
-    private func symbolicLink(at place: RepairTree.Place, target: String?) throws -> InodeNumber? {
+    private func symbolicLink(at place: RepairTree.DirectoryKey, target: String?) throws -> InodeNumber? {
         guard tree.isInFiles(place), let target, let parent = tree.nodes[place.node].inode,
             let entry = try entry(at: place.name, in: parent)
         else { return nil }
@@ -190,11 +191,11 @@ extension Repair {
     }
 
     private mutating func adoptSymbolicLink(
-        _ place: RepairTree.Place, _ target: String, _ status: BackingStatus
+        _ place: RepairTree.DirectoryKey, _ target: String, _ status: BackingStatus
     ) throws -> InodeNumber {
         let (parent, wanted) = home(of: place)
         let name = try freeName(wanted, in: parent, present: place)
-        let goal = RepairTree.Place(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
+        let goal = RepairTree.DirectoryKey(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
         if goal != place { try SystemCalls.rename(try tree.backingPlace(place), to: try tree.backingPlace(goal)) }
         var row = transaction.row(
             .init(
@@ -202,11 +203,11 @@ extension Repair {
                 group: transaction.environment.group, target: target))
         row.stand(on: status)
         row.attributes.size = Int64(target.utf8.count)
-        let travels = transaction.travels(.symbolicLink, name, in: try rows.parentInfo(parent))
+        let isSynced = transaction.isSynced(.symbolicLink, name, in: try rows.parentInfo(parent))
         report.adoptedCount += 1
         report.lines.append("\(path(goal)): a symbolic link that was not known; it is an item now")
         return try transaction.insert(
-            row, name, in: parent, item: travels ? transaction.environment.makeItemID() : nil
+            row, name, in: parent, item: isSynced ? transaction.environment.makeItemID() : nil
         ).inode
     }
 
@@ -214,7 +215,7 @@ extension Repair {
 
     /// Every placeholder on the disk stands for a file that is not here, and says what the index says; in a directory that
     /// is shown none is missing.
-    mutating func settlePlaceholders() throws {
+    mutating func repairPlaceholders() throws {
         backing.forgetHandles()
         var present: [Int: Set<DiskName>] = [:]
         for place in tree.placeholders {

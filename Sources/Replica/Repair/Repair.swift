@@ -81,10 +81,10 @@ struct Repair {
         try placeFiles()
         try placeTransfers()
         if before != .powerFailure { try adoptDirectories() }
-        try settleFiles()
+        try repairFiles()
         try requestNewerBytes()
-        try settleSymbolicLinks()
-        try settlePlaceholders()
+        try repairSymbolicLinks()
+        try repairPlaceholders()
         try removeUnknownDirectories()
         for place in tree.others where tree.isInFiles(place) {
             report.lines.append("\(path(place)): neither a file nor a directory; left as it is")
@@ -126,5 +126,5 @@ struct Repair {
         }
     }
 
-    func path(_ place: RepairTree.Place) -> String { tree.path(place) }
+    func path(_ place: RepairTree.DirectoryKey) -> String { tree.path(place) }
 }

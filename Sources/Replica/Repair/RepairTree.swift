@@ -6,7 +6,7 @@ import Model
 /// Directories are nodes that know their parent, so a place stays right when a directory above it is moved.
 final class RepairTree {
     /// A name in a directory.
-    struct Place: Hashable {
+    struct DirectoryKey: Hashable {
         var node: Int
         var key: DiskName
 
@@ -19,7 +19,7 @@ final class RepairTree {
     }
 
     struct Node {
-        var place: Place
+        var place: DirectoryKey
         var identity: BackingIdentity
         /// The directory in the index that it is; `nil` while unknown.
         var inode: InodeNumber?
@@ -29,7 +29,7 @@ final class RepairTree {
     /// A regular file that is not a placeholder.
     struct Found {
         var status: BackingStatus
-        var places: [Place]
+        var places: [DirectoryKey]
         /// Whether an inode or a transfer of the index has it.
         var isClaimed = false
     }
@@ -43,11 +43,11 @@ final class RepairTree {
     /// By inode number on the disk, where every living file has its own.
     var found: [UInt64: Found] = [:]
     private(set) var nodeOfIdentity: [UInt64: Int] = [:]
-    private(set) var placeholders: [Place] = []
-    private(set) var symbolicLinks: [(place: Place, status: BackingStatus)] = []
-    private(set) var others: [Place] = []
+    private(set) var placeholders: [DirectoryKey] = []
+    private(set) var symbolicLinks: [(place: DirectoryKey, status: BackingStatus)] = []
+    private(set) var others: [DirectoryKey] = []
     /// Where what stands in `staging/aside` was before.
-    private(set) var origins: [Place: Place] = [:]
+    private(set) var origins: [DirectoryKey: DirectoryKey] = [:]
 
     private let roots: [Descriptor]
     private let makeNumber: @Sendable () -> UInt64
@@ -59,7 +59,9 @@ final class RepairTree {
         makeNumber = backing.makeNumber
         for root in roots.indices {
             nodes.append(
-                Node(place: Place(node: -1, name: ""), identity: try SystemCalls.status(of: roots[root]).identity))
+                Node(
+                    place: DirectoryKey(node: -1, name: ""), identity: try SystemCalls.status(of: roots[root]).identity)
+            )
         }
         nodes[Self.files].inode = .root
         var unread = Array(roots.indices)
@@ -70,7 +72,7 @@ final class RepairTree {
     private func read(_ node: Int) throws(FileError) -> [Int] {
         var inner: [Int] = []
         for name in try SystemCalls.names(in: try open(node)) {
-            let place = Place(node: node, name: name)
+            let place = DirectoryKey(node: node, name: name)
             guard let status = try SystemCalls.statusIfPresent(try backingPlace(place)) else { continue }
             if status.isDirectory {
                 inner.append(add(place, status.identity))
@@ -85,7 +87,7 @@ final class RepairTree {
         return inner
     }
 
-    private func add(file place: Place, _ status: BackingStatus) throws(FileError) {
+    private func add(file place: DirectoryKey, _ status: BackingStatus) throws(FileError) {
         if PlaceholderName.looksLikePlaceholder(place.name), try PlaceholderFile.read(try backingPlace(place)) != nil {
             placeholders.append(place)
         } else {
@@ -93,7 +95,7 @@ final class RepairTree {
         }
     }
 
-    private func add(_ place: Place, _ identity: BackingIdentity) -> Int {
+    private func add(_ place: DirectoryKey, _ identity: BackingIdentity) -> Int {
         let node = nodes.count
         nodes.append(Node(place: place, identity: identity))
         nodes[place.node].directories[place.key] = node
@@ -123,12 +125,12 @@ final class RepairTree {
         return handle
     }
 
-    func backingPlace(_ place: Place) throws(FileError) -> BackingPlace {
+    func backingPlace(_ place: DirectoryKey) throws(FileError) -> BackingPlace {
         BackingPlace(directory: try open(place.node), name: place.name)
     }
 
     /// Whether a place lies in `files/`.
-    func isInFiles(_ place: Place) -> Bool {
+    func isInFiles(_ place: DirectoryKey) -> Bool {
         var node = place.node
         while node >= roots.count { node = nodes[node].place.node }
         return node == Self.files
@@ -137,7 +139,7 @@ final class RepairTree {
 
 extension RepairTree {
     /// For people: where something stands, below the state directory.
-    func path(_ place: Place) -> String {
+    func path(_ place: DirectoryKey) -> String {
         var names = [place.name]
         var node = place.node
         while node >= 0 {
@@ -158,7 +160,7 @@ extension RepairTree {
 
 extension RepairTree {
     /// Makes a directory; whatever stands there is moved aside.
-    func makeDirectory(_ place: Place) throws(FileError) -> Int {
+    func makeDirectory(_ place: DirectoryKey) throws(FileError) -> Int {
         try clear(place)
         let target = try backingPlace(place)
         try SystemCalls.makeDirectory(target)
@@ -174,7 +176,7 @@ extension RepairTree {
 
     /// Makes an empty file, which counts as claimed.
     /// - Returns: Its inode number on the disk.
-    func makeFile(_ place: Place, mode: UInt16) throws(FileError) -> UInt64 {
+    func makeFile(_ place: DirectoryKey, mode: UInt16) throws(FileError) -> UInt64 {
         try clear(place)
         let target = try backingPlace(place)
         let status = try SystemCalls.status(of: try SystemCalls.open(target, O_RDWR | O_CREAT | O_EXCL, mode: mode))
@@ -182,7 +184,7 @@ extension RepairTree {
         return status.identity.inode
     }
 
-    func moveDirectory(_ node: Int, to place: Place) throws(FileError) {
+    func moveDirectory(_ node: Int, to place: DirectoryKey) throws(FileError) {
         try clear(place)
         let old = nodes[node].place
         try SystemCalls.rename(try backingPlace(old), to: try backingPlace(place))
@@ -192,31 +194,31 @@ extension RepairTree {
     }
 
     /// Moves one name of a file.
-    func moveFile(_ inode: UInt64, from old: Place, to place: Place) throws(FileError) {
+    func moveFile(_ inode: UInt64, from old: DirectoryKey, to place: DirectoryKey) throws(FileError) {
         try clear(place)
         try SystemCalls.rename(try backingPlace(old), to: try backingPlace(place))
         found[inode]?.places.removeAll { $0 == old }
         found[inode]?.places.append(place)
     }
 
-    func linkFile(_ inode: UInt64, from old: Place, to place: Place) throws(FileError) {
+    func linkFile(_ inode: UInt64, from old: DirectoryKey, to place: DirectoryKey) throws(FileError) {
         try clear(place)
         try SystemCalls.link(try backingPlace(old), as: try backingPlace(place))
         found[inode]?.places.append(place)
     }
 
-    func unlinkFile(_ inode: UInt64, _ place: Place) throws(FileError) {
+    func unlinkFile(_ inode: UInt64, _ place: DirectoryKey) throws(FileError) {
         try SystemCalls.unlink(try backingPlace(place))
         found[inode]?.places.removeAll { $0 == place }
     }
 
     /// Moves whatever stands at a place to `staging/aside`, where nothing is ever deleted unasked.
-    func clear(_ place: Place) throws(FileError) {
+    func clear(_ place: DirectoryKey) throws(FileError) {
         guard let status = try SystemCalls.statusIfPresent(try backingPlace(place)) else { return }
         var shortened = place.name.unicodeScalars
         while String(shortened).utf8.count > Self.asideNameLimit { shortened.removeLast() }
         let name = "\(makeNumber())-\(String(shortened))"
-        let aside = Place(node: Self.aside, name: name)
+        let aside = DirectoryKey(node: Self.aside, name: name)
         origins[aside] = place
         if status.isDirectory, let node = nodes[place.node].directories[place.key] {
             return try moveDirectory(node, to: aside)

@@ -45,7 +45,7 @@ extension ReplicaTransaction {
 
     /// Has the file on the disk follow a change of mode or times.
     func updateObject(_ row: InodeRow, to attributes: Attributes, _ change: AttributeChange) throws {
-        guard row.kind == .file, row.isHere else {
+        guard row.kind == .file, row.isLocal else {
             if row.kind == .file, change.mode != nil || change.modified != nil {
                 try refreshPlaceholders(of: row.number)
             }

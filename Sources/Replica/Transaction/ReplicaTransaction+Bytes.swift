@@ -55,7 +55,7 @@ extension ReplicaTransaction {
     /// Truncates a file that is not here to nothing, without fetching a byte of it.
     func replaceWithEmpty(_ number: InodeNumber) throws -> Descriptor {
         let row = try rows.file(number)
-        guard !row.isHere else { throw FileError(.invalid, "\(number) is here") }
+        guard !row.isLocal else { throw FileError(.invalid, "\(number) is here") }
         try discardTransfer(of: number)
         let entries = try rows.entryRows(of: number)
         let places = try entries.map { entry in
@@ -98,7 +98,7 @@ extension Rows {
     /// - Throws: `notHere` when the bytes are not here.
     func openBytes(of number: InodeNumber, _ backing: BackingDirectory) throws -> Descriptor {
         let row = try file(number)
-        guard row.isHere, let identity = row.identity else { throw FileError(.notHere, "\(number) is not here") }
+        guard row.isLocal, let identity = row.identity else { throw FileError(.notHere, "\(number) is not here") }
         let place = try backing.objectPlace(of: number, self)
         let descriptor = try Self.open(place)
         guard try SystemCalls.status(of: descriptor).identity.matches(identity) else {

@@ -16,8 +16,8 @@ extension ReplicaTransaction {
     func beginDownload(of number: InodeNumber) throws -> StagingFile {
         let row = try rows.file(number)
         let contents = try rows.contents(of: number)
-        guard let packed = contents.incoming ?? (row.isHere ? nil : contents.content) else {
-            throw FileError(.invalid, row.isHere ? "\(number) is here" : "the chunks of \(number) are not known yet")
+        guard let packed = contents.incoming ?? (row.isLocal ? nil : contents.content) else {
+            throw FileError(.invalid, row.isLocal ? "\(number) is here" : "the chunks of \(number) are not known yet")
         }
         let content = try Content(packed: packed)
         if let transfer = try rows.transfer(of: number), transfer.content == packed,
@@ -81,14 +81,14 @@ extension ReplicaTransaction {
         let row = try rows.file(number)
         let contents = try rows.contents(of: number)
         guard let transfer = try rows.transfer(of: number),
-            transfer.content == (contents.incoming ?? (row.isHere ? nil : contents.content)), !row.isModified
+            transfer.content == (contents.incoming ?? (row.isLocal ? nil : contents.content)), !row.isModified
         else { throw FileError(.superseded, "\(number) has changed since its download began") }
         let staged = BackingPlace(directory: backing.downloads, name: transfer.file)
         guard let status = try SystemCalls.statusIfPresent(staged), status.identity.matches(transfer.identity) else {
             throw FileError(.superseded, "the staging file of \(number) has gone")
         }
         try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
-        return row.isHere
+        return row.isLocal
             ? try replaceBytes(row, with: staged, transfer.content, status.size)
             : try placeBytes(row, from: staged, status.size)
     }

@@ -13,15 +13,15 @@ extension ReplicaTransaction {
         if isExcluded { try checkBytes(of: row) }
         for entry in try rows.entryRows(of: number) where entry.isExcluded != isExcluded {
             try rows.setExcluded(isExcluded, entry.name, in: entry.parent)
-            let travels = try !isExcluded && travels(row.kind, entry.name, in: rows.parentInfo(entry.parent))
-            guard travels != (entry.item != nil) else { continue }
-            let item = try carry(entry, row, travels: travels)
+            let isSynced = try !isExcluded && isSynced(row.kind, entry.name, in: rows.parentInfo(entry.parent))
+            guard isSynced != (entry.item != nil) else { continue }
+            let item = try carry(entry, row, isSynced: isSynced)
             try rows.execute(
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item?.uuid, entry.parent.row, entry.name.string])
             if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
-            if !row.isHere { changes.refreshPlaceholder(entry.name, in: entry.parent) }
-            if row.kind == .directory { try carryContents(of: number, travels: travels) }
+            if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
+            if row.kind == .directory { try carryContents(of: number, isSynced: isSynced) }
         }
         if isExcluded { try forgetContent(of: row) }
     }
@@ -30,7 +30,7 @@ extension ReplicaTransaction {
         let files = row.kind == .directory ? try rows.filesBelow(row.number) : row.kind == .file ? [row.number] : []
         for file in files {
             let incoming = try rows.contents(of: file).incoming
-            guard try rows.inodeRow(file).isHere, incoming == nil else {
+            guard try rows.inodeRow(file).isLocal, incoming == nil else {
                 throw FileError(.notHere, "the bytes of \(file) are not here")
             }
         }

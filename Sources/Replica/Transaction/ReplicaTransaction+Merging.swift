@@ -60,7 +60,7 @@ extension ReplicaTransaction {
         try translated {
             let source = try current(entry)
             let row = try rows.file(source.inode)
-            guard !row.isHere else { return }
+            guard !row.isLocal else { return }
             try discardTransfer(of: row.number)
             try rows.execute(
                 "UPDATE inodes SET content = NULL, size = ?, blocks = ?, modified = ?, changed = ? WHERE id = ?",

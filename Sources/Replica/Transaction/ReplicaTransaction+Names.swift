@@ -99,7 +99,7 @@ extension ReplicaTransaction {
         try rows.addLinks(number, 1, changed: now)
         try touch(parent)
         if let item { try rows.enqueue(item) }
-        if !row.isHere { changes.refreshPlaceholder(name, in: parent) }
+        if !row.isLocal { changes.refreshPlaceholder(name, in: parent) }
         return try rows.attributes(of: number)
     }
 
@@ -135,7 +135,7 @@ extension ReplicaTransaction {
         try rows.execute(
             "UPDATE inodes SET links = ?, changed = ? WHERE id = ?", [Int64(left), now.rawValue, row.number.row])
         if isDirectory { try rows.addLinks(entry.parent, -1, changed: now) }
-        if !row.isHere { changes.refreshPlaceholder(entry.name, in: entry.parent) }
+        if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
         return RemovedEntry(inode: row.number, kind: row.kind, linkCount: left, item: entry.item)
     }
 
@@ -196,7 +196,7 @@ extension ReplicaTransaction {
         do { row = try rows.inodeRow(number) } catch let error as FileError where error.code == .notFound { return }
         guard row.attributes.linkCount == 0 else { return }
         try discardTransfer(of: number)
-        if row.kind == .file, row.isHere {
+        if row.kind == .file, row.isLocal {
             // Bytes that the container has can be fetched again if a power failure takes this commit back.
             changes.remove(
                 .init(
@@ -228,11 +228,11 @@ extension ReplicaTransaction {
     /// - Returns: The item that will live there; `nil` when it never leaves this machine.
     func prepare(_ kind: ItemKind, _ name: ItemName, in parent: InodeNumber, _ info: ParentInfo) throws -> ItemID? {
         guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
-        return travels(kind, name, in: info) ? environment.makeItemID() : nil
+        return isSynced(kind, name, in: info) ? environment.makeItemID() : nil
     }
 
-    func travels(_ kind: ItemKind, _ name: ItemName, in parent: ParentInfo) -> Bool {
-        parent.travels && kind.travels && !environment.isLocalOnly(name)
+    func isSynced(_ kind: ItemKind, _ name: ItemName, in parent: ParentInfo) -> Bool {
+        parent.isSynced && kind.isSynced && !environment.isLocalOnly(name)
     }
 
     func row(_ new: NewFile) -> InodeRow {
@@ -243,7 +243,7 @@ extension ReplicaTransaction {
                 linkCount: isDirectory ? 2 : 1, size: isDirectory ? InodeRow.directorySize : 0,
                 blocks: isDirectory ? InodeRow.directoryBlocks : 0, accessed: now, modified: now, changed: now,
                 device: new.device),
-            isHere: true, identity: nil, backingModified: now, backingChanged: now, isModified: false, generation: 0,
+            isLocal: true, identity: nil, backingModified: now, backingChanged: now, isModified: false, generation: 0,
             visited: 0, isSettled: false, target: new.target)
     }
 

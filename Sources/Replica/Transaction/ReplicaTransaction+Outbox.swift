@@ -43,7 +43,7 @@ extension ReplicaTransaction {
     package func setKnownContent(_ number: InodeNumber, content: Content) throws(FileError) {
         try translated {
             let row = try rows.file(number)
-            guard !row.isHere, try rows.contents(of: number).content == nil else {
+            guard !row.isLocal, try rows.contents(of: number).content == nil else {
                 throw FileError(.superseded, "the chunks of \(number) are known already")
             }
             try becomePlaceholder(row, content: content.packed, modified: row.attributes.modified)

@@ -33,7 +33,7 @@ extension ReplicaTransaction {
     }
 
     private func row(of record: ItemRecord, _ content: Content?) throws -> InodeRow {
-        guard record.kind.travels else { throw FileError(.corrupt, "\(record.name) is a \(record.kind.rawValue)") }
+        guard record.kind.isSynced else { throw FileError(.corrupt, "\(record.name) is a \(record.kind.rawValue)") }
         if let content, content.byteCount != record.size {
             throw FileError(
                 .corrupt, "the chunks of \(record.name) have \(content.byteCount) bytes, not \(record.size)")
@@ -46,7 +46,7 @@ extension ReplicaTransaction {
         switch record.kind {
         case .file:
             guard record.size >= 0 else { throw FileError(.corrupt, "\(record.name) has \(record.size) bytes") }
-            row.isHere = false
+            row.isLocal = false
             row.attributes.size = record.size
             row.attributes.blocks = InodeRow.placeholderBlocks(size: record.size)
         case .symbolicLink:
@@ -162,7 +162,7 @@ extension ReplicaTransaction {
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item.uuid, source.parent.row, source.name.string])
             // A placeholder names its item.
-            if try !rows.inodeRow(source.inode).isHere { changes.refreshPlaceholder(source.name, in: source.parent) }
+            if try !rows.inodeRow(source.inode).isLocal { changes.refreshPlaceholder(source.name, in: source.parent) }
             guard let adopted = try rows.entry(source.name, in: source.parent) else {
                 throw FileError(.notFound, entry.name.string)
             }

@@ -30,11 +30,11 @@ extension ReplicaTransaction {
                 if present != packed { try discardTransfer(of: row.number) }
                 return row.number
             }
-            if row.attributes.linkCount > 1 || (inUse && !row.isHere) {
+            if row.attributes.linkCount > 1 || (inUse && !row.isLocal) {
                 return try separate(source, row, content: packed, byteCount: content.byteCount, modified: modified)
             }
             try discardTransfer(of: row.number)
-            if row.isHere {
+            if row.isLocal {
                 try rows.execute("UPDATE inodes SET incoming = ? WHERE id = ?", [packed, row.number.row])
             } else {
                 try becomePlaceholder(row, content: packed, modified: modified)
@@ -63,7 +63,7 @@ extension ReplicaTransaction {
         like row: InodeRow, content: Data?, modified: Timestamp, size: Int64
     ) throws -> InodeNumber {
         var new = row
-        new.isHere = false
+        new.isLocal = false
         new.identity = nil
         new.isModified = false
         new.isSettled = false

@@ -46,8 +46,8 @@ extension ReplicaTransaction {
         _ source: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber, _ destination: ParentInfo
     ) throws {
         try moveObject(of: source, row, to: name, in: parent)
-        let travels = travels(row.kind, name, in: destination) && !source.isExcluded
-        let item = try carry(source, row, travels: travels)
+        let isSynced = isSynced(row.kind, name, in: destination) && !source.isExcluded
+        let item = try carry(source, row, isSynced: isSynced)
         try rows.execute(
             "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?",
             [parent.row, name.string, item?.uuid, source.parent.row, source.name.string])
@@ -57,8 +57,8 @@ extension ReplicaTransaction {
         try touch(source.parent)
         try touch(parent)
         if let item { try rows.enqueue(item) }
-        if row.kind == .directory, travels != (source.item != nil) {
-            try carryContents(of: row.number, travels: travels)
+        if row.kind == .directory, isSynced != (source.item != nil) {
+            try carryContents(of: row.number, isSynced: isSynced)
         }
         refresh(source, name, parent, row)
     }
@@ -145,11 +145,11 @@ extension ReplicaTransaction {
         _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
     ) throws {
         let sourceTravels =
-            travels(row.kind, target.name, in: try rows.parentInfo(target.parent)) && !source.isExcluded
+            isSynced(row.kind, target.name, in: try rows.parentInfo(target.parent)) && !source.isExcluded
         let targetTravels =
-            travels(other.kind, source.name, in: try rows.parentInfo(source.parent)) && !target.isExcluded
-        let sourceItem = try carry(source, row, travels: sourceTravels)
-        let targetItem = try carry(target, other, travels: targetTravels)
+            isSynced(other.kind, source.name, in: try rows.parentInfo(source.parent)) && !target.isExcluded
+        let sourceItem = try carry(source, row, isSynced: sourceTravels)
+        let targetItem = try carry(target, other, isSynced: targetTravels)
         // No directory has the number -1: the source waits there while its name is taken.
         let move = "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?"
         try rows.execute(move, [-1, source.name.string, sourceItem?.uuid, source.parent.row, source.name.string])
@@ -162,11 +162,11 @@ extension ReplicaTransaction {
         let ends = [
             (source, row, sourceItem, target, sourceTravels), (target, other, targetItem, source, targetTravels),
         ]
-        for (entry, row, item, place, travels) in ends {
+        for (entry, row, item, place, isSynced) in ends {
             if item == nil { try clearBase(place.name, in: place.parent) }
             if let item { try rows.enqueue(item) }
-            if row.kind == .directory, travels != (entry.item != nil) {
-                try carryContents(of: row.number, travels: travels)
+            if row.kind == .directory, isSynced != (entry.item != nil) {
+                try carryContents(of: row.number, isSynced: isSynced)
             }
         }
     }
@@ -176,27 +176,27 @@ extension ReplicaTransaction {
 
 extension ReplicaTransaction {
     /// The item that an entry has after it moved to where its kind travels or not.
-    func carry(_ entry: EntryRow, _ row: InodeRow, travels: Bool) throws -> ItemID? {
-        if travels { return entry.item ?? environment.makeItemID() }
+    func carry(_ entry: EntryRow, _ row: InodeRow, isSynced: Bool) throws -> ItemID? {
+        if isSynced { return entry.item ?? environment.makeItemID() }
         try rows.leaveItem(of: entry, at: now)
         return nil
     }
 
     /// What lies in a directory that begins or ceases to travel does so too.
-    func carryContents(of directory: InodeNumber, travels: Bool) throws {
+    func carryContents(of directory: InodeNumber, isSynced: Bool) throws {
         for entry in try rows.entryRows(in: directory) {
             let row = try rows.inodeRow(entry.inode)
             let itemTravels =
-                self.travels(row.kind, entry.name, in: ParentInfo(travels: travels)) && !entry.isExcluded
+                self.isSynced(row.kind, entry.name, in: ParentInfo(isSynced: isSynced)) && !entry.isExcluded
             guard itemTravels != (entry.item != nil) else { continue }
-            let item = try carry(entry, row, travels: itemTravels)
+            let item = try carry(entry, row, isSynced: itemTravels)
             try rows.execute(
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item?.uuid, entry.parent.row, entry.name.string])
             if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
             // A placeholder names its item.
-            if !row.isHere { changes.refreshPlaceholder(entry.name, in: entry.parent) }
-            if row.kind == .directory { try carryContents(of: row.number, travels: itemTravels) }
+            if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
+            if row.kind == .directory { try carryContents(of: row.number, isSynced: itemTravels) }
         }
     }
 
@@ -244,7 +244,7 @@ extension ReplicaTransaction {
 
     /// Only a file that is not here has a placeholder that must follow.
     func refresh(_ old: EntryRow, _ name: ItemName, _ parent: InodeNumber, _ rows: InodeRow...) {
-        guard !rows.allSatisfy(\.isHere) else { return }
+        guard !rows.allSatisfy(\.isLocal) else { return }
         changes.refreshPlaceholder(old.name, in: old.parent)
         changes.refreshPlaceholder(name, in: parent)
     }

@@ -18,7 +18,7 @@ package struct Whereabouts: Sendable, Hashable {
     /// Of a symbolic link.
     package var target: String?
     /// Whether the bytes of a file are here.
-    package var isHere = false
+    package var isLocal = false
 }
 
 extension Replica {
@@ -68,7 +68,7 @@ extension Rows {
         let inode = try inodeRow(entry.inode)
         return Whereabouts(
             directories: try directories(downTo: entry.parent), name: entry.name, inode: entry.inode, kind: inode.kind,
-            target: inode.target, isHere: inode.isHere)
+            target: inode.target, isLocal: inode.isLocal)
     }
 
     private func directories(downTo inode: InodeNumber) throws -> [Whereabouts.Directory] {

@@ -13,7 +13,7 @@ extension SimulatedDevice {
         let inode = try replica.inode(number)
         if let target = inode.target { return FileContent(linkTarget: target) }
         guard inode.attributes.kind == .file else { return .empty }
-        if inode.isHere { return try content(of: try replica.openBytes(of: number)) }
+        if inode.isLocal { return try content(of: try replica.openBytes(of: number)) }
         if let content = inode.content { return try world.content(of: content) }
         guard let reference = try replica.entries(of: number).first?.base?.content else {
             throw Violation("\(name): nothing is known of the bytes of \(number)")

@@ -73,7 +73,7 @@ final class SimulatedDevice: Sendable {
         do throws(FileError) {
             engine = try Engine(
                 container: container,
-                place: Engine.Place(remote: "memory", state: directory, mountpoint: "", deviceName: name),
+                place: Engine.Location(remote: "memory", state: directory, mountpoint: "", deviceName: name),
                 options: EngineOptions(), environment: environment(), logger: logger(), owner: 0, group: 0)
         } catch {
             throw Violation("\(name) does not start: \(error.code) \(error.detail)")

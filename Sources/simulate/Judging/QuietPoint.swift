@@ -20,7 +20,7 @@ struct QuietPoint {
             device.store.link = .good
         }
         let before = world.scenario.hasOneWriter ? try TreeListing(of: devices[0]) : nil
-        try await settle()
+        try await waitForRest()
         let tree = try TreeListing(of: world)
         if let before { try compare(tree, with: before, "the tree of the only writer") }
         var local: Set<Token> = []
@@ -39,7 +39,7 @@ struct QuietPoint {
 
     // MARK: Waiting
 
-    private func settle() async throws {
+    private func waitForRest() async throws {
         // Requests of the time before may still fail.
         try await world.clock.sleep(SimulatedStore.longestWait)
         let end = world.clock.now + Self.patience
@@ -129,7 +129,7 @@ struct QuietPoint {
         let device = SimulatedDevice(
             world: world, number: devices.count, name: "fresh", skew: .zero, tellsChanges: false)
         try device.start()
-        try await QuietPoint(world: world, devices: [device], programs: []).settle()
+        try await QuietPoint(world: world, devices: [device], programs: []).waitForRest()
         try compare(try TreeListing(of: device), with: tree, "the tree of the log", on: device)
         try await readAll(on: device)
         try await checkConsistency(of: device)

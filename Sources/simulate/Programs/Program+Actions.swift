@@ -264,8 +264,8 @@ extension Program {
             var after = whole
             after.truncate(to: Int(done + wanted) / FileContent.cellByteCount)
             // A whole file that is not here is copied at once, whatever its size; so the outcome is looked at.
-            let isHere = try engine.replica.isHere(source.inode)
-            let isShared = done == 0 && !isHere
+            let isLocal = try engine.replica.isLocal(source.inode)
+            let isShared = done == 0 && !isLocal
             if isShared { after = whole }
             try await change(before: [before], after: [after]) {
                 let count = try await device.value(

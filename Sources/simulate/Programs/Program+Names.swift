@@ -43,7 +43,7 @@ extension Program {
         try await move(source, to: try place(existing: 0.4), mode: mode)
     }
 
-    mutating func move(_ source: Place, to target: Place, mode: RenameMode) async throws {
+    mutating func move(_ source: ResolvedPath, to target: ResolvedPath, mode: RenameMode) async throws {
         guard let moved = source.attributes else { throw FileError(.notFound, "\(source)") }
         var lost: [FileContent] = []
         if mode == .replace, let replaced = target.attributes, replaced.inode != moved.inode,
@@ -64,7 +64,7 @@ extension Program {
                 source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller
             ).atOnce()
         }
-        try letGo(versions, at: target)
+        try noteRemoval(versions, at: target)
         guard let replaced = target.attributes, replaced.inode != moved.inode, mode == .replace else { return }
         if moved.kind == .symbolicLink, replaced.kind == .symbolicLink {
             world.model.release(try device.content(of: moved.inode))
@@ -73,7 +73,7 @@ extension Program {
     }
 
     /// What moves to a name that stays local leaves the container with its conflict versions, by the user's will.
-    private func letGo(_ versions: [FileContent], at place: Place) throws {
+    private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) throws {
         guard !versions.isEmpty, try engine.replica.entry(place.name, in: place.parent).item == nil else { return }
         world.model.note(device.isDead ? .unknown : .done, before: versions, after: [])
     }
@@ -86,8 +86,8 @@ extension Program {
         try engine.rename(
             source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller
         ).atOnce()
-        try letGo(versions[0], at: target)
-        try letGo(versions[1], at: source)
+        try noteRemoval(versions[0], at: target)
+        try noteRemoval(versions[1], at: source)
         for place in [source, target] where place.attributes?.kind == .symbolicLink {
             if let number = place.attributes?.inode { world.model.release(try device.content(of: number)) }
         }

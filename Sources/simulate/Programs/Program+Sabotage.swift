@@ -16,7 +16,7 @@ extension Program {
             guard let place = try? takenFile().0 else { return }
             try engine.removeFile(place.name, in: place.parent, by: caller).atOnce()
         case .writeUnseen:
-            guard let number = try? takenFile().1, try replica.isHere(number) else { return }
+            guard let number = try? takenFile().1, try replica.isLocal(number) else { return }
             let bytes = FileContent.bytes(of: [Token.max])
             try replica.markModified(number)
             let descriptor = try replica.openBytes(of: number)

@@ -122,7 +122,7 @@ struct Program: Sendable {
     // MARK: Places
 
     /// A name in a directory, taken or free.
-    struct Place: Sendable, CustomStringConvertible {
+    struct ResolvedPath: Sendable, CustomStringConvertible {
         let parent: InodeNumber
         let name: ItemName
         /// The path of its directory, with a slash at the end unless it is the top.
@@ -138,7 +138,7 @@ struct Program: Sendable {
     static let localNames = [".DS_Store", "~$report"]
 
     /// A place somewhere in the tree; an existing one more often than not.
-    mutating func place(existing: Double = 0.6) throws -> Place {
+    mutating func place(existing: Double = 0.6) throws -> ResolvedPath {
         var parent = InodeNumber.root
         var path = ""
         while random.happens(0.5) {
@@ -157,7 +157,7 @@ struct Program: Sendable {
         return try place(name, in: parent, path: path)
     }
 
-    func place(_ name: ItemName, in parent: InodeNumber, path: String) throws -> Place {
+    func place(_ name: ItemName, in parent: InodeNumber, path: String) throws -> ResolvedPath {
         var attributes: Attributes?
         let engine = try engine
         do throws(FileError) {
@@ -165,11 +165,11 @@ struct Program: Sendable {
         } catch {
             guard error.code == .notFound else { throw error }
         }
-        return Place(parent: parent, name: name, directory: path, attributes: attributes)
+        return ResolvedPath(parent: parent, name: name, directory: path, attributes: attributes)
     }
 
     /// A place where there is something.
-    mutating func taken(_ kinds: [ItemKind] = [.file, .directory, .symbolicLink]) throws -> (Place, Attributes) {
+    mutating func taken(_ kinds: [ItemKind] = [.file, .directory, .symbolicLink]) throws -> (ResolvedPath, Attributes) {
         for _ in 0..<4 {
             let place = try place(existing: 1)
             if let attributes = place.attributes, kinds.contains(attributes.kind) { return (place, attributes) }
@@ -177,7 +177,7 @@ struct Program: Sendable {
         throw FileError(.notFound, "nothing of the kind was found")
     }
 
-    mutating func takenFile() throws -> (Place, InodeNumber) {
+    mutating func takenFile() throws -> (ResolvedPath, InodeNumber) {
         let (place, attributes) = try taken([.file])
         return (place, attributes.inode)
     }

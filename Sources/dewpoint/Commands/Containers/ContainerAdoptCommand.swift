@@ -4,18 +4,18 @@ import Daemon
 struct ContainerAdoptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "adopt",
-        abstract: "Makes objects that are in the bucket already items of a container, without copying them.",
+        abstract: "Adds existing objects of a bucket to a container, without copying them.",
         discussion: """
-            Each object below the prefix becomes a file whose bytes stay in that object; slashes make directories. Objects are read once, \
-            for their hashes, and never changed or deleted, whatever becomes of the items. From then on they must stay as they \
-            are: what is changed or deleted there cannot be read any more in the container. Nothing in the container is \
-            overwritten: names that are there already are refused before anything is read.
+            Each object below the prefix becomes a file whose bytes stay in that object; slashes become directories. Objects are read once, \
+            to compute their hashes, and never changed or deleted, even if the items are. Do not change or delete them afterwards: \
+            the items could not be read any more. Nothing in the container is overwritten: the command fails before it reads \
+            anything if a name is taken.
             """)
 
-    @Argument(help: "The container: s3://BUCKET/PREFIX, as given to: dewpoint container create.")
+    @Argument(help: "The container URL, s3://BUCKET/PREFIX, as passed to `dewpoint container create`.")
     var container: String
 
-    @Argument(help: "Where the objects are: s3://BUCKET/PREFIX in the same bucket, beside the container.")
+    @Argument(help: "The objects: s3://BUCKET/PREFIX in the same bucket, outside the container.")
     var source: String
 
     @OptionGroup var options: TransferOptions

@@ -5,24 +5,24 @@ import Model
 
 struct ContainerCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Makes an empty container in a store.",
+        commandName: "create", abstract: "Creates an empty container.",
         discussion: """
-            Keys for a bucket are found where AWS's own tools find them: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, \
-            ~/.aws/credentials with AWS_PROFILE, or the container's or machine's role.
+            Credentials are looked up as the AWS tools do: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials with \
+            AWS_PROFILE, or the role of the Linux container or the machine.
             """)
 
     @Argument(
         help:
-            "Where: s3://BUCKET/PREFIX in a bucket that exists, or file:///path/to/directory, which is made if need be."
+            "The URL: s3://BUCKET/PREFIX in an existing bucket, or file:///path/to/directory, which is created if missing."
     )
     var url: String
 
     @OptionGroup var bucket: BucketOptions
 
-    @Option(help: "The identifier: iCloud., then letters, digits, - and dots, as in iCloud.com.example.Notes.")
+    @Option(help: "The identifier: iCloud. followed by letters, digits, - and dots, as in iCloud.com.example.Notes.")
     var id: String
 
-    @Option(help: "The name that people see. (default: the identifier's last part)")
+    @Option(help: "The display name. (default: the last part of the identifier)")
     var name: String?
 
     @Option(help: "How deep directories may nest below Documents: \(FolderLevels.choices).")

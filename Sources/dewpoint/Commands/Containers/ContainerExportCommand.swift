@@ -4,17 +4,17 @@ import Model
 
 struct ContainerExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Rebuilds the whole tree of a container in a directory, without a mount.",
+        commandName: "export", abstract: "Downloads the whole tree of a container to a directory, without mounting it.",
         discussion: """
-            Files come with their bytes, modes, times and attributes; every byte is verified. The losers of conflicts stand beside their \
-            files, as in: report (conflict sofa 2026-01-31 12.00.00).pdf. What cannot be had is named, and the rest is \
-            exported; the exit status is 1 then. An export that was cut off leaves a part: remove it, and export again.
+            Exports bytes, modes, times and extended attributes, and verifies every byte. Conflict versions are written next to their files, \
+            as in: report (conflict sofa 2026-01-31 12.00.00).pdf. Items that cannot be exported are listed, the rest is \
+            exported, and the exit status is 1. If an export is interrupted, remove what it left and export again.
             """)
 
-    @Argument(help: "The container, as given to: dewpoint container create.")
+    @Argument(help: "The container URL, as passed to `dewpoint container create`.")
     var container: String
 
-    @Argument(help: "A new directory, or an empty one.", completion: .directory)
+    @Argument(help: "The target: a directory that does not exist, or is empty.", completion: .directory)
     var directory: String
 
     @OptionGroup var bucket: BucketOptions

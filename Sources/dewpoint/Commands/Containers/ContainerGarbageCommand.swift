@@ -5,11 +5,11 @@ import Model
 
 struct ContainerGarbageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "gc", abstract: "Deletes what a container has no use for any more.",
+        commandName: "gc", abstract: "Deletes unreferenced objects from a container.",
         discussion: """
-            Packs that nothing refers to, and nothing has for 30 days, are condemned: no device refers to them again. A later run \
-            deletes them when the grace is over. Old snapshots, and the part of the log that they stand in for, go as well. It may be \
-            run at any time and on any device, and cut off at any time.
+            Packs that nothing has referred to for 30 days are condemned: no device refers to them again. A later run deletes them when \
+            the grace period is over. Old snapshots, and the part of the log that they replace, are deleted as well. It is safe to run \
+            this at any time and on any device, and to interrupt it.
             """)
 
     @Argument(help: "The mountpoint of the container.", completion: .directory)
@@ -17,11 +17,11 @@ struct ContainerGarbageCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long devices that are behind can still read what was condemned: a number with s, m, h or d. (default: 7d)",
+            "How long condemned objects stay readable for devices that are behind: a number with s, m, h or d. (default: 7d)",
             valueName: "time"))
     var grace: GracePeriod?
 
-    @Flag(help: "Only tell what would be done.")
+    @Flag(help: "Show what would be deleted, and delete nothing.")
     var dryRun = false
 
     @Flag(help: "Print JSON.")

@@ -3,17 +3,17 @@ import Daemon
 
 struct ContainerImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Uploads what is in a directory into a container, without a mount.",
+        commandName: "import", abstract: "Uploads the contents of a directory to a container, without mounting it.",
         discussion: """
-            Nothing in the container is overwritten: names that are there already are refused before anything is sent. What would \
-            stay on its machine on a mount is skipped and named: .DS_Store and the like, device files, names that are not UTF-8. \
-            Devices that have the container mounted see the items come. The directory stays as it is.
+            Nothing in the container is overwritten: the import fails before it uploads anything if a name is taken. Files that are never \
+            synced are skipped and listed: .DS_Store and similar, device files, names that are not UTF-8. Mounted devices see the \
+            items appear. The directory is not changed.
             """)
 
-    @Argument(help: "What is in it is uploaded.", completion: .directory)
+    @Argument(help: "The directory whose contents are uploaded.", completion: .directory)
     var directory: String
 
-    @Argument(help: "The container, as given to: dewpoint container create.")
+    @Argument(help: "The container URL, as passed to `dewpoint container create`.")
     var container: String
 
     @OptionGroup var options: TransferOptions

@@ -6,21 +6,21 @@ import Model
 struct AllowDownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "allow-download",
-        abstract: "Lets a program go on that is held since it downloads too much by reading.",
+        abstract: "Allows the downloads of a program that was stopped for reading too much.",
         discussion: """
-            dewpoint status names the programs that are held by the mount options storm_files and storm_bytes. The answer holds for the \
-            whole process group, for as long as it lasts. With --refuse its reads of what is not here fail with EDEADLK instead.
+            `dewpoint status` lists programs stopped by the mount options storm_files and storm_bytes. The answer applies to the whole process \
+            group until it exits. With --refuse, its reads of files that are not downloaded fail with EDEADLK.
             """)
 
-    @Argument(help: ArgumentHelp("A process, or a process group.", valueName: "process"))
+    @Argument(help: ArgumentHelp("A process id, or a process group id.", valueName: "process"))
     var processes: [Int32]
 
-    @Flag(help: "Do not let it: its reads fail.")
+    @Flag(help: "Refuse instead: its reads fail.")
     var refuse = false
 
     func validate() throws {
         if processes.isEmpty { throw ValidationError("give at least one process") }
-        if let wrong = processes.first(where: { $0 < 0 }) { throw ValidationError("\(wrong) is no process") }
+        if let wrong = processes.first(where: { $0 < 0 }) { throw ValidationError("\(wrong) is not a process id") }
     }
 
     func run() async throws {

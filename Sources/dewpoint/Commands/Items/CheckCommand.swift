@@ -7,20 +7,21 @@ import Model
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Tells whether index, backing directory and container agree.",
+        commandName: "check", abstract: "Checks that the index, the backing directory and the container agree.",
         discussion: """
-            Every disagreement is a line; the exit status is 65 when there is one. Of the container only the lengths of its packs are asked \
-            for, unless --bytes is given.
+            Prints one line per problem; the exit status is 65 if there is any. Unless --bytes is given, only the sizes of the packs in \
+            the container are checked.
             """)
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String?
 
     @Option(
-        help: ArgumentHelp("The state of a container that is not mounted.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("The state directory of a container that is not mounted.", valueName: "dir"),
+        completion: .directory)
     var state: String?
 
-    @Flag(help: "Also fetch every byte that the files need from the container, and verify it.")
+    @Flag(help: "Also download every byte that the files refer to, and verify it.")
     var bytes = false
 
     func validate() throws {

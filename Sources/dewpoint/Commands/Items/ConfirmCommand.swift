@@ -4,13 +4,13 @@ import ControlClient
 struct ConfirmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",
-        abstract: "Lets deletions go that are held because they are more than half of a container.",
+        abstract: "Confirms deletions that are held because they are more than half of a container.",
         discussion: "dewpoint status says when deletions are held. With --discard the items come back instead.")
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String
 
-    @Flag(help: "Do not delete: bring the items back, as the container has them.")
+    @Flag(help: "Discard the deletions and restore the items from the container.")
     var discard = false
 
     func run() async throws {

@@ -5,18 +5,18 @@ import Model
 
 struct DownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "download", abstract: "Brings items' bytes here, of directories with all they contain.")
+        commandName: "download", abstract: "Downloads items; for a directory, everything in it.")
 
     @Argument(help: "Items in mounted containers.", completion: .file())
     var paths: [String]
 
-    @Flag(help: "Return when the bytes are here, and show progress meanwhile.")
+    @Flag(help: "Wait until the items are downloaded, and show progress.")
     var wait = false
 
-    @Flag(help: "Stop a download that is under way; what has come is kept for the next one.")
+    @Flag(help: "Cancel a running download; the next one continues where it stopped.")
     var cancel = false
 
-    @Flag(help: "Only say how many files and bytes it would take.")
+    @Flag(help: "Show how many files and bytes would be downloaded.")
     var dryRun = false
 
     func validate() throws {

@@ -3,7 +3,8 @@ import ControlClient
 
 struct EvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict", abstract: "Lets items' bytes go; they stay listed and come back when they are read.")
+        commandName: "evict",
+        abstract: "Removes the local copy of items; they stay listed, and are downloaded again when read.")
 
     @Argument(help: "Items in mounted containers.", completion: .file())
     var paths: [String]

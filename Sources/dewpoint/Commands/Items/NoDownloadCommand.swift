@@ -7,18 +7,18 @@ import Model
 
 struct NoDownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "no-download", abstract: "Runs a command whose reading downloads nothing.",
+        commandName: "no-download", abstract: "Runs a command whose reads never download anything.",
         discussion: """
-            In all containers that are mounted now and that you can enter, what is not downloaded cannot be read by the command and by what it starts: \
-            reading it fails at once with EDEADLK. Everything else goes on as ever. A mount of another user, whose daemon you may not ask, is \
-            named: what is read there is downloaded. A mount whose daemon is dead is passed over.
+            In all containers that are mounted now and that you can enter, reads of files that are not downloaded fail at once with EDEADLK, \
+            for the command and its child processes. Other programs are not affected. A mount of another user, whose daemon you may not \
+            ask, is named: reading there downloads. A mount whose daemon has died is skipped.
 
             dewpoint no-download -- grep -r invoice .
 
-            Exit status: that of the command; 125 a daemon does not answer, 126 the command cannot be run, 127 there is none.
+            Exit status: that of the command; 125 if a daemon does not answer; 126 if the command cannot be run; 127 if it is not found.
             """)
 
-    @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("The command, behind --.", valueName: "command"))
+    @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("The command, after --.", valueName: "command"))
     var words: [String] = []
 
     /// What to run, and its arguments.
@@ -26,7 +26,7 @@ struct NoDownloadCommand: AsyncParsableCommand {
 
     func validate() throws {
         if !Set(["-h", "--help"]).isDisjoint(with: words.prefix(1)) { throw CleanExit.helpRequest(self) }
-        if command.isEmpty { throw ValidationError("give the command to run behind --") }
+        if command.isEmpty { throw ValidationError("give the command to run after --") }
     }
 
     func run() async throws {

@@ -3,7 +3,7 @@ import ControlClient
 
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Keeps changes of items from moving; of a mountpoint, of the whole container.",
+        commandName: "pause", abstract: "Pauses the syncing of items, or of a whole container.",
         discussion: """
             Changes made here wait, and of other devices' edits only names and attributes come. Of a whole container nothing comes \
             or goes. Everything works on here. dewpoint resume ends it.

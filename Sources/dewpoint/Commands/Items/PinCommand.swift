@@ -3,7 +3,7 @@ import ControlClient
 
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Keeps items downloaded, of directories all they contain.")
+        commandName: "pin", abstract: "Keeps items downloaded; for a directory, everything in it.")
 
     @Argument(help: "Items in mounted containers.", completion: .file())
     var paths: [String]

@@ -3,16 +3,16 @@ import ControlClient
 
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: "Ends a conflict: says which version of a file is kept.",
+        commandName: "resolve", abstract: "Resolves a conflict by choosing the version of a file to keep.",
         discussion: """
-            The others are no conflict versions any more, on any device; for 30 days they can be had as earlier versions where they were \
-            current once. dewpoint versions PATH lists them.
+            The other conflict versions are discarded on all devices. Those that were current once stay available as earlier versions for \
+            30 days; `dewpoint versions PATH` lists them.
             """)
 
     @Argument(help: "Files in mounted containers.", completion: .file())
     var paths: [String]
 
-    @Option(help: "current, newest, or the id of a conflict version.")
+    @Option(help: "The version to keep: current, newest, or the id of a conflict version.")
     var keep: String
 
     func validate() throws {

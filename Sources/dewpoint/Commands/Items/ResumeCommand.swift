@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlClient
 
 struct ResumeCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Takes back: dewpoint pause.")
+    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Undoes `dewpoint pause`.")
 
     @Argument(help: "Items in mounted containers, or mountpoints.", completion: .file())
     var paths: [String]

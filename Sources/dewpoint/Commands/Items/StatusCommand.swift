@@ -7,7 +7,7 @@ import Model
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Tells how items stand, or without a path all mounted containers.")
+        commandName: "status", abstract: "Shows the sync status of items, or of all mounted containers.")
 
     @Argument(help: "Items in mounted containers.", completion: .file())
     var paths: [String] = []

@@ -3,13 +3,13 @@ import ControlClient
 
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sync", abstract: "Uploads and applies changes now.",
-        discussion: "Without --wait the daemon is told and the command returns at once.")
+        commandName: "sync", abstract: "Uploads local changes and applies remote ones now.",
+        discussion: "Without --wait, the command returns at once and the daemon works in the background.")
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String
 
-    @Flag(help: "Return when nothing is left to upload or apply.")
+    @Flag(help: "Wait until nothing is left to upload or apply.")
     var wait = false
 
     func run() async throws {

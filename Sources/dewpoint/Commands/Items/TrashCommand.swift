@@ -6,11 +6,11 @@ import Model
 
 struct TrashCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "trash", abstract: "Lists what was deleted in the last 30 days, and brings it back.",
+        commandName: "trash", abstract: "Lists items deleted in the last 30 days, and restores them.",
         subcommands: [List.self, Restore.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists what was deleted, here or on another device.")
+        static let configuration = CommandConfiguration(abstract: "Lists deleted items, whichever device deleted them.")
 
         @Argument(help: "The mountpoint.", completion: .directory)
         var mountpoint: String
@@ -36,12 +36,12 @@ struct TrashCommand: AsyncParsableCommand {
 
     struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Brings deleted items back, directories with what was deleted with them.")
+            abstract: "Restores deleted items; a directory is restored with its contents.")
 
-        @Argument(help: "Paths of deleted items, as they were; with --item one mountpoint.", completion: .file())
+        @Argument(help: "Former paths of deleted items; with --item, one mountpoint.", completion: .file())
         var paths: [String]
 
-        @Option(help: "The identity of the item, for one of several that had the same path.")
+        @Option(help: "The item id, where several items had the same path.")
         var item: String?
 
         func run() async throws {

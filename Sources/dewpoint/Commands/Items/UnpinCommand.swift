@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlClient
 
 struct UnpinCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "unpin", abstract: "Takes back: dewpoint pin.")
+    static let configuration = CommandConfiguration(commandName: "unpin", abstract: "Undoes `dewpoint pin`.")
 
     @Argument(help: "Items in mounted containers.", completion: .file())
     var paths: [String]

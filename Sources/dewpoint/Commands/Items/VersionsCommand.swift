@@ -4,16 +4,16 @@ import Model
 
 struct VersionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "versions", abstract: "Lists the versions of a file, or makes an earlier one current again.",
+        commandName: "versions", abstract: "Lists the versions of a file, or restores an earlier one.",
         discussion: """
-            Versions that lost against another edit wait to be resolved: see dewpoint help resolve. Earlier versions are kept for 30 days \
-            after they were replaced.
+            Conflict versions are kept until they are resolved, see `dewpoint help resolve`. Earlier versions are kept for 30 days after \
+            they were replaced.
             """)
 
     @Argument(help: "A file in a mounted container.", completion: .file())
     var path: String
 
-    @Option(help: "Make the version with this id current; what is current now becomes an earlier version.")
+    @Option(help: "Restore the version with this id; the current one becomes an earlier version.")
     var restore: String?
 
     @Flag(help: "Print a JSON array.")

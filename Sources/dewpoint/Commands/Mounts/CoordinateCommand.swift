@@ -6,63 +6,67 @@ import Model
 
 struct CoordinateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "coordinate", abstract: "Runs a command that has items to itself meanwhile.",
+        commandName: "coordinate", abstract: "Runs a command while holding a claim on items.",
         usage: "dewpoint coordinate [OPTION PATH ...] [PATH ...] -- COMMAND ...",
         discussion: """
-            Waits until nobody else writes, or for a writer until nobody else reads or writes; then COMMAND and all that it starts may, and \
-            everybody else waits. All items are granted together or not at all. Paths without an option are written:
+            A read claim waits until no one else writes the items; a write claim until no one else reads or writes them. While COMMAND runs, \
+            other programs wait. All items are granted together. Paths without an option are claimed for writing:
 
             dewpoint coordinate letter.txt -- sed -i s/red/blue/ letter.txt
             dewpoint coordinate --reading Photos --writing index.html -- make-index
             dewpoint coordinate --moving draft --replacing final -- mv draft final
 
-            COMMAND finds the claim's id in DEWPOINT_CLAIM. A claim that is taken away (locks --break, the daemon ends) is said on standard \
-            error, and COMMAND goes on. SIGINT, SIGTERM, SIGHUP and SIGQUIT are handed on to it.
+            The environment variable DEWPOINT_CLAIM holds the id of the claim. If the claim is revoked (`dewpoint locks --break`, or the \
+            daemon exits), a message is printed to standard error, and COMMAND continues. SIGINT, SIGTERM, SIGHUP and SIGQUIT are \
+            forwarded to COMMAND.
 
-            Exit status: that of COMMAND, 128 and the signal's number if one ended it, 124 not granted in time, 125 not granted for another \
-            reason, 126 COMMAND cannot be run, 127 there is no such COMMAND.
+            Exit status: that of COMMAND; 128+N if signal N killed it; 124 if the claim was not granted in time; 125 if it was not granted \
+            for another reason; 126 if COMMAND cannot be run; 127 if COMMAND is not found.
             """)
 
-    @Option(parsing: .upToNextOption, help: Self.help("Items to read: nobody writes them."), completion: .file())
+    @Option(
+        parsing: .upToNextOption, help: Self.help("Items to read; others cannot write them meanwhile."),
+        completion: .file())
     var reading: [String] = []
 
     @Option(parsing: .upToNextOption, help: Self.help("Items to write."), completion: .file())
     var writing: [String] = []
 
     @Option(
-        parsing: .upToNextOption, help: Self.help("Items to delete, directories with what they contain."),
+        parsing: .upToNextOption, help: Self.help("Items to delete; a directory with its contents."),
         completion: .file())
     var deleting: [String] = []
 
     @Option(parsing: .upToNextOption, help: Self.help("Items to move or rename."), completion: .file())
     var moving: [String] = []
 
-    @Option(parsing: .upToNextOption, help: Self.help("Items to replace by others, or to create."), completion: .file())
+    @Option(parsing: .upToNextOption, help: Self.help("Items to replace or to create."), completion: .file())
     var replacing: [String] = []
 
     @Option(
-        parsing: .upToNextOption, help: Self.help("Items to write after their presenters have saved."),
+        parsing: .upToNextOption, help: Self.help("Items to write, after their presenters have saved them."),
         completion: .file())
     var merging: [String] = []
 
     @Option(
-        parsing: .upToNextOption, help: Self.help("Items whose attributes are written, and not their contents."),
+        parsing: .upToNextOption, help: Self.help("Items whose attributes are changed, but not their contents."),
         completion: .file())
     var metadata: [String] = []
 
     /// The argument parser takes two lists for a mistake, so both are one here: paths, `--`, and the command.
     @Argument(
-        parsing: .captureForPassthrough, help: ArgumentHelp("Items to write, --, and what to run.", valueName: "path"),
+        parsing: .captureForPassthrough,
+        help: ArgumentHelp("Items to write, then -- and the command to run.", valueName: "path"),
         completion: .file())
     var words: [String] = []
 
-    @Option(help: ArgumentHelp("Give up after so long.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Give up after this time.", valueName: "seconds"))
     var timeout: Double?
 
-    @Flag(help: "Wait for the bytes of items that are not downloaded; without this flag they are refused.")
+    @Flag(help: "Download items that are not local first; without this flag they are refused.")
     var waitForDownload = false
 
-    @Option(help: "Do not wait for claims of the same purpose.")
+    @Option(help: "Do not wait for claims with the same purpose identifier.")
     var purpose: String?
 
     func validate() throws {
@@ -71,7 +75,7 @@ struct CoordinateCommand: AsyncParsableCommand {
         if let option = paths.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
             throw ValidationError("options stand before paths: \(option); a path of that name is ./\(option)")
         }
-        if command.isEmpty { throw ValidationError("give the command to run behind --") }
+        if command.isEmpty { throw ValidationError("give the command to run after --") }
         if accesses.isEmpty { throw ValidationError("give at least one path") }
         if let timeout, !(timeout > 0 && timeout <= ClaimRequest.timeoutLimitSeconds) {
             throw ValidationError(

@@ -5,18 +5,18 @@ import Model
 
 struct LocksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "locks", abstract: "Tells who holds which item and who waits for it.",
+        commandName: "locks", abstract: "Shows locks and claims: who holds which item, and who waits for it.",
         discussion: """
-            Without a path it tells of the container that is mounted here or around here, or of the only one that is mounted.
+            Without a path: the container that the current directory is in, or the only one that is mounted.
             """)
 
-    @Argument(help: "An item in a mounted container: only it and what is below it is told of.", completion: .file())
+    @Argument(help: "Show only this item, and what is below it.", completion: .file())
     var path: String?
 
     @Option(
         name: .customLong("break"),
         help: ArgumentHelp(
-            "Take a claim away from its holder, who is told, and can do nothing about it.", valueName: "id"))
+            "Revoke a claim; its holder is notified.", valueName: "id"))
     var brokenClaim: UInt64?
 
     @Flag(help: "Print a JSON array.")

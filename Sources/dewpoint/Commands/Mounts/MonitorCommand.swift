@@ -6,16 +6,16 @@ import Model
 
 struct MonitorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "monitor", abstract: "Tells what happens to an item and to everything below it, as it happens.",
+        commandName: "monitor", abstract: "Shows events of an item, and of everything below it, as they happen.",
         discussion: """
-            One line for each event, until the container is unmounted or Control-C. The first line says "following": from there on nothing \
-            is missed.
+            Prints one line per event until the container is unmounted, or until Control-C. The first line is "following": no event \
+            after it is missed.
             """)
 
-    @Argument(help: "An item in a mounted container, or the mountpoint.", completion: .file())
+    @Argument(help: "An item in a mounted container, or a mountpoint.", completion: .file())
     var path: String
 
-    @Flag(help: "Print each event as a line of JSON.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func run() async throws {

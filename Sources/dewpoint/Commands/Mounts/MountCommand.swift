@@ -6,7 +6,7 @@ import Model
 
 struct MountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mount", abstract: "Mounts a container and returns when the mount answers.",
+        commandName: "mount", abstract: "Mounts a container and returns when it is ready.",
         discussion: """
             OPTIONS, separated by commas: turn_quiet=500ms, turn_limit=30s, network_timeout=20s, \
             presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
@@ -17,7 +17,7 @@ struct MountCommand: AsyncParsableCommand {
             A FAST_PATH is one of \(FastPath.allCases.map(\.rawValue).joined(separator: ", ")), or all of them: all.
             """)
 
-    @Argument(help: "The container, as given to: dewpoint container create.")
+    @Argument(help: "The container URL, as passed to `dewpoint container create`.")
     var url: String
 
     @Argument(help: "An empty directory.", completion: .directory)
@@ -27,7 +27,7 @@ struct MountCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where index and local bytes are kept; holds work that is not uploaded yet. (default: $XDG_STATE_HOME/dewpoint/ID)",
+            "The state directory: the index, local bytes and changes not uploaded yet. (default: $XDG_STATE_HOME/dewpoint/ID)",
             valueName: "dir"), completion: .directory)
     var state: String?
 

@@ -7,16 +7,16 @@ import Model
 
 struct UnmountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unmount", abstract: "Unmounts a container and returns when its daemon has ended.",
+        commandName: "unmount", abstract: "Unmounts a container and waits for its daemon to exit.",
         discussion: """
-            What is not uploaded yet stays in the state, is named, and goes on with the next mount. Where another mount namespace, such as a \
-            container's, has a copy of the mount, programs there get errors from then on.
+            Changes that are not uploaded yet are listed and kept; the next mount uploads them. If another mount namespace, such as that of \
+            a Linux container, has a copy of the mount, programs there get errors from then on.
             """)
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String
 
-    @Flag(help: "Unmount also while files are open there; they give errors from then on.")
+    @Flag(help: "Unmount even if files are open; using them fails from then on.")
     var lazy = false
 
     /// How long a daemon may take to close its state after the mount is gone.

@@ -2,7 +2,7 @@ import Model
 import Replica
 
 /// Which names reach the container, by the rules that hold on a mount.
-struct TravelRule {
+struct SyncRule {
     /// How many directories may nest below `Documents`; `nil` for no limit.
     let levelLimit: Int?
     let isLocalOnly: @Sendable (ItemName) -> Bool

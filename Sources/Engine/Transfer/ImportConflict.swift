@@ -10,7 +10,7 @@ import Model
 ///     anything else         any             taken
 ///
 /// Names are the same when their bytes are, as everywhere: `a` and `A` are two.
-enum Placement: Equatable {
+enum ImportConflict: Equatable {
     case free
     /// It is there already, as that item.
     case present(ItemID)

@@ -8,7 +8,7 @@ import Model
 ///
 /// Counted is by process group: what a shell calls a job, and what a service manager gives each service. So `find -exec`, with a process
 /// for each file, is one, and a person at a terminal is another one with each command.
-struct StormTable: Sendable {
+struct ThrottleTable: Sendable {
     /// How far back is counted, in ``slotCount`` slots.
     static let span = Duration.seconds(60)
     static let slotCount = 12

@@ -5,7 +5,7 @@ import Remote
 import Replica
 
 /// What another device's commit did to the items here: told by how they were before and how they are after.
-struct CommitNews {
+struct CommitEvents {
     private struct Seen: Equatable {
         var item: ClaimItem
         var inode: InodeNumber
@@ -24,7 +24,7 @@ struct CommitNews {
 
     /// - Returns: `nil` when nobody listens.
     init?(_ commit: Commit, replica: Replica, events: ItemEvents) throws(FileError) {
-        guard events.isHeard, commit.device != replica.device else { return nil }
+        guard events.hasObservers, commit.device != replica.device else { return nil }
         self.replica = replica
         self.events = events
         items = commit.tombstones.map(\.id) + commit.records.map(\.id)

@@ -2,7 +2,7 @@
 ///
 /// Every second while there is activity, here or elsewhere, and for a while after; then less and less. A store that tells of changes
 /// is looked at as soon as it does.
-struct FollowPace {
+struct PollInterval {
     /// The pause while there is activity, and at most when there is none: 4 looks a minute.
     static let start = Duration.seconds(1)
     static let limit = Duration.seconds(15)
@@ -12,7 +12,7 @@ struct FollowPace {
     static let activeSpan = Duration.seconds(60)
 
     /// The pause before the next look.
-    private(set) var pause = FollowPace.start
+    private(set) var pause = PollInterval.start
     private var lastActivity: Duration
 
     /// - Parameter now: Since the machine was started, as all moments here.

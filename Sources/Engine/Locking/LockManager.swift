@@ -10,7 +10,7 @@ import Synchronization
 /// Turns are taken at open, which holds no lock in the kernel while it is parked: the holder of a turn, readers and listings go on, and
 /// the caller can be killed. The kernel does hold the inode lock while it waits for the answer to a write, a truncate or a fallocate, so
 /// these never wait for a turn, and for a claim no longer than ``LockTable/Limits/heldWrite``.
-final class Arbiter: Sendable {
+final class LockManager: Sendable {
     struct State {
         var table: LockTable
         /// Those who wait for a ticket, and tickets that were woken before their waiter came.
@@ -40,7 +40,7 @@ final class Arbiter: Sendable {
         (deadlines, deadline) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    var now: Moment { Moment(sinceStart: environment.uptime()) }
+    var now: Instant { Instant(sinceStart: environment.uptime()) }
 
     static func writer(_ handle: OpenHandle, process: Int32) -> Writer {
         Writer(process: ProcessID(process), handle: OpenHandleID(handle.id.rawValue))
@@ -85,9 +85,9 @@ final class Arbiter: Sendable {
 
     private func ask(
         _ writer: Writer, on inode: InodeNumber,
-        _ request: (inout LockTable, Ticket, Moment, Standing?) -> WriteVerdict
+        _ request: (inout LockTable, Ticket, Instant, WriterContext?) -> WriteVerdict
     ) throws(FileError) -> Answer<Void> {
-        func answer(_ standing: Standing?) -> (WriteVerdict, Ticket) {
+        func answer(_ standing: WriterContext?) -> (WriteVerdict, Ticket) {
             let now = now
             return state.withLock { state in
                 let ticket = state.newTicket()
@@ -111,11 +111,11 @@ final class Arbiter: Sendable {
     }
 
     /// Where a plain writer writes, and whose relative it is: asked for only while there are claims or strangers' turns.
-    private func standing(of writer: Writer, on inode: InodeNumber) throws(FileError) -> Standing {
+    private func standing(of writer: Writer, on inode: InodeNumber) throws(FileError) -> WriterContext {
         let rewriting = state.withLock { $0.table.turnProcesses(inode) }
-        return Standing(
-            item: try places.item(inode), lineage: ProcessTable.lineage(of: writer.process),
-            descendants: Set(rewriting.filter { ProcessTable.lineage(of: $0).contains(writer.process) }))
+        return WriterContext(
+            item: try places.item(inode), ancestors: ProcessTable.ancestors(of: writer.process),
+            descendants: Set(rewriting.filter { ProcessTable.ancestors(of: $0).contains(writer.process) }))
     }
 
     // MARK: Waiting
@@ -151,7 +151,7 @@ final class Arbiter: Sendable {
     // MARK: Advisory locks
 
     func requestLock(
-        _ body: (inout LockTable, Ticket, Moment) -> (LockVerdict, [Effect])
+        _ body: (inout LockTable, Ticket, Instant) -> (LockVerdict, [Effect])
     ) throws(FileError) -> Answer<Void> {
         let (verdict, ticket) = change { state, now in
             let ticket = state.newTicket()
@@ -175,16 +175,16 @@ final class Arbiter: Sendable {
     func deadlineChanged() { deadline.yield() }
 
     /// Whether plain programs must say what they rename, because of claims or presenters.
-    var isMinded: Bool { minded.load(ordering: .acquiring) }
+    var hasClaimsOrPresenters: Bool { minded.load(ordering: .acquiring) }
 
     /// An event: into the table under the lock, its effects after releasing it.
-    func perform(_ event: (inout LockTable, Moment) -> [Effect]) {
+    func perform(_ event: (inout LockTable, Instant) -> [Effect]) {
         change { state, now in ((), event(&state.table, now)) }
     }
 
     /// An event that answers, and may be refused.
     func change<Value, Failure: Error>(
-        _ event: (inout State, Moment) throws(Failure) -> (Value, [Effect])
+        _ event: (inout State, Instant) throws(Failure) -> (Value, [Effect])
     ) throws(Failure) -> Value {
         let now = now
         let outcome = state.withLock { state -> Result<(Value, [Effect]), Failure> in

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It looks when a download begins or ends and when a file that was written is closed, and now and then, since others fill the disk too. Nobody waits
 /// for it, so a file larger than the limit is read like any other; it goes after its last close.
-final class CacheKeeper: Sendable {
+final class CacheEvictor: Sendable {
     /// How many files one round lets go at most; another round follows.
     static let roundLimit = 1000
     /// How many files are considered at a time.
@@ -21,7 +21,7 @@ final class CacheKeeper: Sendable {
     private let logger: Logger
     private let path: String
     private let uses = LastUses()
-    private let stirs: Activity
+    private let wakes: Activity
     /// Whether more should go than could: then every close may let something go.
     private let isStuck = Atomic(false)
     private let lastRound = Mutex<CacheStatus.Round?>(nil)
@@ -33,22 +33,22 @@ final class CacheKeeper: Sendable {
         self.environment = environment
         self.logger = logger
         self.path = path
-        stirs = Activity(environment: environment)
+        wakes = Activity(environment: environment)
     }
 
     /// A file was opened or closed.
     func noteUse(of inode: InodeNumber) {
         guard limits.isSet else { return }
-        if uses.note(inode, at: environment.now()) { stirs.noteLocalChange() }
+        if uses.note(inode, at: environment.now()) { wakes.noteLocalChange() }
     }
 
     /// Something came, or is coming.
-    func stir() { if limits.isSet { stirs.noteLocalChange() } }
+    func wake() { if limits.isSet { wakes.noteLocalChange() } }
 
     /// Nobody has the file open any more.
     func noteLastClose(wasWritable: Bool) {
         guard limits.isSet, wasWritable || isStuck.load(ordering: .relaxed) else { return }
-        stirs.noteLocalChange()
+        wakes.noteLocalChange()
     }
 
     /// Tells the index when files were used last.
@@ -63,12 +63,12 @@ final class CacheKeeper: Sendable {
         var pace = CachePace()
         var recorded = environment.uptime()
         while !Task.isCancelled {
-            let seen = stirs.localChanges
+            let seen = wakes.localChanges
             let isEnough = await look(engine, &recorded)
             pace.looked(isEnough: isEnough)
             isStuck.store(!isEnough, ordering: .relaxed)
             guard (try? await environment.sleep(pace.spacing)) != nil else { return }
-            await stirs.waitForLocalChange(since: seen, atMost: CachePace.limit)
+            await wakes.waitForLocalChange(since: seen, atMost: CachePace.limit)
         }
     }
 
@@ -87,7 +87,7 @@ final class CacheKeeper: Sendable {
             tell(of: round)
             return round.missingByteCount == 0
         } catch {
-            logger.error("the cache was not looked at", metadata: ["error": "\(error)"])
+            logger.error("failed to check the size of the cache; trying again later", metadata: ["error": "\(error)"])
             return false
         }
     }
@@ -109,13 +109,13 @@ final class CacheKeeper: Sendable {
             repeat {
                 let batch = try replica.heldFiles(after: last, limit: Self.batchCount)
                 last = batch.last
-                let choice = EvictionChoice(
+                let choice = EvictionPlan(
                     among: try candidates(batch, eviction), excess: round.missingByteCount,
                     countLimit: Self.roundLimit - round.evictedFileCount)
-                for (obstacle, count) in choice.hindered { round.hindered[obstacle.rawValue, default: 0] += count }
+                for (obstacle, count) in choice.blockedBy { round.blockedBy[obstacle.rawValue, default: 0] += count }
                 for file in batch where choice.inodes.contains(file.inode) {
-                    if let obstacle = try await letGo(file.inode, &eviction) {
-                        round.hindered[obstacle.rawValue, default: 0] += 1
+                    if let obstacle = try await evict(file.inode, &eviction) {
+                        round.blockedBy[obstacle.rawValue, default: 0] += 1
                         refusals += 1
                     } else {
                         round.evictedFileCount += 1
@@ -133,12 +133,12 @@ final class CacheKeeper: Sendable {
 
     private func candidates(
         _ batch: [HeldFile], _ eviction: Eviction
-    ) throws(FileError) -> [EvictionChoice.Candidate] {
-        var candidates: [EvictionChoice.Candidate] = []
+    ) throws(FileError) -> [EvictionPlan.Candidate] {
+        var candidates: [EvictionPlan.Candidate] = []
         for file in batch {
             do throws(FileError) {
                 candidates.append(
-                    EvictionChoice.Candidate(
+                    EvictionPlan.Candidate(
                         inode: file.inode, byteCount: file.byteCount, used: file.used,
                         obstacle: try eviction.obstacleUnasked(file.inode)))
             } catch {
@@ -150,7 +150,7 @@ final class CacheKeeper: Sendable {
     }
 
     /// - Returns: What kept it here.
-    private func letGo(_ inode: InodeNumber, _ eviction: inout Eviction) async throws(FileError) -> EvictionObstacle? {
+    private func evict(_ inode: InodeNumber, _ eviction: inout Eviction) async throws(FileError) -> EvictionObstacle? {
         do throws(FileError) {
             try await eviction.evict(inode)
             return nil
@@ -171,19 +171,20 @@ final class CacheKeeper: Sendable {
             defer { last = round }
             return last
         }
-        let why = (round.hindered.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" } + [round.problem])
+        let why = (round.blockedBy.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" } + [round.problem])
             .compactMap(\.self).joined(separator: ", ")
         if round.evictedFileCount > 0 {
             logger.info(
-                "made room", metadata: ["files": "\(round.evictedFileCount)", "bytes": "\(round.evictedByteCount)"])
+                "evicted files to free space",
+                metadata: ["files": "\(round.evictedFileCount)", "bytes": "\(round.evictedByteCount)"])
         }
         // Once for as long as it lasts.
         if round.missingByteCount > 0, round.evictedFileCount < Self.roundLimit,
-            before == nil || before?.missingByteCount == 0 || before?.hindered != round.hindered
+            before == nil || before?.missingByteCount == 0 || before?.blockedBy != round.blockedBy
                 || before?.problem != round.problem
         {
             logger.warning(
-                "the cache is over its limit and not enough can go",
+                "the cache is over its limit, and too little can be evicted",
                 metadata: ["bytes": "\(round.missingByteCount)", "why": "\(why)"])
         }
     }

@@ -3,7 +3,7 @@
 /// One until the first piece is here, so that the store sends it as soon as it can; then twice as many for each GET that was quick, since
 /// every request costs the store and this machine something; fewer again where they take long, since a link that is busy with what nobody
 /// reads yet is not there for what somebody waits for.
-struct FetchPace: Equatable {
+struct FetchWindow: Equatable {
     /// The most, 8 MiB: what one GET is asked for at most.
     static let pieceLimit = 8
     /// How many a GET brings at most whose first piece somebody waits for elsewhere than where the fill is.

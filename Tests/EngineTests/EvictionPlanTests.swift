@@ -3,32 +3,32 @@ import Testing
 
 @testable import Engine
 
-@Suite struct EvictionChoiceTests {
+@Suite struct EvictionPlanTests {
     private func candidate(
         _ number: UInt64, used: Int64, byteCount: Int64 = 10, _ obstacle: EvictionObstacle? = nil
-    ) -> EvictionChoice.Candidate {
-        EvictionChoice.Candidate(
+    ) -> EvictionPlan.Candidate {
+        EvictionPlan.Candidate(
             inode: InodeNumber(number), byteCount: byteCount, used: Timestamp(rawValue: used), obstacle: obstacle)
     }
 
-    private func numbers(_ choice: EvictionChoice) -> [UInt64] { choice.inodes.map(\.rawValue) }
+    private func numbers(_ choice: EvictionPlan) -> [UInt64] { choice.inodes.map(\.rawValue) }
 
     @Test func `the least recently used go, and no more than is needed`() {
         let candidates = [
             candidate(1, used: 50), candidate(2, used: 20), candidate(3, used: 40), candidate(4, used: 10),
         ]
-        #expect(numbers(EvictionChoice(among: candidates, excess: 0, countLimit: 9)) == [])
-        #expect(numbers(EvictionChoice(among: candidates, excess: 10, countLimit: 9)) == [4])
-        #expect(numbers(EvictionChoice(among: candidates, excess: 11, countLimit: 9)) == [4, 2])
-        let all = EvictionChoice(among: candidates, excess: 1000, countLimit: 9)
+        #expect(numbers(EvictionPlan(among: candidates, excess: 0, countLimit: 9)) == [])
+        #expect(numbers(EvictionPlan(among: candidates, excess: 10, countLimit: 9)) == [4])
+        #expect(numbers(EvictionPlan(among: candidates, excess: 11, countLimit: 9)) == [4, 2])
+        let all = EvictionPlan(among: candidates, excess: 1000, countLimit: 9)
         #expect(numbers(all) == [4, 2, 3, 1])
-        #expect(all.byteCount == 40 && all.hindered.isEmpty)
-        #expect(numbers(EvictionChoice(among: candidates, excess: 1000, countLimit: 3)) == [4, 2, 3])
+        #expect(all.byteCount == 40 && all.blockedBy.isEmpty)
+        #expect(numbers(EvictionPlan(among: candidates, excess: 1000, countLimit: 3)) == [4, 2, 3])
     }
 
     @Test func `of two that were used at the same time the older file goes first`() {
         let candidates = [candidate(9, used: 1), candidate(8, used: 1)]
-        #expect(numbers(EvictionChoice(among: candidates, excess: 1, countLimit: 9)) == [8])
+        #expect(numbers(EvictionPlan(among: candidates, excess: 1, countLimit: 9)) == [8])
     }
 
     @Test func `what may not go stays and is counted, as far as its turn had come`() {
@@ -36,34 +36,34 @@ import Testing
             candidate(1, used: 1, .pinned), candidate(2, used: 2), candidate(3, used: 3, .open),
             candidate(4, used: 4, .pinned), candidate(5, used: 5), candidate(6, used: 6, .changed),
         ]
-        let choice = EvictionChoice(among: candidates, excess: 20, countLimit: 9)
+        let choice = EvictionPlan(among: candidates, excess: 20, countLimit: 9)
         #expect(numbers(choice) == [2, 5])
-        #expect(choice.hindered == [.pinned: 2, .open: 1])
+        #expect(choice.blockedBy == [.pinned: 2, .open: 1])
         #expect(
-            EvictionChoice(among: candidates, excess: 21, countLimit: 9).hindered == [
+            EvictionPlan(among: candidates, excess: 21, countLimit: 9).blockedBy == [
                 .pinned: 2, .open: 1, .changed: 1,
             ])
     }
 
     @Test func `an empty file makes no room and stays`() {
         let candidates = [candidate(1, used: 1, byteCount: 0), candidate(2, used: 2)]
-        #expect(numbers(EvictionChoice(among: candidates, excess: 1, countLimit: 1)) == [2])
+        #expect(numbers(EvictionPlan(among: candidates, excess: 1, countLimit: 1)) == [2])
     }
 
     @Test(arguments: EvictionObstacle.allCases)
     func `each obstacle keeps a file here`(obstacle: EvictionObstacle) {
-        let choice = EvictionChoice(among: [candidate(1, used: 1, obstacle)], excess: 5, countLimit: 9)
-        #expect(choice.inodes.isEmpty && choice.hindered == [obstacle: 1])
+        let choice = EvictionPlan(among: [candidate(1, used: 1, obstacle)], excess: 5, countLimit: 9)
+        #expect(choice.inodes.isEmpty && choice.blockedBy == [obstacle: 1])
     }
 
     @Test(
         arguments: [
             (EvictionObstacle.Facts(), nil), (.init(hasWriters: true), .openForWriting),
             (.init(isModified: true), .changed),
-            (.init(isQueued: true), .changed), (.init(isPinned: true), .pinned), (.init(travels: false), .local),
-            (.init(isContentKnown: false), .notUploaded), (.init(isHere: false, isContentKnown: false), nil),
+            (.init(isQueued: true), .changed), (.init(isPinned: true), .pinned), (.init(isSynced: false), .local),
+            (.init(isContentKnown: false), .notUploaded), (.init(isLocal: false, isContentKnown: false), nil),
             (.init(isModified: true, isPinned: true), .changed), (.init(isReadByKernel: true), .open),
-            (.init(isReadByKernel: true, isHere: false), nil),
+            (.init(isReadByKernel: true, isLocal: false), nil),
         ] as [(EvictionObstacle.Facts, EvictionObstacle?)])
     func `what is known of a file decides`(facts: EvictionObstacle.Facts, expected: EvictionObstacle?) {
         #expect(EvictionObstacle(facts) == expected)

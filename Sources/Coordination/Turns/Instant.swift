@@ -2,23 +2,23 @@
 ///
 /// The table has no clock of its own: every event says when it happened, so a test replays hours in milliseconds.
 /// Related: `clock_gettime(2)` with `CLOCK_MONOTONIC`.
-package struct Moment: RawRepresentable, Hashable, Comparable, Sendable {
+package struct Instant: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
     package init(nanoseconds: Int64) { rawValue = nanoseconds }
 
     /// The moment that lies `duration` after the start; beyond the range (292 years) it is the last moment.
-    package init(sinceStart duration: Duration) { rawValue = Moment.nanoseconds(of: duration) }
+    package init(sinceStart duration: Duration) { rawValue = Instant.nanoseconds(of: duration) }
 
-    package static func < (left: Moment, right: Moment) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: Instant, right: Instant) -> Bool { left.rawValue < right.rawValue }
 
-    package static func + (moment: Moment, duration: Duration) -> Moment {
+    package static func + (moment: Instant, duration: Duration) -> Instant {
         let (sum, overflow) = moment.rawValue.addingReportingOverflow(nanoseconds(of: duration))
-        return Moment(rawValue: overflow ? .max : sum)
+        return Instant(rawValue: overflow ? .max : sum)
     }
 
-    package static func - (later: Moment, earlier: Moment) -> Duration {
+    package static func - (later: Instant, earlier: Instant) -> Duration {
         .nanoseconds(later.rawValue &- earlier.rawValue)
     }
 

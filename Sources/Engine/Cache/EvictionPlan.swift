@@ -1,7 +1,7 @@
 import Model
 
 /// Which files make room: a pure decision. The least recently used go first, and no more than is needed.
-struct EvictionChoice: Equatable {
+struct EvictionPlan: Equatable {
     struct Candidate {
         var inode: InodeNumber
         /// What it takes on this disk.
@@ -14,7 +14,7 @@ struct EvictionChoice: Equatable {
     private(set) var inodes: [InodeNumber] = []
     private(set) var byteCount: Int64 = 0
     /// Why files stay although their turn had come.
-    private(set) var hindered: [EvictionObstacle: Int] = [:]
+    private(set) var blockedBy: [EvictionObstacle: Int] = [:]
 
     /// - Parameters:
     ///   - excess: How many bytes must go.
@@ -26,7 +26,7 @@ struct EvictionChoice: Equatable {
             // What takes nothing makes no room.
             if candidate.byteCount == 0 { continue }
             if let obstacle = candidate.obstacle {
-                hindered[obstacle, default: 0] += 1
+                blockedBy[obstacle, default: 0] += 1
             } else {
                 inodes.append(candidate.inode)
                 byteCount += candidate.byteCount

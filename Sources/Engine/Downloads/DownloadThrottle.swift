@@ -5,17 +5,17 @@ import Synchronization
 
 /// Holds up who pulls a container down by reading everything, and tells people.
 ///
-/// Asked for each open file once, when it is first read and nobody asked for it outright; see ``StormTable``.
-final class Storms: Sendable {
+/// Asked for each open file once, when it is first read and nobody asked for it outright; see ``ThrottleTable``.
+final class DownloadThrottle: Sendable {
     /// How often a read that is held looks whether it may go on.
     static let lookPause = Duration.milliseconds(200)
 
-    private let table: Mutex<StormTable>
+    private let table: Mutex<ThrottleTable>
     private let environment: EngineEnvironment
     private let logger: Logger
 
     init(options: EngineOptions, environment: EngineEnvironment, logger: Logger) {
-        table = Mutex(StormTable(fileLimit: options.stormFileLimit, byteLimit: options.stormByteLimit))
+        table = Mutex(ThrottleTable(fileLimit: options.stormFileLimit, byteLimit: options.stormByteLimit))
         self.environment = environment
         self.logger = logger
     }
@@ -73,7 +73,7 @@ final class Storms: Sendable {
             [group, process].compactMap(\.self).contains { table.answer($0, isAllowed: isAllowed, time: time) }
         }
         guard isKnown else { throw FileError(.notFound, "process \(process) has not downloaded anything by reading") }
-        logger.info("\(isAllowed ? "may" : "may not") download", metadata: ["processGroup": "\(group ?? process)"])
+        logger.info("downloads \(isAllowed ? "allowed" : "refused")", metadata: ["processGroup": "\(group ?? process)"])
     }
 
     /// Those that were noticed or held and are still there.
@@ -86,13 +86,13 @@ final class Storms: Sendable {
         return groups.filter { $0.value.state != .counted }.sorted { $0.key < $1.key }.map(Self.report)
     }
 
-    private static func report(_ number: Int32, _ group: StormTable.Group) -> StormReport {
+    private static func report(_ number: Int32, _ group: ThrottleTable.Group) -> StormReport {
         StormReport(
             group: number, program: group.program, state: group.state, since: group.since?.rfc3339 ?? "",
             fileCount: group.fileCount, byteCount: group.byteCount, waitingReadCount: group.waitingCount)
     }
 
-    private func tell(_ event: StormTable.Event?, of number: Int32) {
+    private func tell(_ event: ThrottleTable.Event?, of number: Int32) {
         guard let event, let group = table.withLock({ $0.groups[number] }) else { return }
         let sentence =
             switch event {

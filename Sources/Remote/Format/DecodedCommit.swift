@@ -5,7 +5,7 @@ package import Model
 ///
 /// One bad record must not stop the rest of the log, and every device must drop the same ones, so that all keep the same
 /// state: what is dropped depends on the commit's bytes alone. A bad one costs no memory, and hardly more time than its bytes.
-package struct ReadCommit: Hashable, Sendable {
+package struct DecodedCommit: Hashable, Sendable {
     package let commit: Commit
     package let rejected: Rejections
 

@@ -8,7 +8,7 @@ import Replica
 /// bytes, and is gone afterwards.
 ///
 /// Its index is in a ``ScratchDirectory``. What a command that was killed left there goes with the next one.
-package final class Visitor: Sendable {
+package final class ScratchReplica: Sendable {
     let engine: Engine
     private let directory: ScratchDirectory
 
@@ -28,7 +28,7 @@ package final class Visitor: Sendable {
         do throws(FileError) {
             engine = try Engine(
                 container: container,
-                place: Engine.Place(remote: remote, state: directory.path, mountpoint: "", deviceName: deviceName),
+                place: Engine.Location(remote: remote, state: directory.path, mountpoint: "", deviceName: deviceName),
                 options: EngineOptions(), environment: environment, logger: logger, owner: geteuid(), group: getegid())
         } catch {
             directory.remove()
@@ -73,12 +73,12 @@ package final class Visitor: Sendable {
     }
 }
 
-extension Visitor {
+extension ScratchReplica {
     var now: Timestamp { engine.environment.now() }
 
     /// Which names reach the container.
-    var travelRule: TravelRule {
-        TravelRule(engine.container.identity, isLocalOnly: engine.replica.isLocalOnly)
+    var travelRule: SyncRule {
+        SyncRule(engine.container.identity, isLocalOnly: engine.replica.isLocalOnly)
     }
 
     /// The record of an item that is new.

@@ -2,15 +2,15 @@ import Testing
 
 @testable import Engine
 
-@Suite struct FetchPaceTests {
-    private func pace(after gets: [(pieceCount: Int, milliseconds: Int)]) -> FetchPace {
-        var pace = FetchPace()
+@Suite struct FetchWindowTests {
+    private func pace(after gets: [(pieceCount: Int, milliseconds: Int)]) -> FetchWindow {
+        var pace = FetchWindow()
         for get in gets { pace.note(pieceCount: get.pieceCount, in: .milliseconds(get.milliseconds)) }
         return pace
     }
 
     @Test func `the first GET brings one piece, and quick ones twice as many each time, up to 8`() {
-        #expect(FetchPace().pieceCount == 1)
+        #expect(FetchWindow().pieceCount == 1)
         #expect(pace(after: [(1, 5)]).pieceCount == 2)
         #expect(pace(after: [(1, 5), (2, 100)]).pieceCount == 4)
         #expect(pace(after: [(1, 5), (2, 5), (4, 5)]).pieceCount == 8)
