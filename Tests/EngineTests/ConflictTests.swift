@@ -91,6 +91,40 @@ import Testing
         try await pair.close()
     }
 
+    /// How long, in bytes, the current version of a file is, and those that lost against it.
+    private func sizes(_ path: String, on device: TestDevice) throws -> Set<Int64> {
+        Set(try device.engine.versions(path).filter { $0.kind != .earlier }.map(\.size))
+    }
+
+    @Test(arguments: ["renamed", "exchanged"])
+    func `newer bytes that have not come yet are kept when their file takes another's name and is replaced there`(
+        how: String
+    ) async throws {
+        let (network, base) = (Network(), MemoryStore())
+        let a = try await TestDevice.start(on: base, name: "desk")
+        let b = try await TestDevice.start(on: network.store(base), name: "sofa")
+        try await a.write("base", to: "f")
+        try await a.write("other", to: "g")
+        try await converge(a, b)
+        for name in ["f", "g"] { _ = try await b.read(name) }
+        network.set { operation, key in
+            operation == .get && key.hasPrefix("packs/") ? .failBefore(.unavailable) : nil
+        }
+        try await a.write("newer bytes", to: "f")
+        try await a.engine.sync(wait: true)
+        #expect(try await holds { try b.attribute("downloadingStatus", of: "f") == "Downloaded" })
+        // A save in place of what has just come.
+        if how == "renamed" { try b.rename("f", to: "g") } else { try b.exchange("f", "g") }
+        try await b.write("saved", to: ".g.tmp")
+        try b.rename(".g.tmp", to: "g")
+        network.comeBack()
+        try await converge(b, a)
+        let keeper = how == "renamed" ? "g" : "f"
+        #expect(try sizes(keeper, on: a).contains(11))
+        try await a.close()
+        try await b.close()
+    }
+
     @Test(arguments: ["current", "newest"])
     func `a conflict is resolved from the device that did not make it`(choice: String) async throws {
         var pair = try await Pair { try await $0.write("base", to: "f") }

@@ -1,5 +1,6 @@
 import Foundation
 import Model
+import Replica
 import Testing
 
 @testable import Engine
@@ -40,6 +41,21 @@ import Testing
         remote.device = there
         change(&remote)
         return remote
+    }
+
+    /// A save in place of a file gives its item another inode, which may have been changed as often.
+    @Test(arguments: [(2, 5, true), (3, 5, false), (2, 6, false)])
+    func `what was found out about bytes is void for others`(number: UInt64, generation: Int64, isFound: Bool) {
+        let item = ItemID(uuid: UUID())
+        let found = [item: LocalBytes(inode: InodeNumber(2), generation: 5, finding: .sameAsRemote)]
+        let time = Timestamp(rawValue: 0)
+        let attributes = Attributes(
+            inode: InodeNumber(number), kind: .file, mode: 0o644, owner: 0, group: 0, linkCount: 1, size: 1, blocks: 8,
+            accessed: time, modified: time, changed: time)
+        let inode = Inode(
+            attributes: attributes, isLocal: true, content: nil, incoming: nil, isModified: true,
+            generation: generation, target: nil, backing: nil)
+        #expect(found.bytes(meeting: item, inode) == (isFound ? .sameAsRemote : .unsent))
     }
 
     private func decide(_ local: Reconcile.Local, _ remote: ItemRecord, base: ItemRecord? = base) -> Reconcile {

@@ -43,7 +43,7 @@ extension CommitApplication {
 
     func localBytes(of entry: Entry, _ inode: Inode, meeting record: ItemRecord) -> Reconcile.Local.Bytes {
         if inode.isModified || !bytesDifferFromBase(entry, inode) {
-            return localBytes.bytes(meeting: record.id, generation: inode.generation, isModified: inode.isModified)
+            return localBytes.bytes(meeting: record.id, inode)
         }
         guard let content = inode.incoming ?? inode.content else { return .unchanged }
         if contents[record.id]?.hasSameBytes(as: content) ?? false { return .sameAsRemote }

@@ -1,8 +1,10 @@
 import Model
+import Replica
 
 /// What was found out about locally changed bytes before a commit that changes the same file is applied.
 struct LocalBytes: Sendable {
-    /// Which bytes these are: a change after that makes the finding void.
+    /// Which bytes these are: an atomic save or a change after that makes the finding void.
+    let inode: InodeNumber
     let generation: Int64
     let finding: Finding
 
@@ -16,9 +18,10 @@ struct LocalBytes: Sendable {
 
 extension [ItemID: LocalBytes] {
     /// The finding for the record of an item, in the words of ``Reconcile``.
-    func bytes(meeting item: ItemID, generation: Int64, isModified: Bool) -> Reconcile.Local.Bytes {
-        guard isModified else { return .unchanged }
-        guard let known = self[item], known.generation == generation else { return .unsent }
+    func bytes(meeting item: ItemID, _ inode: Inode) -> Reconcile.Local.Bytes {
+        guard inode.isModified else { return .unchanged }
+        guard let known = self[item], known.inode == inode.attributes.inode, known.generation == inode.generation
+        else { return .unsent }
         switch known.finding {
         case .sameAsBase: return .unchanged
         case .sameAsRemote: return .sameAsRemote

@@ -114,7 +114,7 @@ struct LocalBytesFinder: Sendable {
             } else {
                 finding = .stored(content, try await ManifestStore(store: store).put(content))
             }
-            return LocalBytes(generation: inode.generation, finding: finding)
+            return LocalBytes(inode: number, generation: inode.generation, finding: finding)
         } catch is CancellationError {
             throw CancellationError()
         } catch {

@@ -79,6 +79,7 @@ extension ReplicaTransaction {
             try shift(source, row, to: target.name, in: target.parent, destination)
             return removed
         }
+        try keepUnseenOfMoved(row)
         try carryConflicts(from: source, to: item)
         try rows.leaveItem(of: source, at: now)
         if try rows.contents(of: other.number).incoming != nil, let seen = try rows.entry(of: item) {
@@ -100,6 +101,13 @@ extension ReplicaTransaction {
         return RemovedEntry(inode: other.number, kind: other.kind, linkCount: left, item: nil)
     }
 
+    /// The bytes of a file go to another item as they are here. Newer ones that are still to come are those of the item that they leave: of
+    /// the other item nobody would know them, and the next edit would let them go. Under another name of the file they stay.
+    private func keepUnseenOfMoved(_ row: InodeRow) throws {
+        guard row.attributes.linkCount == 1, try rows.contents(of: row.number).incoming != nil else { return }
+        try keepUnseen(row.number)
+    }
+
     /// The bytes go to another item, and with them what lost against them.
     private func carryConflicts(from source: EntryRow, to item: ItemID) throws {
         guard let conflicts = try rows.entry(source.name, in: source.parent)?.conflicts, !conflicts.isEmpty,
@@ -117,6 +125,8 @@ extension ReplicaTransaction {
         }
         try exchangeObjects(source, row, target, other)
         if row.kind == other.kind && row.kind != .directory {
+            try keepUnseenOfMoved(row)
+            try keepUnseenOfMoved(other)
             let wish = try rows.downloadWish(for: row.number)
             try setInode(of: source, to: other.number, try rows.downloadWish(for: other.number))
             try setInode(of: target, to: row.number, wish)
