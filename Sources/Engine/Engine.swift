@@ -11,11 +11,11 @@ import Synchronization
 /// The five flows and where they live:
 ///
 ///     read of a placeholder   Engine+Reading    → Downloads → Download
-///     write                   Engine+Opening, Engine+Writing → Arbiter → Uploader
+///     write                   Engine+Opening, Engine+Writing → LockManager → Uploader
 ///     remote change           Follower          → LogSession → CommitApplier → CommitApplication → Reconcile
-///     eviction                Eviction, and CacheKeeper by itself
-///     locks                   Engine+Locks      → Arbiter
-///     coordinated access      Engine+Claims     → Claims → Arbiter
+///     eviction                Eviction, and CacheEvictor by itself
+///     locks                   Engine+Locks      → LockManager
+///     coordinated access      Engine+Claims     → Claims → LockManager
 package final class Engine: Sendable {
     package let replica: Replica
     let container: Container

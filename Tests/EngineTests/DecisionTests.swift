@@ -7,7 +7,7 @@ import Testing
 @testable import Engine
 @testable import Replica
 
-@Suite struct FollowPaceTests {
+@Suite struct PollIntervalTests {
     @Test func `the log is looked at each second for a minute after the last activity, then less and less`() {
         var pace = PollInterval(now: .seconds(10))
         #expect(pace.pause == .seconds(1))

@@ -212,7 +212,12 @@ struct MountedContainer: Sendable {
     private func end(_ devices: [String], printingLogs: Bool) async {
         let mounted = Leftovers.mountpoints(below: directory)
         for point in mounted {
-            let result = try? await Command.run([binary, "unmount", point], environment: environment)
+            var result = try? await Command.run([binary, "unmount", point], environment: environment)
+            // The status of all mounts, which another suite asks for, keeps this one busy for a moment.
+            for _ in 0..<5 where result?.succeeded == false && result?.errors.contains("is in use") == true {
+                try? await Task.sleep(for: .milliseconds(200))
+                result = try? await Command.run([binary, "unmount", point], environment: environment)
+            }
             if result?.succeeded != true {
                 Issue.record("dewpoint unmount \(point) failed: \(result.map { $0.output + $0.errors } ?? "stuck")")
             }
