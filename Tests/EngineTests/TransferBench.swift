@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Model
 import Remote
+import S3Server
 import Synchronization
 import Testing
 
@@ -71,17 +72,7 @@ final class TransferBench: Sendable {
     /// Runs a program to its end.
     @discardableResult
     func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = arguments
-        process.currentDirectoryURL = URL(filePath: directory)
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+        try Program.result(of: arguments, in: directory)
     }
 
     /// Runs a script of bash in the bench's directory, which must succeed.

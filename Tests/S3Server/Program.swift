@@ -30,6 +30,21 @@ package struct Program: Sendable {
         }
     }
 
+    /// Runs a program of the path to its end, and waits for it.
+    ///
+    /// - Returns: Its exit status, as a shell has it, and what it printed, errors too.
+    package static func result(of arguments: [String], in directory: String) throws -> (status: Int32, output: String) {
+        let log = FileManager.default.temporaryDirectory.appending(path: "program-\(UUID().uuidString)").path
+        defer { unlink(log) }
+        let change = ["/bin/sh", "-c", #"cd "$1" && shift && exec "$@""#, "sh", directory]
+        let program = try Program(change + arguments, log: log)
+        var status: Int32 = 0
+        while waitpid(program.process, &status, 0) < 0, errno == EINTR {}
+        let text = FileManager.default.contents(atPath: log) ?? Data()
+        let signal = status & 0x7f
+        return (signal == 0 ? status >> 8 & 0xff : 128 + signal, String(decoding: text, as: UTF8.self))
+    }
+
     /// Starts a program that goes on until ``end()``.
     package init(_ arguments: [String], environment: [String: String] = [:], log: String = "/dev/null") throws {
         var actions = posix_spawn_file_actions_t()
