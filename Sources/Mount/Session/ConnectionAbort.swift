@@ -1,10 +1,10 @@
 import Glibc
 
 /// The kernel's means to end one FUSE connection, whoever serves it and wherever it is mounted. Only root has it. Related: fuse(4).
-package struct ConnectionAbort: ~Copyable {
+package final class ConnectionAbort: Sendable {
     private let descriptor: Int32
 
-    /// Holds on to the connection of this moment: its number may be another's later.
+    /// Holds on to the connection of this moment: once its mount is gone, its number is the next mount's.
     ///
     /// - Parameter number: The minor device number of the mount.
     /// - Returns: `nil` without the right, or without the control file system.

@@ -118,7 +118,7 @@ extension FileSystemSession {
     func force(_ connection: Connection) {
         logger.warning("aborting the FUSE connection", metadata: ["mountpoint": "\(connection.mountpoint)"])
         if geteuid() == 0, isMounted(connection) { umount2(connection.mountpoint, Int32(MNT_FORCE | MNT_DETACH)) }
-        if let number = connection.number { ConnectionAbort(number: number)?.perform() }
+        connection.abort?.perform()
     }
 
     /// Lets go of everything, once no FUSE thread runs any more.

@@ -32,6 +32,8 @@ package final class FileSystemSession: Sendable {
         let mountpoint: String
         /// The name below `/sys/fs/fuse/connections`.
         let number: String?
+        /// Taken while the number is this connection's without doubt; `nil` for others than root.
+        let abort: ConnectionAbort?
     }
 
     enum State {
@@ -93,9 +95,10 @@ package final class FileSystemSession: Sendable {
         if !wire.install(in: session.pointer) {
             logger.warning("disabling pass-through and shared mappings: this libfuse does not export what they need")
         }
+        let number = MountTable.current().mount(at: mountpoint)?.minorDevice
         let connection = Connection(
-            session: session, mountpoint: mountpoint,
-            number: MountTable.current().mount(at: mountpoint)?.minorDevice)
+            session: session, mountpoint: mountpoint, number: number,
+            abort: number.flatMap { ConnectionAbort(number: $0) })
         condition.withLock { $0.state = .mounted(connection) }
         notifier.start(session)
         engine.attach(notifier)
