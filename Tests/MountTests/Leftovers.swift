@@ -55,6 +55,26 @@ enum Leftovers {
         }
     }
 
+    /// The programs that have a file or a directory of a mount open, each with what it has. The mount itself is not asked.
+    static func programs(using point: String) -> [String] {
+        names(in: "/proc").filter { pid_t($0) != nil }.flatMap { pid in
+            (["cwd", "root"] + names(in: "/proc/\(pid)/fd").map { "fd/" + $0 }).compactMap { link in
+                program(pid, using: point, as: link)
+            }
+        }
+    }
+
+    private static func program(_ pid: String, using point: String, as link: String) -> String? {
+        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/\(link)")
+        guard let path, path == point || path.hasPrefix(point + "/") else { return nil }
+        let name = (try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)) ?? "?"
+        return "\(name.trimmingCharacters(in: .newlines)) (\(pid), \(link)): \(path)"
+    }
+
+    private static func names(in directory: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    }
+
     /// The daemons with an argument that lies in, or is, `path`.
     static func daemons(mentioning path: String) -> [pid_t] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

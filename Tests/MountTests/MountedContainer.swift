@@ -214,12 +214,17 @@ struct MountedContainer: Sendable {
         for point in mounted {
             var result = try? await Command.run([binary, "unmount", point], environment: environment)
             // The status of all mounts, which another suite asks for, keeps this one busy for a moment.
-            for _ in 0..<5 where result?.succeeded == false && result?.errors.contains("is in use") == true {
+            let deadline = ContinuousClock.now + .seconds(10)
+            while result?.errors.contains("is in use") == true, ContinuousClock.now < deadline {
                 try? await Task.sleep(for: .milliseconds(200))
                 result = try? await Command.run([binary, "unmount", point], environment: environment)
             }
             if result?.succeeded != true {
-                Issue.record("dewpoint unmount \(point) failed: \(result.map { $0.output + $0.errors } ?? "stuck")")
+                Issue.record(
+                    """
+                    dewpoint unmount \(point) failed: \(result.map { $0.output + $0.errors } ?? "stuck")
+                    used by \(Leftovers.programs(using: point))
+                    """)
             }
         }
         if printingLogs { printLogs() }
