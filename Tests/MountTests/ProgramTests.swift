@@ -111,30 +111,12 @@ extension RealMount {
             let stressors = [
                 "access", "chdir", "chmod", "chown", "copy-file", "dentry", "dir", "dup", "fallocate", "fcntl",
                 "file-ioctl",
-                "filename", "flock", "fpunch", "fstat", "getdent", "hdd", "io", "lease", "link", "locka", "lockf",
-                "lockofd", "mknod", "open", "readahead", "rename", "seek", "sendfile", "symlink", "sync-file", "touch",
-                "utime", "verity", "xattr",
+                "filename", "flock", "fpunch", "fstat", "getdent", "hdd", "lease", "link", "locka", "lockf", "lockofd",
+                "mknod", "open", "readahead", "rename", "seek", "sendfile", "symlink", "sync-file", "touch", "utime",
+                "verity", "xattr",
             ]
             // Each for itself where there is time, else all at once.
-            let runs = Requirement.long ? stressors.map { [$0] } : [stressors]
-            try await MountedContainer.with { container in
-                for run in runs {
-                    let result = try await Command.run(
-                        ["stress-ng", "--verify", "--timeout", "20s", "--temp-path", container.a.point]
-                            + run.flatMap { ["--" + $0, "1"] }, limit: .seconds(120))
-                    // 3, 4, 6: stressors that this kernel or this file system cannot run, which is no failure.
-                    #expect(
-                        [0, 3, 4, 6].contains(result.status),
-                        "\(run): \(result.status)\n\(result.output)\(result.errors)")
-                }
-                // They may have made and removed so much at once that it is asked about.
-                let confirmed = try await Command.run(
-                    [container.binary, "confirm", container.a.point], environment: container.environment)
-                #expect(
-                    confirmed.succeeded || confirmed.errors.contains("no deletions are held"), "\(confirmed.errors)")
-                try await container.a.sync(limit: .seconds(120))
-                try await container.a.check()
-            }
+            try await RealMount.stress(with: Requirement.long ? stressors.map { [$0] } : [stressors])
         }
 
         @Test(
@@ -198,6 +180,34 @@ extension RealMount {
                     """#, container.directory, container.binary, container.url, limit: .seconds(120),
                     environment: container.environment)
             }
+        }
+    }
+
+    /// What opens every mount of the machine, and keeps those of other tests from being unmounted meanwhile.
+    @Suite("Programs that open all mounts") struct AllMounts {
+        @Test(.needs("stress-ng")) func `stress-ng's syncs of all file systems find nothing`() async throws {
+            try await RealMount.stress(with: [["io"]])
+        }
+    }
+
+    /// Runs stress-ng's stressors on a mount, one set of them after the other.
+    fileprivate static func stress(with runs: [[String]]) async throws {
+        try await MountedContainer.with { container in
+            for run in runs {
+                let result = try await Command.run(
+                    ["stress-ng", "--verify", "--timeout", "20s", "--temp-path", container.a.point]
+                        + run.flatMap { ["--" + $0, "1"] }, limit: .seconds(120))
+                // 3, 4, 6: stressors that this kernel or this file system cannot run, which is no failure.
+                #expect(
+                    [0, 3, 4, 6].contains(result.status), "\(run): \(result.status)\n\(result.output)\(result.errors)")
+            }
+            // They may have made and removed so much at once that it is asked about.
+            let confirmed = try await Command.run(
+                [container.binary, "confirm", container.a.point], environment: container.environment)
+            #expect(
+                confirmed.succeeded || confirmed.errors.contains("no deletions are held"), "\(confirmed.errors)")
+            try await container.a.sync(limit: .seconds(120))
+            try await container.a.check()
         }
     }
 }
