@@ -28,18 +28,20 @@ let package = Package(
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
+        .target(name: "CLinux"),
+
         .target(name: "Model", swiftSettings: settings),
         .target(name: "Coordination", dependencies: ["Model"], swiftSettings: settings),
         .target(
             name: "Replica",
             dependencies: [
-                "Model", .product(name: "GRDB", package: "GRDB.swift"),
+                "Model", "CLinux", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings),
         .target(
             name: "Remote",
-            dependencies: ["Model", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["Model", "CLinux", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings),
         .target(
             name: "RemoteS3",
@@ -52,12 +54,12 @@ let package = Package(
         .target(
             name: "Engine",
             dependencies: [
-                "Coordination", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
+                "Coordination", "Remote", "Replica", "Model", "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "Mount",
-            dependencies: ["Engine", "Model", "CFuse", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Engine", "Model", "CFuse", "CLinux", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .target(name: "ControlAPI", dependencies: ["Model"], swiftSettings: settings),
         .target(
@@ -71,7 +73,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "Engine", "RemoteS3", "Remote", "Replica", "ControlAPI", "Model",
+                "Mount", "Engine", "RemoteS3", "Remote", "Replica", "ControlAPI", "Model", "CLinux",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

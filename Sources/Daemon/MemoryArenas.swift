@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The pools that malloc(3) gives memory from.
@@ -13,26 +14,18 @@ enum MemoryArenas {
     /// What is longer comes from the kernel and goes back to it: 4 MiB.
     static let mappedByteCount: Int32 = 4 << 20
 
-    private typealias SetOption = @convention(c) (Int32, Int32) -> Int32
-    private typealias Trim = @convention(c) (Int) -> Int32
-
-    /// `M_TRIM_THRESHOLD`, `M_MMAP_THRESHOLD` and `M_ARENA_MAX` of `malloc.h`, which Glibc's module lacks, and the variables with
-    /// which somebody who knows better sets them.
+    /// With the variables with which somebody who knows better sets them.
     private static let options: [(option: Int32, value: Int32, variable: String)] = [
-        (-1, keptByteCount, "MALLOC_TRIM_THRESHOLD_"), (-3, mappedByteCount, "MALLOC_MMAP_THRESHOLD_"),
-        (-8, limit, "MALLOC_ARENA_MAX"),
+        (CLinux_M_TRIM_THRESHOLD, keptByteCount, "MALLOC_TRIM_THRESHOLD_"),
+        (CLinux_M_MMAP_THRESHOLD, mappedByteCount, "MALLOC_MMAP_THRESHOLD_"),
+        (CLinux_M_ARENA_MAX, limit, "MALLOC_ARENA_MAX"),
     ]
 
     /// To be called before there are many threads. Related: mallopt(3).
     static func bound() {
-        guard let function = dlsym(nil, "mallopt") else { return }
-        let set = unsafeBitCast(function, to: SetOption.self)
-        for (option, value, variable) in options where getenv(variable) == nil { _ = set(option, value) }
+        for (option, value, variable) in options where getenv(variable) == nil { _ = CLinux_mallopt(option, value) }
     }
 
     /// Gives the kernel what is free in the pools, wherever it lies. Related: malloc_trim(3).
-    static func trim() {
-        guard let function = dlsym(nil, "malloc_trim") else { return }
-        _ = unsafeBitCast(function, to: Trim.self)(0)
-    }
+    static func trim() { _ = CLinux_malloc_trim(0) }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Model
 import Replica
@@ -79,7 +80,7 @@ extension Descriptor {
 
     /// Related: fallocate(2).
     func allocate(mode: Int32, offset: Int64, byteCount: Int64) throws(FileError) {
-        guard SystemCalls.fallocate(rawValue, mode, offset, byteCount) == 0 else {
+        guard CLinux_fallocate(rawValue, mode, offset, byteCount) == 0 else {
             throw FileError(systemCall: errno, "fallocate")
         }
     }
@@ -95,12 +96,12 @@ extension Descriptor {
     ///
     /// Related: lseek(2), `SEEK_DATA` and `SEEK_HOLE`.
     func dataExtent(from offset: Int64, byteCount: Int64) throws(FileError) -> (start: Int64, end: Int64) {
-        let start = lseek(rawValue, off_t(offset), SystemCalls.seekData)
+        let start = lseek(rawValue, off_t(offset), CLinux_SEEK_DATA)
         if start < 0 {
             // ENXIO: nothing but a hole up to the end. A file system that cannot tell has no holes.
             return errno == ENXIO ? (byteCount, .max) : (offset, .max)
         }
-        return (Int64(start), try seek(offset: Int64(start), whence: SystemCalls.seekHole))
+        return (Int64(start), try seek(offset: Int64(start), whence: CLinux_SEEK_HOLE))
     }
 
     /// Copies within the kernel as far as it goes: 0 at the end of the source. Related: copy_file_range(2).

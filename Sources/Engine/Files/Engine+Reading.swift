@@ -1,3 +1,4 @@
+import CLinux
 import Coordination
 import Glibc
 package import Model
@@ -115,7 +116,7 @@ extension Engine {
         return .file(FileBytes(descriptor: descriptor, offset: offset, byteCount: byteCount))
     }
 
-    /// Related: lseek(2) with `SEEK_HOLE` and `SystemCalls.seekData`.
+    /// Related: lseek(2) with `SEEK_HOLE` or `SEEK_DATA`.
     package func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(FileError) -> Int64 {
         let handle = try openFiles.handle(id)
         if let descriptor = handle.inode.readable {
@@ -126,7 +127,7 @@ extension Engine {
         let size = inode.attributes.size
         guard offset >= 0, offset < size else { throw FileError(.noSuchOffset, "\(offset) is past the end") }
         let runs = inode.content?.runs ?? []
-        let wantsData = whence == SystemCalls.seekData
+        let wantsData = whence == CLinux_SEEK_DATA
         var start: Int64 = 0
         for run in runs {
             let end = start + run.byteCount

@@ -1,3 +1,4 @@
+import CLinux
 import Dispatch
 import Glibc
 
@@ -11,15 +12,12 @@ final class HolderWatch: @unchecked Sendable {
     private static let queue = DispatchQueue(label: "dewpoint.holders")
     private let source: any DispatchSourceRead
 
-    private typealias OpenProcess = @convention(c) (Int32, UInt32) -> Int32
-    private static let openFunction = dlsym(nil, "pidfd_open").map { unsafeBitCast($0, to: OpenProcess.self) }
-
     /// - Parameters:
     ///   - descriptor: A pidfd of the process if there is one already; it is closed here.
     ///   - whenGone: Called once, on a thread of its own; also when the process was gone before.
     /// - Returns: `nil` where the kernel has no pidfd, or the process is of a namespace that is not seen from here.
     init?(process: Int32, descriptor: Int32?, whenGone: @escaping @Sendable () -> Void) {
-        let file = descriptor ?? Self.openFunction?(process, 0) ?? -1
+        let file = descriptor ?? CLinux_pidfd_open(process, 0)
         if file < 0 {
             // It has ended between its connecting and now.
             if errno == ESRCH { whenGone() }

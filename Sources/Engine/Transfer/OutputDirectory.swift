@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import Model
@@ -112,7 +113,7 @@ final class OutputDirectory: Sendable {
 
     /// Puts all that was written on the disk. Related: `syncfs(2)`.
     func synchronize() throws(FileError) {
-        guard SystemCalls.synchronizeFileSystem(descriptor.rawValue) == 0 else {
+        guard CLinux_syncfs(descriptor.rawValue) == 0 else {
             throw FileError(systemCall: errno, "syncfs")
         }
     }
@@ -121,7 +122,7 @@ final class OutputDirectory: Sendable {
 
     private func apply(_ metadata: Metadata, to file: Descriptor, _ path: String) throws(FileError) {
         for (name, value) in metadata.xattrs {
-            guard SystemCalls.setAttribute(file.rawValue, name, value) != 0 else { continue }
+            guard CLinux_fsetxattr(file.rawValue, name, value, value.count, 0) != 0 else { continue }
             let reason = String(cString: strerror(errno))
             report(TransferProblem(.note, path: path, "without the attribute \(name): \(reason)"))
         }

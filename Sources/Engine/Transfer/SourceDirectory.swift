@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import Model
@@ -90,7 +91,7 @@ final class SourceDirectory: Sendable {
     func target(of name: [UInt8]) throws(FileError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = Self.terminated(name).withUnsafeBufferPointer { name in
-            SystemCalls.readLink(descriptor.rawValue, name.baseAddress!, &bytes)
+            CLinux_readlinkat(descriptor.rawValue, name.baseAddress!, &bytes, bytes.count)
         }
         guard count >= 0 else { throw FileError(systemCall: errno, "readlink") }
         return Array(bytes.prefix(count))
@@ -104,10 +105,10 @@ final class SourceDirectory: Sendable {
     /// Related: `flistxattr(2)`, `fgetxattr(2)`.
     static func attributes(of file: Descriptor) throws(FileError) -> [String: Data] {
         var attributes: [String: Data] = [:]
-        for name in SystemCalls.attributeNames(file.rawValue) where name.utf8.starts(with: "user.".utf8) {
+        for name in file.extendedAttributeNames where name.utf8.starts(with: "user.".utf8) {
             if name.utf8.starts(with: "user.dewpoint.".utf8) { continue }
             // Gone since it was listed.
-            guard let value = SystemCalls.attribute(file.rawValue, name) else { continue }
+            guard let value = file.extendedAttribute(name) else { continue }
             attributes[name] = Data(value)
         }
         return attributes

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Threads of our own, for work that blocks and so must not occupy the threads that tasks run on.
@@ -20,7 +21,7 @@ enum DedicatedThread {
                 return nil
             }, context)
         precondition(result == 0, "no thread \(name): \(String(cString: strerror(result)))")
-        GNUCalls.nameThread(thread, name)
+        _ = CLinux_pthread_setname_np(thread, name)
         pthread_detach(thread)
     }
 }

@@ -1,4 +1,5 @@
 import CFuse
+import CLinux
 import Glibc
 
 /// Makes directories ready to be mounted on, and unmounts them.
@@ -35,7 +36,7 @@ package enum Mountpoint {
         let path = resolved(path) ?? path
         guard MountTable.current().mount(at: path) != nil else { throw .notMounted(path) }
         if geteuid() == 0 {
-            guard umount2(path, (lazily ? Int32(MNT_DETACH) : 0) | noFollow) != 0 else { return }
+            guard umount2(path, (lazily ? Int32(MNT_DETACH) : 0) | CLinux_UMOUNT_NOFOLLOW) != 0 else { return }
             switch errno {
             case EBUSY: throw .busy(path)
             case EINVAL: throw .notMounted(path)
@@ -55,12 +56,9 @@ package enum Mountpoint {
         let root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // A mount that cannot be entered has nothing left to write.
         guard root >= 0 else { return }
-        GNUCalls.syncFileSystem(of: root)
+        _ = CLinux_syncfs(root)
         close(root)
     }
-
-    /// `UMOUNT_NOFOLLOW`, which the module map of the C library leaves out.
-    private static let noFollow: Int32 = 8
 
     private static func removeStaleMounts(at path: String) throws(MountError) {
         for _ in 0..<staleMountLimit {

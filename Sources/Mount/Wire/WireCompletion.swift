@@ -1,4 +1,5 @@
 import CFuse
+import CLinux
 import Glibc
 import Synchronization
 
@@ -90,10 +91,10 @@ final class WireCompletion: Sendable {
                 FileSystemSession.wire(of: userdata).receive(file, buffer, byteCount)
             },
             splice_receive: { from, fromOffset, to, toOffset, byteCount, flags, _ in
-                GNUCalls.splice(from, fromOffset, to, toOffset, byteCount, flags)
+                CLinux_splice(from, fromOffset, to, toOffset, byteCount, flags)
             },
             splice_send: { from, fromOffset, to, toOffset, byteCount, flags, _ in
-                GNUCalls.splice(from, fromOffset, to, toOffset, byteCount, flags)
+                CLinux_splice(from, fromOffset, to, toOffset, byteCount, flags)
             })
         return fuse_session_custom_io(session, &table, fuse_session_fd(session)) == 0
     }

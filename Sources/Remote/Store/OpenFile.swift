@@ -16,9 +16,6 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// `O_PATH`, which Glibc's module hides: a descriptor that only names a place.
-    static let pathOnly: Int32 = 0o10_000_000
-
     deinit { close(descriptor) }
 
     /// Reads until the range is full or the file ends. Related: `pread(2)`.

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The root directory of a directory store, held open for one operation.
@@ -20,7 +21,7 @@ struct StoreRoot {
 
     init(path: String) throws(SystemCallFailure) {
         self.path = path
-        root = try OpenFile(path: path, flags: OpenFile.pathOnly | O_DIRECTORY)
+        root = try OpenFile(path: path, flags: CLinux_O_PATH | O_DIRECTORY)
     }
 
     /// The place of an object.
@@ -69,7 +70,7 @@ extension StoreRoot.ResolvedPath {
 
     fileprivate func openDirectory() throws(SystemCallFailure) -> OpenFile {
         try refusingLinks { () throws(SystemCallFailure) in
-            try OpenFile(name, in: directory, flags: OpenFile.pathOnly | O_DIRECTORY)
+            try OpenFile(name, in: directory, flags: CLinux_O_PATH | O_DIRECTORY)
         }
     }
 

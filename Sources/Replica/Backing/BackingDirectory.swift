@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Model
 import Synchronization
@@ -94,7 +95,7 @@ final class BackingDirectory: Sendable {
 
     private static func openDirectory(_ place: BackingPlace) throws(FileError) -> Descriptor {
         do {
-            return try SystemCalls.open(place, SystemCalls.openPath | O_DIRECTORY)
+            return try SystemCalls.open(place, CLinux_O_PATH | O_DIRECTORY)
         } catch  where error.code == .notFound || error.code == .notDirectory {
             throw FileError(.inputOutput, "the directory \(place.name) has gone from the backing directory")
         }

@@ -1,36 +1,14 @@
+import CLinux
 import Glibc
 import Model
 
-/// The system calls on the backing directory that need more than Glibc's module shows, and constants that it hides.
-///
-/// `renameat2`, `statx`, `readlinkat` and `syncfs` stand behind `_GNU_SOURCE`, which a Swift import of Glibc does not set; they are
-/// looked up by name once, as the dynamic linker would.
+/// The system calls on the backing directory, each with its error translated once.
 enum SystemCalls {
-    /// `O_PATH`: a descriptor that only names a place.
-    static let openPath: Int32 = 0o10_000_000
-    /// `UTIME_OMIT`: leave this time as it is.
-    static let omitTime = (1 << 30) - 2
-
-    private static let renameNoReplace: UInt32 = 1
-    private static let renameExchange: UInt32 = 2
-
-    private typealias RenameAt2 =
-        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
-    private typealias StatX =
-        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer) -> Int32
-    private typealias ReadLinkAt =
-        @convention(c) (Int32, UnsafePointer<CChar>, UnsafeMutableRawPointer, Int) -> Int
-    private typealias SyncFS = @convention(c) (Int32) -> Int32
-
-    private static let renameat2 = unsafeBitCast(dlsym(nil, "renameat2"), to: RenameAt2.self)
-    private static let statx = unsafeBitCast(dlsym(nil, "statx"), to: StatX.self)
-    private static let readlinkat = unsafeBitCast(dlsym(nil, "readlinkat"), to: ReadLinkAt.self)
-    private static let syncfs = unsafeBitCast(dlsym(nil, "syncfs"), to: SyncFS.self)
-
     /// Moves a name to one that is free. Related: `renameat2(2)` with `RENAME_NOREPLACE`.
     static func rename(_ old: BackingPlace, to new: BackingPlace) throws(FileError) {
         try check(
-            renameat2(old.directory.rawValue, old.name, new.directory.rawValue, new.name, renameNoReplace),
+            CLinux_renameat2(
+                old.directory.rawValue, old.name, new.directory.rawValue, new.name, CLinux_RENAME_NOREPLACE),
             "rename \(old.name) -> \(new.name)")
     }
 
@@ -44,7 +22,8 @@ enum SystemCalls {
     /// Related: `renameat2(2)` with `RENAME_EXCHANGE`.
     static func exchange(_ one: BackingPlace, _ other: BackingPlace) throws(FileError) {
         try check(
-            renameat2(one.directory.rawValue, one.name, other.directory.rawValue, other.name, renameExchange),
+            CLinux_renameat2(
+                one.directory.rawValue, one.name, other.directory.rawValue, other.name, CLinux_RENAME_EXCHANGE),
             "exchange \(one.name) and \(other.name)")
     }
 
@@ -108,24 +87,23 @@ enum SystemCalls {
 
     /// Related: `statx(2)` with `AT_EMPTY_PATH`.
     static func status(of descriptor: Descriptor) throws(FileError) -> BackingStatus {
-        try status(descriptor.rawValue, "", emptyPath)
+        try status(descriptor.rawValue, "", CLinux_AT_EMPTY_PATH)
     }
 
     /// A number that the mount of a file system has, and none after it in this boot; `nil` on kernels before 6.8. Related: `statx(2)` with
     /// `STATX_MNT_ID_UNIQUE`.
     static func mountID(of path: String) -> UInt64? {
-        let uniqueMount: UInt32 = 0x4000
-        return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
-            guard let base = buffer.baseAddress, statx(AT_FDCWD, path, 0, uniqueMount, base) == 0,
-                buffer.load(as: UInt32.self) & uniqueMount != 0
-            else { return nil }
-            return buffer.load(fromByteOffset: 144, as: UInt64.self)
+        var status = statx()
+        let uniqueMount = UInt32(STATX_MNT_ID_UNIQUE)
+        guard CLinux_statx(AT_FDCWD, path, 0, uniqueMount, &status) == 0, status.stx_mask & uniqueMount != 0 else {
+            return nil
         }
+        return status.stx_mnt_id
     }
 
     /// Related: `syncfs(2)`.
     static func syncFileSystem(of descriptor: Descriptor) throws(FileError) {
-        try check(syncfs(descriptor.rawValue), "syncfs")
+        try check(CLinux_syncfs(descriptor.rawValue), "syncfs")
     }
 
     /// Puts the names in a directory on the disk. Related: `fsync(2)`.
@@ -172,7 +150,7 @@ enum SystemCalls {
     /// Where a symbolic link points, or `nil` when that is not UTF-8. Related: `readlinkat(2)`.
     static func target(of place: BackingPlace) -> String? {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = readlinkat(place.directory.rawValue, place.name, &bytes, bytes.count)
+        let count = CLinux_readlinkat(place.directory.rawValue, place.name, &bytes, bytes.count)
         guard count >= 0 else { return nil }
         return String(validating: bytes.prefix(count), as: UTF8.self)
     }
@@ -181,35 +159,29 @@ enum SystemCalls {
         if result < 0 { throw FileError(systemCall: errno, detail()) }
     }
 
-    private static let emptyPath: Int32 = 0x1000
-
     private static func timespec(_ time: Timestamp?) -> Glibc.timespec {
-        guard let time else { return Glibc.timespec(tv_sec: 0, tv_nsec: omitTime) }
+        guard let time else { return Glibc.timespec(tv_sec: 0, tv_nsec: CLinux_UTIME_OMIT) }
         return Glibc.timespec(tv_sec: Int(time.seconds), tv_nsec: Int(time.nanoseconds))
     }
 
     private static func status(
         _ directory: Int32, _ name: String, _ flags: Int32
     ) throws(FileError) -> BackingStatus {
-        let basicAndBirth: UInt32 = 0xfff
-        // `struct statx` as linux/stat.h lays it out; every kernel writes this prefix.
-        return try withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer throws(FileError) in
-            try check(statx(directory, name, flags, basicAndBirth, buffer.baseAddress!), "statx \(name)")
-            func time(_ offset: Int) -> Timestamp {
-                Timestamp(
-                    seconds: buffer.load(fromByteOffset: offset, as: Int64.self),
-                    nanoseconds: Int64(buffer.load(fromByteOffset: offset + 8, as: UInt32.self)))
-            }
-            let birthMask: UInt32 = 0x800
-            let hasBirth = buffer.load(as: UInt32.self) & birthMask != 0
-            return BackingStatus(
-                identity: BackingIdentity(
-                    inode: buffer.load(fromByteOffset: 32, as: UInt64.self), born: hasBirth ? time(80).rawValue : 0),
-                mode: buffer.load(fromByteOffset: 28, as: UInt16.self),
-                linkCount: buffer.load(fromByteOffset: 16, as: UInt32.self),
-                size: Int64(bitPattern: buffer.load(fromByteOffset: 40, as: UInt64.self)),
-                blocks: Int64(bitPattern: buffer.load(fromByteOffset: 48, as: UInt64.self)),
-                accessed: time(64), modified: time(112), changed: time(96))
-        }
+        var status = statx()
+        let wanted = UInt32(STATX_BASIC_STATS | STATX_BTIME)
+        try check(CLinux_statx(directory, name, flags, wanted, &status), "statx \(name)")
+        let hasBirth = status.stx_mask & UInt32(STATX_BTIME) != 0
+        return BackingStatus(
+            identity: BackingIdentity(
+                inode: status.stx_ino, born: hasBirth ? Timestamp(status.stx_btime).rawValue : 0),
+            mode: status.stx_mode, linkCount: status.stx_nlink, size: Int64(bitPattern: status.stx_size),
+            blocks: Int64(bitPattern: status.stx_blocks), accessed: Timestamp(status.stx_atime),
+            modified: Timestamp(status.stx_mtime), changed: Timestamp(status.stx_ctime))
+    }
+}
+
+extension Timestamp {
+    fileprivate init(_ time: statx_timestamp) {
+        self.init(seconds: time.tv_sec, nanoseconds: Int64(time.tv_nsec))
     }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Model
 
@@ -119,7 +120,7 @@ final class RepairTree {
     func open(_ node: Int) throws(FileError) -> Descriptor {
         if node < roots.count { return roots[node] }
         if let handle = handles[node] { return handle }
-        let handle = try SystemCalls.open(try backingPlace(nodes[node].place), SystemCalls.openPath | O_DIRECTORY)
+        let handle = try SystemCalls.open(try backingPlace(nodes[node].place), CLinux_O_PATH | O_DIRECTORY)
         if handles.count >= Self.handleLimit { handles.removeAll() }
         handles[node] = handle
         return handle

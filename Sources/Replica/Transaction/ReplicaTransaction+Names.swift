@@ -1,3 +1,4 @@
+import CLinux
 import GRDB
 import Glibc
 import Model
@@ -173,7 +174,7 @@ extension ReplicaTransaction {
     }
 
     private func removeDirectoryObject(at place: BackingPlace, _ number: InodeNumber) throws {
-        let directory = try SystemCalls.open(place, SystemCalls.openPath | O_DIRECTORY)
+        let directory = try SystemCalls.open(place, CLinux_O_PATH | O_DIRECTORY)
         for name in try SystemCalls.names(in: directory) {
             let inner = BackingPlace(directory: directory, name: name)
             // A placeholder that was left behind stands for nothing any more; anything else is a user's.

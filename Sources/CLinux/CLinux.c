@@ -1,0 +1,69 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+const int CLinux_O_PATH = O_PATH;
+const int CLinux_AT_EMPTY_PATH = AT_EMPTY_PATH;
+const int CLinux_SEEK_DATA = SEEK_DATA;
+const int CLinux_SEEK_HOLE = SEEK_HOLE;
+const int CLinux_UMOUNT_NOFOLLOW = UMOUNT_NOFOLLOW;
+const long CLinux_UTIME_OMIT = UTIME_OMIT;
+const unsigned int CLinux_RENAME_NOREPLACE = RENAME_NOREPLACE;
+const unsigned int CLinux_RENAME_EXCHANGE = RENAME_EXCHANGE;
+const int CLinux_M_TRIM_THRESHOLD = M_TRIM_THRESHOLD;
+const int CLinux_M_MMAP_THRESHOLD = M_MMAP_THRESHOLD;
+const int CLinux_M_ARENA_MAX = M_ARENA_MAX;
+
+int CLinux_fallocate(int file, int mode, int64_t offset, int64_t byteCount) {
+    return fallocate(file, mode, offset, byteCount);
+}
+
+int CLinux_syncfs(int file) { return syncfs(file); }
+
+ssize_t CLinux_splice(
+    int from, off_t *fromOffset, int to, off_t *toOffset, size_t byteCount, unsigned int flags) {
+    return splice(from, fromOffset, to, toOffset, byteCount, flags);
+}
+
+ssize_t CLinux_readlinkat(int directory, const char *name, void *target, size_t capacity) {
+    return readlinkat(directory, name, target, capacity);
+}
+
+int CLinux_renameat2(
+    int directory, const char *name, int newDirectory, const char *newName, unsigned int flags) {
+    return renameat2(directory, name, newDirectory, newName, flags);
+}
+
+int CLinux_statx(int directory, const char *name, int flags, unsigned int mask, struct statx *status) {
+    return statx(directory, name, flags, mask, status);
+}
+
+int CLinux_fsetxattr(int file, const char *name, const void *value, size_t byteCount, int flags) {
+    return fsetxattr(file, name, value, byteCount, flags);
+}
+
+ssize_t CLinux_fgetxattr(int file, const char *name, void *value, size_t capacity) {
+    return fgetxattr(file, name, value, capacity);
+}
+
+ssize_t CLinux_flistxattr(int file, void *names, size_t capacity) { return flistxattr(file, names, capacity); }
+
+// The C library has it since 2.36 only.
+int CLinux_pidfd_open(pid_t process, unsigned int flags) {
+    return (int)syscall(SYS_pidfd_open, process, flags);
+}
+
+int CLinux_pthread_setname_np(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }
+
+int CLinux_mallopt(int option, int value) { return mallopt(option, value); }
+
+int CLinux_malloc_trim(size_t kept) { return malloc_trim(kept); }
