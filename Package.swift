@@ -52,14 +52,27 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "Engine",
+            name: "Sync",
+            dependencies: ["Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings),
+        .target(
+            name: "Transfer",
             dependencies: [
-                "Coordination", "Remote", "Replica", "Model", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "Sync", "Remote", "Replica", "Model", "CLinux", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "FileSystem",
+            dependencies: [
+                "Sync", "Coordination", "Remote", "Replica", "Model", "CLinux",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "Mount",
-            dependencies: ["Engine", "Model", "CFuse", "CLinux", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "FileSystem", "Sync", "Model", "CFuse", "CLinux", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
         .target(name: "ControlAPI", dependencies: ["Model"], swiftSettings: settings),
         .target(
@@ -73,7 +86,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "Engine", "RemoteS3", "Remote", "Replica", "ControlAPI", "Model", "CLinux",
+                "Mount", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI", "Model",
+                "CLinux",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -90,7 +104,7 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "Engine", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
+                "FileSystem", "Sync", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -117,9 +131,10 @@ let package = Package(
             dependencies: ["Replica", "Model", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings),
         .testTarget(
-            name: "EngineTests",
+            name: "DeviceTests",
             dependencies: [
-                "Engine", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server", "Mutations",
+                "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server",
+                "Mutations",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Model
 import Mount
 import Remote
@@ -59,7 +59,7 @@ extension DaemonError {
         }
     }
 
-    /// What the engine said of the state directory.
+    /// What the file system said of the state directory.
     init(_ error: FileError, state: String) {
         switch error.code {
         case .busy, .wouldBlock:

@@ -1,4 +1,4 @@
-package import Engine
+package import FileSystem
 import Glibc
 package import Logging
 package import Model
@@ -14,7 +14,7 @@ import Remote
 /// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
 /// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
-/// | `no_download=PROGRAM:…` | programs that may not download by reading (EDEADLK), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/EngineOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
+/// | `no_download=PROGRAM:…` | programs that may not download by reading (EDEADLK), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/FileSystemOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
 /// | `storm_files=N` | how many files a process group may download within a minute by reading before it is held | no limit | 1 to 1,000,000,000 |
 /// | `storm_bytes=SIZE` | how many bytes likewise | no limit | 1M and more |
 /// | `cache_limit=SIZE` | what files that are here may take on this disk before the least recently used are evicted | none | 1M and more |
@@ -35,9 +35,9 @@ package struct DaemonOptions: Hashable, Sendable {
     package var turnQuiet = Duration.milliseconds(500)
     package var turnLimit = Duration.seconds(30)
     package var presenterTimeout = Duration.seconds(60)
-    package var presenterPatience = EngineOptions.PresenterPatience.wait
+    package var presenterPatience = FileSystemOptions.PresenterPatience.wait
     package var refusesDeadlocks = false
-    package var nonDownloadingPrograms = EngineOptions.indexersAndThumbnailers
+    package var nonDownloadingPrograms = FileSystemOptions.indexersAndThumbnailers
     package var stormFileLimit: Int?
     package var stormByteLimit: Int64?
     package var cacheLimits = CacheLimits()
@@ -85,7 +85,8 @@ package struct DaemonOptions: Hashable, Sendable {
         case "presenter_patience":
             presenterPatience = try Self.choice(
                 name, value,
-                Dictionary(uniqueKeysWithValues: EngineOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) }))
+                Dictionary(uniqueKeysWithValues: FileSystemOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) })
+            )
         case "no_download":
             nonDownloadingPrograms = try Self.programs(name, value)
         case "storm_files":
@@ -226,7 +227,7 @@ extension DaemonOptions {
             throw Problem(
                 description: "\(name) is names of programs, as in updatedb:tumblerd or +restic:borg, not \(value)")
         }
-        return (isAdding ? EngineOptions.indexersAndThumbnailers : []) + programs
+        return (isAdding ? FileSystemOptions.indexersAndThumbnailers : []) + programs
     }
 
     private static func rate(_ name: String, _ value: String) throws(Problem) -> Int64 {
@@ -239,8 +240,8 @@ extension DaemonOptions {
 }
 
 extension DaemonOptions {
-    var engineOptions: EngineOptions {
-        var options = EngineOptions()
+    var fileSystemOptions: FileSystemOptions {
+        var options = FileSystemOptions()
         options.turnQuiet = turnQuiet
         options.turnLimit = turnLimit
         options.presenterTimeout = presenterTimeout

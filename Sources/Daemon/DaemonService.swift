@@ -1,5 +1,5 @@
 import ControlAPI
-import Engine
+import FileSystem
 import Foundation
 package import Logging
 import Model
@@ -7,6 +7,7 @@ import Mount
 import Remote
 import Replica
 import ServiceLifecycle
+import Sync
 import UnixSignals
 
 /// A daemon: one container at one mountpoint, until it is unmounted or told to end.
@@ -49,29 +50,30 @@ package struct DaemonService: Sendable {
     package func run(whenReady: @escaping @Sendable () -> Void) async throws {
         Self.prepareProcess()
         try state.make()
-        let engine = try startEngine()
+        let fileSystem = try openFileSystem()
         do {
             // Noted only now: before, the state may have been another container's.
             try state.record(remote.identity, at: remote.location, deviceName: deviceName)
-            try await serve(engine, whenReady: whenReady)
+            try await serve(fileSystem, whenReady: whenReady)
         } catch {
-            close(engine)
+            close(fileSystem)
             throw error
         }
         note.say("putting what is here on the disk of \(state.path)")
-        close(engine)
+        close(fileSystem)
         note.remove()
         logger.info("ended", metadata: ["mountpoint": "\(mountpoint)"])
     }
 
-    private func serve(_ engine: Engine, whenReady: @escaping @Sendable () -> Void) async throws {
+    private func serve(_ fileSystem: FileSystem, whenReady: @escaping @Sendable () -> Void) async throws {
         let socket: ControlSocket
         do throws(FileError) {
             socket = try ControlSocket.prepare(mountpoint: mountpoint, environment: ProcessInfo.processInfo.environment)
         } catch {
             throw DaemonError(.denied, error.detail)
         }
-        let session = FileSystemSession(engine: engine, options: options.mountOptions, logger: labelled("mount"))
+        let session = FileSystemSession(
+            fileSystem: fileSystem, options: options.mountOptions, logger: labelled("mount"))
         do throws(MountError) {
             try session.mount(at: mountpoint)
         } catch {
@@ -82,7 +84,7 @@ package struct DaemonService: Sendable {
         let server = ControlServer(
             socket: socket,
             responder: ControlResponder(
-                engine: engine,
+                fileSystem: fileSystem,
                 unmount: { lazily async throws(FileError) in
                     if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
                     // The session knows how to take files away from under their users, and the mount from other namespaces.
@@ -93,13 +95,13 @@ package struct DaemonService: Sendable {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])
                 Task {
                     // Who mounts a container for the first time should not be shown an empty directory.
-                    if await !engine.waitForTree(atMost: Self.treeLimit) {
+                    if await !fileSystem.syncEngine.waitForTree(atMost: Self.treeLimit) {
                         logger.notice("the tree has not been downloaded yet; it appears when it has")
                     }
                     whenReady()
                 }
             })
-        try await group(engine, session, server).run()
+        try await group(fileSystem, session, server).run()
     }
 
     /// How long a new device's mount waits for the tree before it counts as ready; less than ``DaemonLauncher/answerLimit``.
@@ -108,9 +110,10 @@ package struct DaemonService: Sendable {
     /// How long the services may take to end one after the other before all are cancelled.
     private static let shutdownLimit = Duration.seconds(60)
 
-    private func group(_ engine: Engine, _ session: FileSystemSession, _ server: ControlServer) -> ServiceGroup {
+    private func group(_ fileSystem: FileSystem, _ session: FileSystemSession, _ server: ControlServer) -> ServiceGroup
+    {
         let services: [any Service] = [
-            MemoryTrimming(), EngineService(engine: engine),
+            MemoryTrimming(), EngineService(fileSystem: fileSystem),
             MountService(session: session) { [note] in note.say("ending its uploads and downloads") }, server,
         ]
         var configuration = ServiceGroupConfiguration(
@@ -124,22 +127,22 @@ package struct DaemonService: Sendable {
         return ServiceGroup(configuration: configuration)
     }
 
-    private func startEngine() throws(DaemonError) -> Engine {
+    private func openFileSystem() throws(DaemonError) -> FileSystem {
         do throws(FileError) {
-            return try Engine(
+            return try FileSystem(
                 container: remote.container,
-                place: Engine.Location(
+                location: DeviceLocation(
                     remote: remote.url, state: state.path, mountpoint: mountpoint, deviceName: deviceName),
-                options: options.engineOptions, environment: .system, logger: labelled("engine"), owner: geteuid(),
+                options: options.fileSystemOptions, environment: .system, logger: labelled("sync"), owner: geteuid(),
                 group: getegid())
         } catch {
             throw DaemonError(error, state: state.path)
         }
     }
 
-    private func close(_ engine: Engine) {
+    private func close(_ fileSystem: FileSystem) {
         do throws(FileError) {
-            try engine.shutDown()
+            try fileSystem.shutDown()
         } catch {
             logger.error("failed to close the state; the next mount repairs it", metadata: ["error": "\(error)"])
         }
@@ -166,11 +169,11 @@ package struct DaemonService: Sendable {
     }
 }
 
-/// The engine's background work as a service.
+/// The file system's background work as a service.
 private struct EngineService: Service {
-    let engine: Engine
+    let fileSystem: FileSystem
 
-    func run() async throws { await cancelWhenGracefulShutdown { await engine.run() } }
+    func run() async throws { await cancelWhenGracefulShutdown { await fileSystem.run() } }
 }
 
 /// The mount as a service: ends when it is unmounted, by us or by anybody.

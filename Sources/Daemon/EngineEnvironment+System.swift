@@ -1,9 +1,11 @@
 // Which of the two C modules `timespec` counts to depends on which is loaded first.
 import CDispatch
-import Engine
+import FileSystem
 import Foundation
 import Glibc
 import Model
+import Sync
+import Transfer
 
 extension EngineEnvironment {
     /// This machine's clock and randomness.

@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Logging
 import Model
 import Testing
@@ -39,23 +39,24 @@ import Testing
     }
 
     @Test func `programs that may not download take the place of the default, are added to it, or are none`() throws {
-        let usual = EngineOptions.indexersAndThumbnailers
+        let usual = FileSystemOptions.indexersAndThumbnailers
         #expect(usual.contains("updatedb") && usual.contains("tumblerd"))
         #expect(try DaemonOptions("").nonDownloadingPrograms == usual)
         #expect(try DaemonOptions("no_download=restic:borg").nonDownloadingPrograms == ["restic", "borg"])
         #expect(try DaemonOptions("no_download=+restic:borg").nonDownloadingPrograms == usual + ["restic", "borg"])
         #expect(try DaemonOptions("no_download=").nonDownloadingPrograms == [])
-        #expect(try DaemonOptions("no_download=").engineOptions.nonDownloadingPrograms == [])
+        #expect(try DaemonOptions("no_download=").fileSystemOptions.nonDownloadingPrograms == [])
     }
 
     @Test func `limits for downloaded bytes and for who reads much`() throws {
-        let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T").engineOptions
+        let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T")
+            .fileSystemOptions
         #expect(options.cacheLimits == CacheLimits(byteLimit: 20 << 30, freeSpace: .bytes(512 << 20)))
         #expect(options.stormFileLimit == 500 && options.stormByteLimit == 2 << 40)
         #expect(
             try DaemonOptions("free_space=5%,cache_limit=1024K").cacheLimits
                 == CacheLimits(byteLimit: 1 << 20, freeSpace: .percent(5)))
-        let usual = try DaemonOptions("").engineOptions
+        let usual = try DaemonOptions("").fileSystemOptions
         #expect(usual.cacheLimits == CacheLimits() && usual.stormFileLimit == nil && usual.stormByteLimit == nil)
     }
 

@@ -22,7 +22,7 @@ import Testing
         #expect(run.output.contains(finding), "\(run.output.prefix(1000))")
     }
 
-    /// One run after the other in one process: what an engine leaves behind when it ends, or crashes, adds up.
+    /// One run after the other in one process: what a file system leaves behind when it ends, or crashes, adds up.
     @Test func `devices that have ended keep no file open`() async throws {
         let run = try await SimulateTool.run("8", "--first", "1000", openFileLimit: 256)
         #expect(run.status == 0, "\(run.output)")

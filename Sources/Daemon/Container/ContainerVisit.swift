@@ -1,7 +1,9 @@
-import Engine
+import FileSystem
 import Foundation
 import Logging
 package import Model
+import Sync
+import Transfer
 
 /// What is done with a container without a mount, and without a state that stays: for ``RemoteContainer`` as it is opened.
 package struct ContainerVisit: Sendable {

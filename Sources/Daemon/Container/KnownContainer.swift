@@ -46,7 +46,7 @@ extension StatePlace {
 extension RemoteContainer {
     /// The container at a place that was mounted with this state before; otherwise the store is asked.
     ///
-    /// A known container is mounted whether its store answers or not: the engine sees that it is the right one before anything is
+    /// A known container is mounted whether its store answers or not: the file system sees that it is the right one before anything is
     /// sent or applied.
     /// - Throws: ``DaemonError`` with `unreachable` when the store does not answer and the container is not known.
     package static func open(

@@ -1,7 +1,9 @@
-import Engine
+import FileSystem
 import Foundation
 import Logging
 import Model
+import Sync
+import Transfer
 
 /// Checks a state whose daemon does not run.
 package enum OfflineCheck {
@@ -10,21 +12,22 @@ package enum OfflineCheck {
     package static func run(_ state: StatePlace, readingBytes: Bool) async throws -> [String] {
         let remote = try await RemoteContainer.open(try state.location())
         do throws(FileError) {
-            let engine = try Engine(
+            let fileSystem = try FileSystem(
                 container: remote.container,
-                place: Engine.Location(remote: remote.url, state: state.path, mountpoint: "", deviceName: ""),
-                options: EngineOptions(), environment: .system,
+                location: DeviceLocation(remote: remote.url, state: state.path, mountpoint: "", deviceName: ""),
+                options: FileSystemOptions(), environment: .system,
                 logger: DaemonService.logger("check", level: .warning), owner: geteuid(), group: getegid())
             let problems: [String]
             do throws(FileError) {
                 // Opening repaired what an end without an unmount had left; that counts as found.
                 problems =
-                    engine.repairs.map { "repaired: \($0)" } + (try await engine.check(readingBytes: readingBytes))
+                    fileSystem.repairs.map { "repaired: \($0)" }
+                    + (try await fileSystem.syncEngine.check(readingBytes: readingBytes))
             } catch {
-                try engine.shutDown()
+                try fileSystem.shutDown()
                 throw error
             }
-            try engine.shutDown()
+            try fileSystem.shutDown()
             return problems
         } catch {
             if error.code == .busy {

@@ -1,16 +1,17 @@
 import ControlAPI
-import Engine
+import FileSystem
 import Foundation
 import Hummingbird
 import Logging
 import Model
 import ServiceLifecycle
+import Sync
 
-/// Answers the requests of the control API by asking the engine.
+/// Answers the requests of the control API by asking the file system.
 struct ControlResponder: HTTPResponder {
     typealias Context = ControlContext
 
-    let engine: Engine
+    let fileSystem: FileSystem
     /// Unmounts, lazily or not, or says why it cannot be done now.
     let unmount: @Sendable (Bool) async throws(FileError) -> Void
     let logger: Logger
@@ -30,11 +31,11 @@ struct ControlResponder: HTTPResponder {
         do {
             switch route.method {
             case .get where route == .events:
-                return try EventStream(engine: engine).respond(to: request, path: try path(in: target))
+                return try EventStream(fileSystem: fileSystem).respond(to: request, path: try path(in: target))
             case .get: return try await answer(route, target: target)
             case .post where route == .session:
                 return try ControlSession(
-                    engine: engine, logger: logger,
+                    fileSystem: fileSystem, logger: logger,
                     withholdsDownloads: target.hasSuffix(ControlRoute.withholdingDownloads),
                     executor: context.executor
                 )
@@ -55,12 +56,12 @@ struct ControlResponder: HTTPResponder {
 
     private func answer(_ route: ControlRoute, target: String) async throws -> Response {
         switch route {
-        case .status: return try json(try engine.containerStatus())
-        case .itemStatus: return try json(try engine.itemStatus(try path(in: target)))
-        case .downloadProgress: return try json(try engine.downloadProgress(try path(in: target)))
-        case .locks: return try json(engine.locks())
-        case .versions: return try json(try engine.versions(try path(in: target)))
-        case .trash: return try json(try engine.trash())
+        case .status: return try json(try fileSystem.containerStatus())
+        case .itemStatus: return try json(try fileSystem.itemStatus(try path(in: target)))
+        case .downloadProgress: return try json(try fileSystem.downloadProgress(try path(in: target)))
+        case .locks: return try json(fileSystem.locks())
+        case .versions: return try json(try fileSystem.versions(try path(in: target)))
+        case .trash: return try json(try fileSystem.trash())
         case .events: throw FileError(.unsupported, "\(route.path) is a stream")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .restoreDeleted, .sync, .check,
@@ -87,42 +88,43 @@ struct ControlResponder: HTTPResponder {
         switch route {
         case .download:
             let order = try Self.decode(DownloadRequest.self, body)
-            try await engine.download(Self.relative(order.path), wait: order.wait)
-        case .cancelDownload: try engine.cancelDownload(Self.relative(try Self.decode(PathRequest.self, body).path))
-        case .evict: try await engine.evict(Self.relative(try Self.decode(PathRequest.self, body).path))
+            try await fileSystem.download(Self.relative(order.path), wait: order.wait)
+        case .cancelDownload: try fileSystem.cancelDownload(Self.relative(try Self.decode(PathRequest.self, body).path))
+        case .evict: try await fileSystem.evict(Self.relative(try Self.decode(PathRequest.self, body).path))
         case .pin:
             let order = try Self.decode(PinRequest.self, body)
-            try engine.setPinned(Self.relative(order.path), order.pinned)
+            try fileSystem.setPinned(Self.relative(order.path), order.pinned)
         case .resolve:
             let order = try Self.decode(ResolveRequest.self, body)
-            try await engine.resolve(Self.relative(order.path), keep: VersionChoice(order.keep))
+            try await fileSystem.resolve(Self.relative(order.path), keep: VersionChoice(order.keep))
         case .restoreVersion:
             let order = try Self.decode(RestoreVersionRequest.self, body)
-            try await engine.restoreVersion(Self.relative(order.path), id: order.id)
+            try await fileSystem.restoreVersion(Self.relative(order.path), id: order.id)
         case .restoreDeleted:
             let order = try Self.decode(RestoreDeletedRequest.self, body)
-            return try json(RestoredItem(path: try await engine.restoreDeleted(order.item)))
+            return try json(RestoredItem(path: try await fileSystem.restoreDeleted(order.item)))
         case .pause:
             let order = try Self.decode(PauseRequest.self, body)
-            try engine.setPaused(Self.relative(order.path), order.paused)
+            try fileSystem.setPaused(Self.relative(order.path), order.paused)
         case .answerDeletions:
-            try engine.answerHeldDeletions(discarding: try Self.decode(DeletionsRequest.self, body).discard)
-        case .sync: try await engine.sync(wait: try Self.decode(SyncRequest.self, body).wait)
+            try fileSystem.answerHeldDeletions(discarding: try Self.decode(DeletionsRequest.self, body).discard)
+        case .sync: try await fileSystem.sync(wait: try Self.decode(SyncRequest.self, body).wait)
         case .check:
             let order = try Self.decode(CheckRequest.self, body)
-            return try json(CheckReport(problems: try await engine.check(readingBytes: order.bytes ?? false)))
+            return try json(
+                CheckReport(problems: try await fileSystem.syncEngine.check(readingBytes: order.bytes ?? false)))
         case .gc:
             let order = try Self.decode(GarbageRequest.self, body)
             if let seconds = order.graceSeconds, !(0...GarbageRequest.graceLimitSeconds).contains(seconds) {
                 throw FileError(.invalid, "the grace is 0 to \(GarbageRequest.graceLimitSeconds) seconds")
             }
             let grace = order.graceSeconds.map { Duration.seconds($0) }
-            return try json(try await engine.collectGarbage(grace: grace, isDryRun: order.dryRun))
+            return try json(try await fileSystem.syncEngine.collectGarbage(grace: grace, isDryRun: order.dryRun))
         case .unmount: try await unmount(try Self.decode(UnmountRequest.self, body).lazily)
-        case .breakClaim: try engine.breakClaim(try Self.decode(BreakRequest.self, body).id)
+        case .breakClaim: try fileSystem.breakClaim(try Self.decode(BreakRequest.self, body).id)
         case .answerStorm:
             let order = try Self.decode(StormAnswerRequest.self, body)
-            try engine.answerStorm(of: order.process, isAllowed: order.allowed)
+            try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events:
             throw FileError(.unsupported, "\(route.path) wants GET")
@@ -140,7 +142,7 @@ struct ControlResponder: HTTPResponder {
         return Self.relative(path)
     }
 
-    /// Forgives slashes at both ends: the engine wants none.
+    /// Forgives slashes at both ends: the file system wants none.
     private static func relative(_ path: String) -> String {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
     }

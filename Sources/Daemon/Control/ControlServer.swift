@@ -1,5 +1,5 @@
 import ControlAPI
-import Engine
+import FileSystem
 import Foundation
 import Hummingbird
 import Logging

@@ -1,5 +1,5 @@
 import ControlAPI
-import Engine
+import FileSystem
 import Foundation
 import Hummingbird
 import Logging
@@ -7,7 +7,7 @@ import Model
 
 /// One client's session: its claims and presenters live as long as this connection and the process that opened it.
 struct ControlSession: Sendable {
-    let engine: Engine
+    let fileSystem: FileSystem
     let logger: Logger
     /// Whether its process, with all that this starts, may not download by reading.
     let withholdsDownloads: Bool
@@ -20,7 +20,7 @@ struct ControlSession: Sendable {
     func respond(
         to request: Request, from peer: ControlContext.Peer, in context: ControlContext
     ) throws(FileError) -> Response {
-        try engine.admitSession()
+        try fileSystem.admitSession()
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
@@ -38,7 +38,7 @@ struct ControlSession: Sendable {
         let stream = LineStream<SessionEvent>()
         let session: SessionID
         do throws(FileError) {
-            session = try engine.openSession(
+            session = try fileSystem.openSession(
                 process: peer.process, descriptor: descriptor, withholdsDownloads: withholdsDownloads
             ) {
                 stream.send($0)
@@ -50,7 +50,7 @@ struct ControlSession: Sendable {
             stream.finish()
             return try await stream.write(to: &writer)
         }
-        defer { engine.endSession(session) }
+        defer { fileSystem.endSession(session) }
         stream.send(.welcome(client: session.rawValue))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -96,13 +96,13 @@ struct ControlSession: Sendable {
 
     private func carryOut(_ request: SessionRequest, _ session: SessionID) throws(FileError) {
         switch request {
-        case .claim(let claim): try engine.claim(claim, from: session)
-        case .release(let claim): try engine.release(claim, of: session)
-        case .cancel(let claim): try engine.cancel(claim, of: session)
-        case .cancelCoordinator(let coordinator): engine.cancelCoordinator(coordinator, of: session)
-        case .present(let presenter): try engine.present(presenter, from: session)
-        case .withdraw(let presenter): try engine.withdraw(presenter, of: session)
-        case .answer(let reply): engine.answer(reply)
+        case .claim(let claim): try fileSystem.claim(claim, from: session)
+        case .release(let claim): try fileSystem.release(claim, of: session)
+        case .cancel(let claim): try fileSystem.cancel(claim, of: session)
+        case .cancelCoordinator(let coordinator): fileSystem.cancelCoordinator(coordinator, of: session)
+        case .present(let presenter): try fileSystem.present(presenter, from: session)
+        case .withdraw(let presenter): try fileSystem.withdraw(presenter, of: session)
+        case .answer(let reply): fileSystem.answer(reply)
         }
     }
 }

@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Glibc
 import Model
 import Synchronization
@@ -7,7 +7,7 @@ import Synchronization
 /// An open directory: the names as they were when the pass through it began.
 ///
 /// Offsets count: 1 follows `.`, 2 follows `..`, and so on, so that every offset stays good for seekdir(3). Reading
-/// from offset 0 takes a new snapshot (rewinddir(3)). Both the snapshot and the engine's pages are in the order of the
+/// from offset 0 takes a new snapshot (rewinddir(3)). Both the snapshot and the file system's pages are in the order of the
 /// names' bytes.
 final class DirectoryHandle: Sendable {
     private static let dotCount = 2
@@ -19,10 +19,10 @@ final class DirectoryHandle: Sendable {
 
     /// Writes entries from `offset` on until the buffer is full. Related: readdir(3).
     func list(
-        from offset: Int, into page: inout DirectoryPage, engine: Engine
+        from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
     ) throws(FileError) {
-        let names = try names(from: offset, engine: engine)
-        guard try listDots(from: offset, into: &page, engine: engine) else { return }
+        let names = try names(from: offset, fileSystem: fileSystem)
+        guard try listDots(from: offset, into: &page, fileSystem: fileSystem) else { return }
         let start = max(0, offset - Self.dotCount)
         for index in start..<max(start, names.count) {
             let name = names[index]
@@ -32,16 +32,16 @@ final class DirectoryHandle: Sendable {
 
     /// The same with attributes, which are those of now; names that have gone meanwhile are left out.
     func listWithAttributes(
-        from offset: Int, into page: inout DirectoryPage, engine: Engine
+        from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
     ) throws(FileError) {
-        let names = try names(from: offset, engine: engine)
-        guard try listDots(from: offset, into: &page, engine: engine) else { return }
+        let names = try names(from: offset, fileSystem: fileSystem)
+        guard try listDots(from: offset, into: &page, fileSystem: fileSystem) else { return }
         var index = max(0, offset - Self.dotCount)
         var last = index > 0 && index <= names.count ? names[index - 1].name : nil
         while index < names.count {
             let limit = min(page.entryLimit, names.count - index)
             guard limit > 0 else { return }
-            let children = try engine.children(of: inode, after: last, limit: limit)
+            let children = try fileSystem.children(of: inode, after: last, limit: limit)
             for child in children {
                 // Names before this one have gone since the snapshot; this one may have come since.
                 while index < names.count, names[index].name < child.name { index += 1 }
@@ -56,19 +56,19 @@ final class DirectoryHandle: Sendable {
         }
     }
 
-    private func names(from offset: Int, engine: Engine) throws(FileError) -> [DirectoryName] {
+    private func names(from offset: Int, fileSystem: FileSystem) throws(FileError) -> [DirectoryName] {
         if offset > 0, let names = snapshot.withLock({ $0 }) { return names }
-        let names = try engine.names(of: inode)
+        let names = try fileSystem.names(of: inode)
         snapshot.withLock { $0 = names }
         return names
     }
 
     /// - Returns: Whether there is room for more.
     private func listDots(
-        from offset: Int, into page: inout DirectoryPage, engine: Engine
+        from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
     ) throws(FileError) -> Bool {
         if offset < 1, !page.add(".", inode, .directory, next: 1) { return false }
-        if offset < 2, !page.add("..", try engine.parent(of: inode), .directory, next: 2) { return false }
+        if offset < 2, !page.add("..", try fileSystem.parent(of: inode), .directory, next: 2) { return false }
         return true
     }
 }

@@ -1,8 +1,8 @@
 import CFuse
-import Engine
+import FileSystem
 import Model
 
-/// The number that the kernel gives back with each request on an open file: the engine's handle, and how it was opened.
+/// The number that the kernel gives back with each request on an open file: the file system's handle, and how it was opened.
 struct FileHandle {
     let handle: HandleID
     /// Whether the inode's backing file is held for it.

@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Glibc
 import Model
 
@@ -9,7 +9,7 @@ extension Operations {
         table.getattr = { request, inode, _ in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.attributes(of: InodeNumber(inode))
+                try request.fileSystem.attributes(of: InodeNumber(inode))
             } with: { reply, attributes in
                 reply.attributes(attributes)
             }
@@ -20,7 +20,7 @@ extension Operations {
         table.statfs = { request, _ in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.statistics()
+                try request.fileSystem.statistics()
             } with: { reply, statistics in
                 var values = statvfs(statistics)
                 reply.statistics(&values)
@@ -34,11 +34,11 @@ extension Operations {
         _ information: UnsafeMutablePointer<fuse_file_info>?
     ) {
         let change = AttributeChange(status, fields: fields)
-        let engine = request.engine
+        let fileSystem = request.fileSystem
         let caller = request.caller
         guard fields & Int(FUSE_SET_ATTR_SIZE) != 0 else {
             request.answer { () throws(FileError) in
-                try engine.setAttributes(of: inode, change, by: caller)
+                try fileSystem.setAttributes(of: inode, change, by: caller)
             } with: { reply, attributes in
                 reply.attributes(attributes)
             }
@@ -46,10 +46,10 @@ extension Operations {
         }
         let handle = information.map { HandleID($0) }
         let finish: @Sendable (Attributes) throws(FileError) -> Attributes = { resized throws(FileError) in
-            change == AttributeChange() ? resized : try engine.setAttributes(of: inode, change, by: caller)
+            change == AttributeChange() ? resized : try fileSystem.setAttributes(of: inode, change, by: caller)
         }
         request.answer { () throws(FileError) -> Answer<Attributes> in
-            switch try engine.setSize(of: inode, to: Int64(status.st_size), handle: handle, by: caller) {
+            switch try fileSystem.setSize(of: inode, to: Int64(status.st_size), handle: handle, by: caller) {
             case .ready(let resized):
                 return .ready(try finish(resized))
             case .pending(let wait):

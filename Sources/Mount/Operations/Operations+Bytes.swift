@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Glibc
 import Model
 
@@ -9,7 +9,7 @@ extension Operations {
         table.read = { request, _, byteCount, offset, information in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.read(
+                try request.fileSystem.read(
                     HandleID(information), offset: Int64(offset), byteCount: byteCount, by: request.caller)
             } with: { reply, source in
                 reply.bytes(source)
@@ -18,7 +18,7 @@ extension Operations {
         table.write = { request, _, bytes, byteCount, offset, information in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.write(
+                try request.fileSystem.write(
                     HandleID(information), offset: Int64(offset),
                     bytes: UnsafeRawBufferPointer(start: bytes, count: byteCount),
                     fromPageCache: information!.pointee.writepage != 0,
@@ -30,7 +30,7 @@ extension Operations {
         table.fallocate = { request, _, mode, offset, byteCount, information in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.allocate(
+                try request.fileSystem.allocate(
                     HandleID(information), mode: mode, offset: Int64(offset), byteCount: Int64(byteCount),
                     by: request.caller)
             } with: { reply, _ in
@@ -40,7 +40,7 @@ extension Operations {
         table.lseek = { request, _, offset, whence, information in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.seek(HandleID(information), offset: Int64(offset), whence: whence)
+                try request.fileSystem.seek(HandleID(information), offset: Int64(offset), whence: whence)
             } with: { reply, offset in
                 reply.offset(offset)
             }
@@ -48,7 +48,7 @@ extension Operations {
         table.copy_file_range = { request, _, offset, from, _, newOffset, to, byteCount, _ in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.copyRange(
+                try request.fileSystem.copyRange(
                     from: HandleID(from), offset: Int64(offset), to: HandleID(to), offset: Int64(newOffset),
                     byteCount: Int(clamping: byteCount), by: request.caller)
             } with: { reply, byteCount in

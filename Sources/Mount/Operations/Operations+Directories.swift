@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Model
 
 /// opendir(3), readdir(3), closedir(3), fsync(2) of a directory.
@@ -26,7 +26,7 @@ extension Operations {
         table.fsyncdir = { request, inode, _, _ in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.syncDirectory(InodeNumber(inode))
+                try request.fileSystem.syncDirectory(InodeNumber(inode))
             } with: { reply, _ in
                 reply.done()
             }
@@ -47,9 +47,9 @@ extension Operations {
             var page = DirectoryPage(request, buffer, withAttributes: withAttributes)
             do throws(FileError) {
                 if withAttributes {
-                    try directory.listWithAttributes(from: offset, into: &page, engine: request.engine)
+                    try directory.listWithAttributes(from: offset, into: &page, fileSystem: request.fileSystem)
                 } else {
-                    try directory.list(from: offset, into: &page, engine: request.engine)
+                    try directory.list(from: offset, into: &page, fileSystem: request.fileSystem)
                 }
             } catch {
                 // Entries that are already there carry lookups that the kernel must hear of; the error comes with the

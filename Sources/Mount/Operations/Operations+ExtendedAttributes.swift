@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Glibc
 import Model
 
@@ -11,7 +11,8 @@ extension Operations {
             if Operations.isAbsent(name!) { return Reply(Request(request)).error(ENODATA) }
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.extendedAttribute(Operations.text(name), of: InodeNumber(inode), by: request.caller)
+                try request.fileSystem.extendedAttribute(
+                    Operations.text(name), of: InodeNumber(inode), by: request.caller)
             } with: { reply, value in
                 Operations.sendAttribute(value, capacity: capacity, reply)
             }
@@ -19,7 +20,7 @@ extension Operations {
         table.listxattr = { request, inode, capacity in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.extendedAttributeNames(of: InodeNumber(inode)).flatMap { Array($0.utf8) + [0] }
+                try request.fileSystem.extendedAttributeNames(of: InodeNumber(inode)).flatMap { Array($0.utf8) + [0] }
             } with: { reply, names in
                 Operations.sendAttribute(names, capacity: capacity, reply)
             }
@@ -29,7 +30,7 @@ extension Operations {
             let request = Request(request)
             let value = Array(UnsafeRawBufferPointer(start: value, count: byteCount))
             request.answer { () throws(FileError) in
-                try request.engine.setExtendedAttribute(
+                try request.fileSystem.setExtendedAttribute(
                     Operations.text(name), value: value, mode: XattrMode(flags: flags), of: InodeNumber(inode),
                     by: request.caller)
             } with: { reply, _ in
@@ -40,7 +41,7 @@ extension Operations {
             if Operations.isAbsent(name!) { return Reply(Request(request)).error(ENODATA) }
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.removeExtendedAttribute(
+                try request.fileSystem.removeExtendedAttribute(
                     Operations.text(name), of: InodeNumber(inode), by: request.caller)
             } with: { reply, _ in
                 reply.done()

@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Model
 
 /// open(2), close(2), fsync(2).
@@ -14,7 +14,7 @@ extension Operations {
         table.flush = { request, _, information in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.flush(
+                try request.fileSystem.flush(
                     HandleID(information), lockOwner: information!.pointee.lock_owner, by: request.caller)
             } with: { reply, _ in
                 reply.done()
@@ -24,14 +24,14 @@ extension Operations {
             let request = Request(request)
             let file = FileHandle(information)
             let owner = information!.pointee.flock_release != 0 ? information!.pointee.lock_owner : nil
-            request.engine.release(file.handle, flockOwner: owner, by: request.caller)
+            request.fileSystem.release(file.handle, flockOwner: owner, by: request.caller)
             if file.isPassthrough { request.session.releaseBacking(InodeNumber(inode)) }
             Reply(request).done()
         }
         table.fsync = { request, _, bytesOnly, information in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.sync(HandleID(information), bytesOnly: bytesOnly != 0, by: request.caller)
+                try request.fileSystem.sync(HandleID(information), bytesOnly: bytesOnly != 0, by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }
@@ -41,7 +41,7 @@ extension Operations {
     private static func open(_ request: Request, _ inode: InodeNumber, _ information: fuse_file_info) {
         let open = OpenRequest(inode: inode, flags: information.flags, caller: request.caller)
         request.answer { () throws(FileError) in
-            try request.engine.open(open)
+            try request.fileSystem.open(open)
         } with: { reply, opened in
             let session = request.session
             var information = information
@@ -58,7 +58,7 @@ extension Operations {
     ) {
         let caller = request.caller
         request.answer { () throws(FileError) in
-            try request.engine.create(ItemName(name), in: parent, mode: mode, flags: information.flags, by: caller)
+            try request.fileSystem.create(ItemName(name), in: parent, mode: mode, flags: information.flags, by: caller)
         } with: { reply, created in
             let (attributes, opened) = created
             let session = request.session
@@ -74,12 +74,12 @@ extension Operations {
     private static func abandon(
         _ opened: OpenedFile, _ mode: OpenMode, _ inode: InodeNumber, _ session: FileSystemSession, by caller: Caller
     ) {
-        session.engine.release(opened.handle, flockOwner: nil, by: caller)
+        session.fileSystem.release(opened.handle, flockOwner: nil, by: caller)
         if mode.file.isPassthrough { session.releaseBacking(inode) }
     }
 }
 
-/// How the engine's choice of access is told to the kernel.
+/// How the file system's choice of access is told to the kernel.
 struct OpenMode {
     let file: FileHandle
     private let isDirect: Bool
@@ -87,7 +87,7 @@ struct OpenMode {
     /// What libfuse cannot say itself.
     let completion: WireCompletion.OpenCompletion?
 
-    /// Registers the backing file where the engine wants pass-through; where the kernel refuses, the open goes the
+    /// Registers the backing file where the file system wants pass-through; where the kernel refuses, the open goes the
     /// plain way.
     init(_ opened: OpenedFile, of inode: InodeNumber, in session: FileSystemSession) {
         var backing: Int32?

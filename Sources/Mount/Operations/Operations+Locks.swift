@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Glibc
 import Model
 
@@ -10,7 +10,7 @@ extension Operations {
             let request = Request(request)
             let asked = lock!.pointee
             request.answer { () throws(FileError) in
-                try request.engine.testLock(
+                try request.fileSystem.testLock(
                     HandleID(information), lock: RecordLockRequest(asked), owner: information!.pointee.lock_owner)
             } with: { reply, holder in
                 var answer = Glibc.flock(holder, asked: asked)
@@ -21,7 +21,7 @@ extension Operations {
             let request = Request(request)
             // Programs end a wait for a lock by alarm(2).
             request.answer(interruptedBy: .any) { () throws(FileError) in
-                try request.engine.recordLock(
+                try request.fileSystem.recordLock(
                     HandleID(information), lock: RecordLockRequest(lock!.pointee),
                     owner: information!.pointee.lock_owner, wait: sleep != 0, by: request.caller)
             } with: { reply, _ in
@@ -31,7 +31,7 @@ extension Operations {
         table.flock = { request, _, information, operation in
             let request = Request(request)
             request.answer(interruptedBy: .any) { () throws(FileError) in
-                try request.engine.flock(
+                try request.fileSystem.flock(
                     HandleID(information), operation: FlockOperation(operation),
                     wait: operation & LOCK_NB == 0, by: request.caller)
             } with: { reply, _ in

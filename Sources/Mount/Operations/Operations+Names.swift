@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Glibc
 import Model
 
@@ -12,14 +12,14 @@ extension Operations {
         table.lookup = { request, parent, name in Operations.lookup(Request(request), InodeNumber(parent), name) }
         table.forget = { request, inode, _ in
             let request = Request(request)
-            request.engine.forget(InodeNumber(inode))
+            request.fileSystem.forget(InodeNumber(inode))
             Reply(request).none()
         }
         table.forget_multi = { request, count, forgets in
             let request = Request(request)
-            let engine = request.engine
+            let fileSystem = request.fileSystem
             for forgotten in UnsafeBufferPointer(start: forgets, count: count) {
-                engine.forget(InodeNumber(forgotten.ino))
+                fileSystem.forget(InodeNumber(forgotten.ino))
             }
             Reply(request).none()
         }
@@ -29,7 +29,7 @@ extension Operations {
         table.mkdir = { request, parent, name, mode in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.makeDirectory(
+                try request.fileSystem.makeDirectory(
                     ItemName(name), in: InodeNumber(parent), mode: UInt16(mode & Operations.permissionBits),
                     by: request.caller)
             } with: { reply, attributes in
@@ -39,7 +39,7 @@ extension Operations {
         table.unlink = { request, parent, name in
             let request = Request(request)
             request.answer { () throws(FileError) -> Answer<Void> in
-                try request.engine.removeFile(ItemName(name), in: InodeNumber(parent), by: request.caller)
+                try request.fileSystem.removeFile(ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }
@@ -47,7 +47,7 @@ extension Operations {
         table.rmdir = { request, parent, name in
             let request = Request(request)
             request.answer { () throws(FileError) -> Answer<Void> in
-                try request.engine.removeDirectory(ItemName(name), in: InodeNumber(parent), by: request.caller)
+                try request.fileSystem.removeDirectory(ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
                 reply.done()
             }
@@ -62,7 +62,7 @@ extension Operations {
         table.symlink = { request, target, parent, name in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.makeSymbolicLink(
+                try request.fileSystem.makeSymbolicLink(
                     ItemName(name), in: InodeNumber(parent), target: Operations.text(target), by: request.caller)
             } with: { reply, attributes in
                 reply.entry(attributes)
@@ -71,7 +71,7 @@ extension Operations {
         table.link = { request, inode, parent, name in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.link(
+                try request.fileSystem.link(
                     InodeNumber(inode), as: ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, attributes in
                 reply.entry(attributes)
@@ -80,7 +80,7 @@ extension Operations {
         table.readlink = { request, inode in
             let request = Request(request)
             request.answer { () throws(FileError) in
-                try request.engine.readLink(InodeNumber(inode))
+                try request.fileSystem.readLink(InodeNumber(inode))
             } with: { reply, target in
                 reply.linkTarget(target)
             }
@@ -89,7 +89,7 @@ extension Operations {
 
     private static func lookup(_ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?) {
         do throws(FileError) {
-            let attributes = try request.engine.lookup(ItemName(name), in: parent)
+            let attributes = try request.fileSystem.lookup(ItemName(name), in: parent)
             Reply(request).entry(attributes)
         } catch {
             switch error.code {
@@ -107,7 +107,7 @@ extension Operations {
             guard let kind = ItemKind(typeBits: mode) else {
                 throw FileError(.invalid, "no file type that mknod makes")
             }
-            return try request.engine.makeNode(
+            return try request.fileSystem.makeNode(
                 ItemName(name), in: parent, kind: kind, mode: UInt16(mode & permissionBits), device: UInt64(device),
                 by: request.caller)
         } with: { reply, attributes in
@@ -127,7 +127,7 @@ extension Operations {
                 case RenameFlag.exchange: .exchange
                 default: throw FileError(.invalid, "rename flags \(flags)")
                 }
-            return try request.engine.rename(
+            return try request.fileSystem.rename(
                 ItemName(from.name), in: from.parent, to: ItemName(to.name), in: to.parent, mode: mode,
                 by: request.caller)
         } with: { reply, _ in

@@ -1,10 +1,10 @@
 import CFuse
-import Engine
+import FileSystem
 import Model
 
 /// The functions that libfuse calls, on its own threads.
 ///
-/// Each has one shape: translate, ask the engine, reply once. What is not in the table is answered ENOSYS by libfuse,
+/// Each has one shape: translate, ask the file system, reply once. What is not in the table is answered ENOSYS by libfuse,
 /// and the kernel does not ask again: access (`default_permissions` checks), ioctl, poll, bmap.
 enum Operations {
     static func makeTable() -> fuse_lowlevel_ops {

@@ -1,6 +1,6 @@
 import CFuse
 import Dispatch
-import Engine
+import FileSystem
 import Model
 import Synchronization
 

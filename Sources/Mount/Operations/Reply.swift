@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Glibc
 import Model
 

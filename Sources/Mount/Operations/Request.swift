@@ -1,5 +1,5 @@
 import CFuse
-import Engine
+import FileSystem
 import Model
 
 /// One request of the kernel, from its arrival until the one reply to it.
@@ -14,7 +14,7 @@ struct Request: @unchecked Sendable {
 
     var session: FileSystemSession { FileSystemSession.of(fuse_req_userdata(pointer)) }
 
-    var engine: Engine { session.engine }
+    var fileSystem: FileSystem { session.fileSystem }
 
     /// Who asks. The kernel gives the thread's id.
     var caller: Caller {

@@ -1,6 +1,6 @@
 import CFuse
 import Dispatch
-package import Engine
+package import FileSystem
 import Glibc
 package import Logging
 import Model
@@ -12,12 +12,12 @@ import Synchronization
 ///                         └───── stop ──────────────────────────────────────────┘
 ///
 /// FUSE threads answer what is local, inline; what must wait is a ``ParkedRequest``; what the kernel must forget goes
-/// through ``KernelNotifier``. This module translates FUSE's words to the engine's and back and decides nothing.
+/// through ``KernelNotifier``. This module translates FUSE's words to the file system's and back and decides nothing.
 package final class FileSystemSession: Sendable {
     /// FUSE threads, all kept when idle: starting and ending threads costs several times what requests cost.
     private static let threadCount: UInt32 = 8
 
-    let engine: Engine
+    let fileSystem: FileSystem
     let parkedRequests = ParkedRequests()
     private let options: MountOptions
     let cacheLifetime: CacheLifetime
@@ -54,8 +54,8 @@ package final class FileSystemSession: Sendable {
 
     let condition = Mutex(Condition())
 
-    package init(engine: Engine, options: MountOptions = MountOptions(), logger: Logger) {
-        self.engine = engine
+    package init(fileSystem: FileSystem, options: MountOptions = MountOptions(), logger: Logger) {
+        self.fileSystem = fileSystem
         self.options = options
         self.logger = logger
         cacheLifetime = CacheLifetime(isCached: !options.off.contains(.metadataCache))
@@ -64,7 +64,7 @@ package final class FileSystemSession: Sendable {
         if !options.off.contains(.passthrough), AdministratorCapability.isEffective { extensions.insert(.passthrough) }
         wire = WireCompletion(wanted: extensions)
         notifier = KernelNotifier(logger: logger) { directory throws(FileError) in
-            try engine.names(of: directory).map(\.name)
+            try fileSystem.names(of: directory).map(\.name)
         }
     }
 
@@ -101,7 +101,7 @@ package final class FileSystemSession: Sendable {
             abort: number.flatMap { ConnectionAbort(number: $0) })
         condition.withLock { $0.state = .mounted(connection) }
         notifier.start(session)
-        engine.attach(notifier)
+        fileSystem.attach(notifier)
     }
 
     private func openSession(at mountpoint: String) -> SessionPointer? {
@@ -128,7 +128,7 @@ package final class FileSystemSession: Sendable {
 
     /// Serves until the mount has gone, whoever unmounts it. Cancelling the task is ``stop()``.
     ///
-    /// When it returns, no request waits any more, no thread of this module runs, and the engine may be shut down.
+    /// When it returns, no request waits any more, no thread of this module runs, and the file system may be shut down.
     package func run() async {
         let connection: Connection? = condition.withLock { condition in
             guard case .mounted(let connection) = condition.state else { return nil }
@@ -172,19 +172,19 @@ package final class FileSystemSession: Sendable {
     /// What libfuse calls first.
     func began(_ information: inout fuse_conn_info) {
         for path in Capabilities.negotiate(&information, without: options.off) {
-            engine.unavailable(path, because: "the kernel does not have it")
+            fileSystem.unavailable(path, because: "the kernel does not have it")
         }
         let agreed = wire.agreed
         if !agreed.contains(.handleKillPrivileges) {
-            engine.unavailable(.killpriv, because: "the kernel does not have it")
+            fileSystem.unavailable(.killpriv, because: "the kernel does not have it")
         }
         if !agreed.contains(.passthrough) {
-            engine.unavailable(
+            fileSystem.unavailable(
                 .passthrough,
                 because: AdministratorCapability.isEffective
                     ? "the kernel does not have it; Linux 6.9 and later do" : "it needs CAP_SYS_ADMIN, as root has")
         }
-        if agreed.contains(.passthrough) { engine.enablePassthrough() }
+        if agreed.contains(.passthrough) { fileSystem.enablePassthrough() }
         logger.info(
             "mounted",
             metadata: [
@@ -215,7 +215,7 @@ extension FileSystemSession {
             let reason = String(cString: strerror(errno))
             logger.notice(
                 "the kernel refused pass-through; reading through the daemon", metadata: ["reason": "\(reason)"])
-            engine.unavailable(.passthrough, because: "the kernel refuses it for the disk of the state: \(reason)")
+            fileSystem.unavailable(.passthrough, because: "the kernel refuses it for the disk of the state: \(reason)")
             return nil
         }
         return number

@@ -1,9 +1,10 @@
 import CFuse
 import Dispatch
-import Engine
+import FileSystem
 import Glibc
 import Logging
 import Model
+import Sync
 import Synchronization
 
 /// Tells the kernel to forget what changed under it, from one thread that holds no request and no lock.

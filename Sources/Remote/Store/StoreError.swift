@@ -69,3 +69,8 @@ extension StoreError {
         return FileError(code, description)
     }
 }
+
+extension StoreError {
+    /// Whether the same call may succeed a little later.
+    package var isTransient: Bool { code == .unavailable || code == .throttled }
+}

@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Foundation
 import Glibc
 import Model
@@ -9,7 +9,7 @@ import Replica
 extension SimulatedDevice {
     /// The bytes that a file shows: those on this disk, or those that the container has for it. Of a link, its target.
     func content(of number: InodeNumber) throws -> FileContent {
-        let replica = try engine.replica
+        let replica = try fileSystem.replica
         let inode = try replica.inode(number)
         if let target = inode.target { return FileContent(linkTarget: target) }
         guard inode.attributes.kind == .file else { return .empty }
@@ -24,7 +24,7 @@ extension SimulatedDevice {
     /// All that goes when a file goes: what it shows, newer bytes that are still to come, and the losers of conflicts.
     func everything(of number: InodeNumber) throws -> [FileContent] {
         var contents = [try content(of: number)]
-        let replica = try engine.replica
+        let replica = try fileSystem.replica
         if let incoming = try replica.inode(number).incoming { contents.append(try world.content(of: incoming)) }
         for entry in try replica.entries(of: number) {
             for version in entry.conflicts {
@@ -36,7 +36,7 @@ extension SimulatedDevice {
 
     /// The losers of conflicts that the container keeps with an item, and with what lies in it.
     func conflictVersions(at name: ItemName, in parent: InodeNumber) throws -> [FileContent] {
-        let replica = try engine.replica
+        let replica = try fileSystem.replica
         let entry = try replica.entry(name, in: parent)
         guard entry.item != nil else { return [] }
         let own = try entry.conflicts.map { try world.content(of: try world.chunks(of: $0.content)) }
@@ -110,7 +110,7 @@ extension SimulatedDevice {
     func read(_ handle: HandleID, by caller: Caller, limit: Duration? = nil) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
-            let answer = try engine.read(handle, offset: Int64(bytes.count), byteCount: Self.readUnit, by: caller)
+            let answer = try fileSystem.read(handle, offset: Int64(bytes.count), byteCount: Self.readUnit, by: caller)
             let part = try await value(of: answer, limit: limit).bytes()
             guard !part.isEmpty else { return bytes }
             bytes += part

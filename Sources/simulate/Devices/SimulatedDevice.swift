@@ -1,13 +1,14 @@
-import Engine
+import FileSystem
 import Foundation
 import Glibc
 import Logging
 import Model
 import Remote
 import Replica
+import Sync
 import Synchronization
 
-/// One device: an engine on a state directory of its own, that can be restarted, killed, and crash at any step of a change.
+/// One device: a file system on a state directory of its own, that can be restarted, killed, and crash at any step of a change.
 final class SimulatedDevice: Sendable {
     let name: String
     let number: Int
@@ -32,7 +33,7 @@ final class SimulatedDevice: Sendable {
 
     /// One run of the daemon.
     private struct Session: Sendable {
-        let engine: Engine
+        let fileSystem: FileSystem
         let task: Task<Void, Never>
     }
 
@@ -53,10 +54,10 @@ final class SimulatedDevice: Sendable {
     }
 
     /// - Throws: ``Violation`` when the device is down.
-    var engine: Engine {
+    var fileSystem: FileSystem {
         get throws(Violation) {
             guard let session = state.withLock({ $0.session }) else { throw Violation("\(name) is down") }
-            return session.engine
+            return session.fileSystem
         }
     }
 
@@ -69,27 +70,27 @@ final class SimulatedDevice: Sendable {
 
     /// - Throws: ``Violation`` when it cannot start, or lost something while it was down.
     func start(after end: End? = nil) throws(Violation) {
-        let engine: Engine
+        let fileSystem: FileSystem
         do throws(FileError) {
-            engine = try Engine(
+            fileSystem = try FileSystem(
                 container: container,
-                place: Engine.Location(remote: "memory", state: directory, mountpoint: "", deviceName: name),
-                options: EngineOptions(), environment: environment(), logger: logger(), owner: 0, group: 0)
+                location: DeviceLocation(remote: "memory", state: directory, mountpoint: "", deviceName: name),
+                options: FileSystemOptions(), environment: environment(), logger: logger(), owner: 0, group: 0)
         } catch {
             throw Violation("\(name) does not start: \(error.code) \(error.detail)")
         }
-        let task = Task(executorPreference: world.executor) { await engine.run() }
+        let task = Task(executorPreference: world.executor) { await fileSystem.run() }
         state.withLock { state in
-            state.session = Session(engine: engine, task: task)
+            state.session = Session(fileSystem: fileSystem, task: task)
             state.sessionCount += 1
             state.isDead = false
         }
         world.trace.note("\(name) starts")
-        try checkRepairs(of: engine, after: end)
+        try checkRepairs(of: fileSystem, after: end)
     }
 
-    private func checkRepairs(of engine: Engine, after end: End?) throws(Violation) {
-        let report = engine.replica.repairReport
+    private func checkRepairs(of fileSystem: FileSystem, after end: End?) throws(Violation) {
+        let report = fileSystem.replica.repairReport
         for line in report.lines { world.trace.note("\(name) repairs: \(line)") }
         if report.lostCount > 0 { throw Violation("\(name) lost something when it ended: \(report.lines)") }
         if end == .orderly, !report.isEmpty {
@@ -109,19 +110,19 @@ final class SimulatedDevice: Sendable {
         if end == .orderly {
             session.task.cancel()
             await session.task.value
-            if !isDead { try shutDown(session.engine) }
+            if !isDead { try shutDown(session.fileSystem) }
         }
         // From here on nothing reaches the disk any more.
-        session.engine.abandon()
+        session.fileSystem.abandon()
         die()
         session.task.cancel()
         await session.task.value
         if end == .powerFailure { writeMarkerOfAnotherBoot() }
     }
 
-    private func shutDown(_ engine: Engine) throws(Violation) {
+    private func shutDown(_ fileSystem: FileSystem) throws(Violation) {
         do throws(FileError) {
-            try engine.shutDown()
+            try fileSystem.shutDown()
         } catch {
             throw Violation("\(name) does not end in order: \(error)")
         }
@@ -178,7 +179,7 @@ final class SimulatedDevice: Sendable {
         }
     }
 
-    // MARK: What the engine takes from outside
+    // MARK: What the file system takes from outside
 
     private func environment() -> EngineEnvironment {
         EngineEnvironment(

@@ -1,8 +1,9 @@
-import Engine
+import FileSystem
 import Glibc
 import Model
 import Remote
 import Replica
+import Sync
 
 /// A moment without faults, when everybody has heard of everything: then what was promised must hold.
 struct QuietPoint {
@@ -55,15 +56,15 @@ struct QuietPoint {
         var reasons = world.isSomethingLate ? ["a late write"] : []
         let newest = world.newest
         for device in devices {
-            let engine = try device.engine
-            let replica = engine.replica
+            let fileSystem = try device.fileSystem
+            let replica = fileSystem.replica
             let pending = try replica.pendingCount()
             if pending > 0 { reasons.append("\(device.name) has \(pending) changes to upload") }
             if replica.applied != newest { reasons.append("\(device.name) is at \(replica.applied) of \(newest)") }
             for number in try replica.filesBelow(.root) where try replica.inode(number).incoming != nil {
                 reasons.append("\(device.name) shows old bytes of \(try replica.path(of: number))")
             }
-            if let problem = try engine.containerStatus().problem { reasons.append("\(device.name): \(problem)") }
+            if let problem = try fileSystem.containerStatus().problem { reasons.append("\(device.name): \(problem)") }
         }
         return reasons
     }
@@ -80,23 +81,23 @@ struct QuietPoint {
     }
 
     private func checkConsistency(of device: SimulatedDevice) async throws {
-        let engine = try device.engine
-        let problems = try await device.value { () async throws(FileError) in try await engine.check() }
+        let fileSystem = try device.fileSystem
+        let problems = try await device.value { () async throws(FileError) in try await fileSystem.syncEngine.check() }
         guard problems.isEmpty else {
             throw Violation("\(device.name) is not in order:\n  " + problems.joined(separator: "\n  "))
         }
     }
 
-    /// Reads every file through the engine, as programs do.
+    /// Reads every file through the file system, as programs do.
     private func readAll(on device: SimulatedDevice) async throws {
-        let engine = try device.engine
+        let fileSystem = try device.fileSystem
         let caller = Caller(thread: 1 << 30, user: 0, group: 0)
-        for number in try engine.replica.filesBelow(.root) {
+        for number in try fileSystem.replica.filesBelow(.root) {
             let wanted = try device.content(of: number)
             let opened = try await device.value(
-                of: engine.open(OpenRequest(inode: number, flags: O_RDONLY, caller: caller)))
+                of: fileSystem.open(OpenRequest(inode: number, flags: O_RDONLY, caller: caller)))
             let content = try FileContent(bytes: try await device.read(opened.handle, by: caller))
-            engine.release(opened.handle, flockOwner: nil, by: caller)
+            fileSystem.release(opened.handle, flockOwner: nil, by: caller)
             guard content == wanted else {
                 throw Violation("\(device.name) reads \(content) where the container has \(wanted)")
             }

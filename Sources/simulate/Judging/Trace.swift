@@ -46,7 +46,7 @@ final class Trace: Sendable {
     var fingerprint: String { state.withLock { "\($0.count) lines, \(String($0.fingerprint.value, radix: 16))" } }
 }
 
-/// Puts what an engine logs into the trace.
+/// Puts what a file system logs into the trace.
 struct TraceLogHandler: LogHandler {
     let trace: Trace
     let device: String

@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Foundation
 import Glibc
 import Model
@@ -56,10 +56,10 @@ struct TreeListing {
     init(of device: SimulatedDevice) throws { try add(.root, "", device) }
 
     private mutating func add(_ directory: InodeNumber, _ path: String, _ device: SimulatedDevice) throws {
-        let replica = try device.engine.replica
+        let replica = try device.fileSystem.replica
         for child in try replica.children(of: directory, after: nil, limit: .max) {
             let number = child.attributes.inode
-            let current = try device.engine.attributes(of: number)
+            let current = try device.fileSystem.attributes(of: number)
             var xattrs: [String: Data] = [:]
             for name in try replica.xattrNames(of: number) { xattrs[name] = Data(try replica.xattr(name, of: number)) }
             let content = try device.content(of: number)

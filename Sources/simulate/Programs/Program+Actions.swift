@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Glibc
 import Model
 import Replica
@@ -58,9 +58,9 @@ extension Program {
     // MARK: Opening and closing
 
     private mutating func open(_ number: InodeNumber, _ flags: Int32) async throws -> OpenFile {
-        world.trace.note("\(device.name) opens \(number) \(try engine.replica.path(of: number)), flags \(flags)")
+        world.trace.note("\(device.name) opens \(number) \(try fileSystem.replica.path(of: number)), flags \(flags)")
         let request = OpenRequest(inode: number, flags: flags, caller: caller)
-        let opened = try await device.value(of: engine.open(request))
+        let opened = try await device.value(of: fileSystem.open(request))
         return OpenFile(handle: opened.handle, inode: number, flags: flags)
     }
 
@@ -73,8 +73,8 @@ extension Program {
     }
 
     private mutating func close(_ file: OpenFile) async throws {
-        defer { try? engine.release(file.handle, flockOwner: nil, by: caller) }
-        try engine.flush(file.handle, lockOwner: 0, by: caller)
+        defer { try? fileSystem.release(file.handle, flockOwner: nil, by: caller) }
+        try fileSystem.flush(file.handle, lockOwner: 0, by: caller)
     }
 
     mutating func closeAll() async {
@@ -83,7 +83,7 @@ extension Program {
     }
 
     private func synchronize(_ file: OpenFile) async throws {
-        try engine.sync(file.handle, by: caller)
+        try fileSystem.sync(file.handle, by: caller)
     }
 
     // MARK: Bytes
@@ -111,7 +111,7 @@ extension Program {
         let limit = interruption()
         try await change(before: [before], after: [after], of: file.inode) {
             let answer = try bytes.withUnsafeBytes {
-                try engine.write(file.handle, offset: offset, bytes: $0, fromPageCache: false, by: caller)
+                try fileSystem.write(file.handle, offset: offset, bytes: $0, fromPageCache: false, by: caller)
             }
             guard try await device.value(of: answer, limit: limit) == bytes.count else {
                 throw Violation("\(device.name): a short write")
@@ -126,7 +126,7 @@ extension Program {
         let place = try place(existing: 0)
         guard place.attributes == nil else { throw FileError(.exists, "\(place)") }
         let (attributes, opened) = try await device.value(
-            of: engine.create(place.name, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller))
+            of: fileSystem.create(place.name, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller))
         let file = OpenFile(handle: opened.handle, inode: attributes.inode, flags: O_RDWR)
         if random.happens(0.9) { try await write(file, "creates \(place)") }
         try await finish(file)
@@ -162,7 +162,7 @@ extension Program {
         do {
             try await change(before: [before], after: [after], of: number) {
                 _ = try await device.value(
-                    of: engine.setSize(of: number, to: byteCount, handle: file?.handle, by: caller))
+                    of: fileSystem.setSize(of: number, to: byteCount, handle: file?.handle, by: caller))
             }
         } catch {
             if let file { try await close(file) }
@@ -193,7 +193,7 @@ extension Program {
         content.truncate(to: min(content.count, 8))
         let temporary = try ItemName(".\(place.name.pathExtension)-\(random.number(0...9)).tmp")
         let (attributes, opened) = try await device.value(
-            of: engine.create(temporary, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller))
+            of: fileSystem.create(temporary, in: place.parent, mode: 0o644, flags: O_RDWR, by: caller))
         let file = OpenFile(handle: opened.handle, inode: attributes.inode, flags: O_RDWR)
         do {
             content.write(tokens("saves \(place)"), at: random.number(0...content.count))
@@ -201,7 +201,7 @@ extension Program {
             let bytes = FileContent.bytes(ofCellsIn: content)
             try await change(before: [], after: [content], of: file.inode) {
                 let answer = try bytes.withUnsafeBytes {
-                    try engine.write(file.handle, offset: 0, bytes: $0, fromPageCache: false, by: caller)
+                    try fileSystem.write(file.handle, offset: 0, bytes: $0, fromPageCache: false, by: caller)
                 }
                 _ = try await device.value(of: answer)
             }
@@ -228,7 +228,7 @@ extension Program {
     }
 
     private mutating func synchronize() async throws {
-        guard !files.isEmpty else { return try engine.syncDirectory(.root) }
+        guard !files.isEmpty else { return try fileSystem.syncDirectory(.root) }
         try await synchronize(random.pick(files))
     }
 
@@ -238,7 +238,7 @@ extension Program {
         guard target.attributes == nil else { throw FileError(.exists, "\(target)") }
         let original = try await open(number, O_RDONLY)
         let (attributes, opened) = try await device.value(
-            of: engine.create(target.name, in: target.parent, mode: 0o644, flags: O_WRONLY, by: caller))
+            of: fileSystem.create(target.name, in: target.parent, mode: 0o644, flags: O_WRONLY, by: caller))
         let duplicate = OpenFile(handle: opened.handle, inode: attributes.inode, flags: O_WRONLY)
         do { try await copy(original, to: duplicate) } catch {
             try await close(original)
@@ -264,12 +264,12 @@ extension Program {
             var after = whole
             after.truncate(to: Int(done + wanted) / FileContent.cellByteCount)
             // A whole file that is not here is copied at once, whatever its size; so the outcome is looked at.
-            let isLocal = try engine.replica.isLocal(source.inode)
+            let isLocal = try fileSystem.replica.isLocal(source.inode)
             let isShared = done == 0 && !isLocal
             if isShared { after = whole }
             try await change(before: [before], after: [after]) {
                 let count = try await device.value(
-                    of: engine.copyRange(
+                    of: fileSystem.copyRange(
                         from: source.handle, offset: done, to: target.handle, offset: done, byteCount: 1 << 30,
                         by: caller))
                 done += Int64(count)
@@ -316,8 +316,8 @@ extension Program {
 
     private mutating func list() throws {
         let (place, attributes) = try taken([.directory])
-        for child in try engine.names(of: attributes.inode) {
-            guard child.kind == (try engine.attributes(of: child.inode).kind) else {
+        for child in try fileSystem.names(of: attributes.inode) {
+            guard child.kind == (try fileSystem.attributes(of: child.inode).kind) else {
                 throw Violation("\(device.name): \(place)/\(child.name) is of two kinds")
             }
         }
@@ -326,9 +326,9 @@ extension Program {
     private mutating func evict() async throws {
         let (place, attributes) = try taken([.file, .file, .directory])
         let before = try device.content(of: attributes.inode)
-        let engine = try engine
-        let path = try engine.replica.path(of: attributes.inode)
-        try await device.value(limit: interruption()) { () async throws(FileError) in try await engine.evict(path) }
+        let fileSystem = try fileSystem
+        let path = try fileSystem.replica.path(of: attributes.inode)
+        try await device.value(limit: interruption()) { () async throws(FileError) in try await fileSystem.evict(path) }
         guard !device.isDead, attributes.kind == .file,
             let shown = try? device.content(of: attributes.inode)
         else { return }
@@ -339,23 +339,23 @@ extension Program {
 
     private mutating func download() async throws {
         let (_, attributes) = try taken([.file, .file, .directory])
-        let engine = try engine
-        let path = try engine.replica.path(of: attributes.inode)
+        let fileSystem = try fileSystem
+        let path = try fileSystem.replica.path(of: attributes.inode)
         let waits = random.happens(0.6)
         try await device.value(limit: interruption()) { () async throws(FileError) in
-            try await engine.download(path, wait: waits)
+            try await fileSystem.download(path, wait: waits)
         }
     }
 
     private mutating func setPinned(_ isPinned: Bool) throws {
         let (_, attributes) = try taken()
-        try engine.setPinned(try engine.replica.path(of: attributes.inode), isPinned)
+        try fileSystem.setPinned(try fileSystem.replica.path(of: attributes.inode), isPinned)
     }
 
     private mutating func sync() async throws {
-        let engine = try engine
+        let fileSystem = try fileSystem
         try await device.value(limit: random.milliseconds(0...60_000)) { () async throws(FileError) in
-            try await engine.sync(wait: true)
+            try await fileSystem.sync(wait: true)
         }
     }
 }

@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Model
 import Replica
 
@@ -6,13 +6,13 @@ import Replica
 extension Program {
     mutating func makeDirectory() throws {
         let place = try place(existing: 0)
-        _ = try engine.makeDirectory(place.name, in: place.parent, mode: 0o755, by: caller)
+        _ = try fileSystem.makeDirectory(place.name, in: place.parent, mode: 0o755, by: caller)
     }
 
     mutating func removeDirectory() throws {
         let (place, attributes) = try taken([.directory])
         world.trace.note("\(device.name) removes \(place)")
-        try engine.removeDirectory(place.name, in: place.parent, by: caller).atOnce()
+        try fileSystem.removeDirectory(place.name, in: place.parent, by: caller).atOnce()
         try forget(attributes.inode)
     }
 
@@ -25,7 +25,7 @@ extension Program {
             : try device.conflictVersions(at: place.name, in: place.parent)
         try await change(before: before, after: []) {
             world.trace.note("\(device.name) removes \(place)")
-            try engine.removeFile(place.name, in: place.parent, by: caller).atOnce()
+            try fileSystem.removeFile(place.name, in: place.parent, by: caller).atOnce()
         }
         try forget(attributes.inode)
     }
@@ -34,7 +34,7 @@ extension Program {
     private mutating func forget(_ number: InodeNumber) throws {
         nameless.append(number)
         guard random.happens(0.7) else { return }
-        for number in nameless where !files.contains(where: { $0.inode == number }) { try engine.forget(number) }
+        for number in nameless where !files.contains(where: { $0.inode == number }) { try fileSystem.forget(number) }
         nameless = []
     }
 
@@ -60,7 +60,7 @@ extension Program {
         let versions = try device.conflictVersions(at: source.name, in: source.parent)
         try await change(before: lost, after: []) {
             world.trace.note("\(device.name) renames \(source) to \(target)")
-            try engine.rename(
+            try fileSystem.rename(
                 source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller
             ).atOnce()
         }
@@ -74,7 +74,7 @@ extension Program {
 
     /// What moves to a name that stays local leaves the container with its conflict versions, by the user's will.
     private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) throws {
-        guard !versions.isEmpty, try engine.replica.entry(place.name, in: place.parent).item == nil else { return }
+        guard !versions.isEmpty, try fileSystem.replica.entry(place.name, in: place.parent).item == nil else { return }
         world.model.note(device.isDead ? .unknown : .done, before: versions, after: [])
     }
 
@@ -83,7 +83,7 @@ extension Program {
         let (target, _) = try taken()
         world.trace.note("\(device.name) exchanges \(source) and \(target)")
         let versions = try [source, target].map { try device.conflictVersions(at: $0.name, in: $0.parent) }
-        try engine.rename(
+        try fileSystem.rename(
             source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller
         ).atOnce()
         try noteRemoval(versions[0], at: target)
@@ -97,27 +97,27 @@ extension Program {
         let (_, attributes) = try taken([.file])
         let place = try place(existing: 0)
         world.trace.note("\(device.name) links \(attributes.inode) as \(place)")
-        _ = try engine.link(attributes.inode, as: place.name, in: place.parent, by: caller)
+        _ = try fileSystem.link(attributes.inode, as: place.name, in: place.parent, by: caller)
     }
 
     mutating func makeLink() async throws {
         let place = try place(existing: 0)
         let content = FileContent(count: 1, cells: [0: token("links \(place)")])
         try await change(before: [], after: [content]) {
-            _ = try engine.makeSymbolicLink(place.name, in: place.parent, target: content.linkTarget, by: caller)
+            _ = try fileSystem.makeSymbolicLink(place.name, in: place.parent, target: content.linkTarget, by: caller)
         }
     }
 
     mutating func chmod() throws {
         let (_, attributes) = try taken([.file, .directory])
         let mode = random.pick([0o600, 0o644, 0o755, 0o700] as [UInt16])
-        _ = try engine.setAttributes(of: attributes.inode, AttributeChange(mode: mode), by: caller)
+        _ = try fileSystem.setAttributes(of: attributes.inode, AttributeChange(mode: mode), by: caller)
     }
 
     mutating func setTime() throws {
         let (_, attributes) = try taken([.file, .directory])
         let time = Timestamp(rawValue: device.now.rawValue - Int64(random.number(0...1_000_000)) * 1_000_000)
-        _ = try engine.setAttributes(of: attributes.inode, AttributeChange(modified: time), by: caller)
+        _ = try fileSystem.setAttributes(of: attributes.inode, AttributeChange(modified: time), by: caller)
     }
 
     mutating func setAttribute() async throws {
@@ -126,10 +126,10 @@ extension Program {
         world.model.noteAttribute(text)
         let name = random.pick(["user.tag", "user.color"])
         if random.happens(0.2) {
-            try await device.value(of: engine.removeExtendedAttribute(name, of: attributes.inode, by: caller))
+            try await device.value(of: fileSystem.removeExtendedAttribute(name, of: attributes.inode, by: caller))
         } else {
             try await device.value(
-                of: engine.setExtendedAttribute(
+                of: fileSystem.setExtendedAttribute(
                     name, value: Array(text.utf8), mode: .any, of: attributes.inode, by: caller))
         }
     }

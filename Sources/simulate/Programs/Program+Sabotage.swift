@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Glibc
 import Model
 import Replica
@@ -7,14 +7,14 @@ extension Program {
     /// Breaks something, now and then.
     mutating func sabotage(by sabotage: Sabotage?) throws {
         guard let sabotage, random.happens(Sabotage.share), !device.isDead else { return }
-        let replica = try engine.replica
+        let replica = try fileSystem.replica
         switch sabotage {
         case .dropChange:
             guard let change = try replica.pending(limit: 1, after: 0).first else { return }
             try replica.write { transaction throws(FileError) in try transaction.dequeueAll(change.item) }
         case .deleteUnseen:
             guard let place = try? takenFile().0 else { return }
-            try engine.removeFile(place.name, in: place.parent, by: caller).atOnce()
+            try fileSystem.removeFile(place.name, in: place.parent, by: caller).atOnce()
         case .writeUnseen:
             guard let number = try? takenFile().1, try replica.isLocal(number) else { return }
             let bytes = FileContent.bytes(of: [Token.max])

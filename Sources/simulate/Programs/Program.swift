@@ -1,4 +1,4 @@
-import Engine
+import FileSystem
 import Glibc
 import Model
 import Replica
@@ -33,7 +33,7 @@ struct Program: Sendable {
     /// A number that no thread has, so that `/proc` says nothing about it.
     var caller: Caller { Caller(thread: Int32(1 << 30) + Int32(device.number), user: 0, group: 0) }
 
-    var engine: Engine { get throws { try device.engine } }
+    var fileSystem: FileSystem { get throws { try device.fileSystem } }
 
     // MARK: Steps
 
@@ -142,7 +142,7 @@ struct Program: Sendable {
         var parent = InodeNumber.root
         var path = ""
         while random.happens(0.5) {
-            let directories = try engine.names(of: parent).filter { $0.kind == .directory }
+            let directories = try fileSystem.names(of: parent).filter { $0.kind == .directory }
             guard !directories.isEmpty else { break }
             let next = random.pick(directories)
             parent = next.inode
@@ -151,7 +151,7 @@ struct Program: Sendable {
         let names = world.scenario.hasLocalNames ? Self.names + Self.localNames : Self.names
         var name = try ItemName(random.pick(names))
         if random.happens(existing) {
-            let present = try engine.names(of: parent)
+            let present = try fileSystem.names(of: parent)
             if !present.isEmpty { name = random.pick(present).name }
         }
         return try place(name, in: parent, path: path)
@@ -159,9 +159,9 @@ struct Program: Sendable {
 
     func place(_ name: ItemName, in parent: InodeNumber, path: String) throws -> ResolvedPath {
         var attributes: Attributes?
-        let engine = try engine
+        let fileSystem = try fileSystem
         do throws(FileError) {
-            attributes = try engine.lookup(name, in: parent)
+            attributes = try fileSystem.lookup(name, in: parent)
         } catch {
             guard error.code == .notFound else { throw error }
         }
@@ -201,7 +201,7 @@ struct Program: Sendable {
         world.trace.note("\(device.name) \(number.map { "\($0)" } ?? "-"): \(before) -> \(after)")
         guard !device.isDead else { return world.model.note(.unknown, before: before, after: after) }
         guard let number else { return world.model.note(.done, before: before, after: after) }
-        let isNameless = try engine.replica.attributes(of: number).linkCount == 0
+        let isNameless = try fileSystem.replica.attributes(of: number).linkCount == 0
         world.model.note(isNameless ? .nameless : .done, before: before, after: after)
         let shown = try device.content(of: number)
         if let wanted = after.last, shown != wanted {

@@ -1,0 +1,206 @@
+import Logging
+import Model
+import Replica
+import Sync
+import Synchronization
+
+/// Keeps downloaded bytes within their limits: lets the least recently used files go, by the rules of every eviction.
+///
+/// It looks when a download begins or ends and when a file that was written is closed, and now and then, since others fill the disk too. Nobody waits
+/// for it, so a file larger than the limit is read like any other; it goes after its last close.
+final class CacheEvictor: Sendable {
+    /// How many files one round lets go at most; another round follows.
+    static let roundLimit = 1000
+    /// How many files are considered at a time.
+    static let batchCount = 256
+    /// How many files may refuse to go in a round although nothing was known against it: each may have taken a presenter's patience.
+    static let refusalLimit = 16
+
+    private let limits: CacheLimits
+    private let replica: Replica
+    private let environment: EngineEnvironment
+    private let logger: Logger
+    /// A path on the disk whose free space counts.
+    private let path: String
+    private let uses = LastUses()
+    private let wakes: Activity
+    /// Whether more should go than could: then every close may let something go.
+    private let isStuck = Atomic(false)
+    private let lastRound = Mutex<CacheStatus.Round?>(nil)
+
+    init(_ context: SyncContext, limits: CacheLimits) {
+        self.limits = limits
+        replica = context.replica
+        environment = context.environment
+        logger = context.logger
+        path = context.location.state
+        wakes = Activity(environment: environment)
+    }
+
+    /// A file was opened or closed.
+    func noteUse(of inode: InodeNumber) {
+        guard limits.isSet else { return }
+        if uses.note(inode, at: environment.now()) { wakes.noteLocalChange() }
+    }
+
+    /// Something came, or is coming.
+    func wake() { if limits.isSet { wakes.noteLocalChange() } }
+
+    /// Nobody has the file open any more.
+    func noteLastClose(wasWritable: Bool) {
+        guard limits.isSet, wasWritable || isStuck.load(ordering: .relaxed) else { return }
+        wakes.noteLocalChange()
+    }
+
+    /// Tells the index when files were used last.
+    func recordUses() throws(FileError) {
+        let uses = uses.take()
+        if !uses.isEmpty { try replica.note(uses: uses) }
+    }
+
+    /// Looks until cancelled; returns at once where nothing is limited.
+    ///
+    /// - Parameter eviction: For one round: it asks the store once for each pack.
+    func run(evicting eviction: @Sendable () -> Eviction) async {
+        guard limits.isSet else { return }
+        var pace = CachePace()
+        var recorded = environment.uptime()
+        while !Task.isCancelled {
+            let seen = wakes.localChanges
+            let isEnough = await look(eviction(), &recorded)
+            pace.looked(isEnough: isEnough)
+            isStuck.store(!isEnough, ordering: .relaxed)
+            guard (try? await environment.sleep(pace.spacing)) != nil else { return }
+            await wakes.waitForLocalChange(since: seen, atMost: CachePace.limit)
+        }
+    }
+
+    /// - Returns: Whether no more need go.
+    private func look(_ eviction: Eviction, _ recorded: inout Duration) async -> Bool {
+        do throws(FileError) {
+            let excess = try excess(eviction)
+            if excess > 0 || uses.areMany || environment.uptime() - recorded >= CachePace.limit {
+                try recordUses()
+                recorded = environment.uptime()
+            }
+            guard excess > 0 else { return true }
+            let round = await round(eviction, excess)
+            // What was let go leaves the disk once the index is safe.
+            try replica.makeDurable()
+            tell(of: round)
+            return round.missingByteCount == 0
+        } catch {
+            logger.error("failed to check the size of the cache; trying again later", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func excess(_ eviction: Eviction) throws(FileError) -> Int64 {
+        // In this order, so that what arrives in between is counted once; its end makes it look again.
+        let held = limits.byteLimit == nil ? 0 : try replica.heldByteCount() + eviction.byteCountUnderWay
+        let disk = try FileSystemStatistics(ofDiskUnder: path)
+        return limits.excess(held: held, free: disk.availableByteCount, of: disk.byteCount)
+    }
+
+    private func round(_ eviction: Eviction, _ excess: Int64) async -> CacheStatus.Round {
+        var eviction = eviction
+        var round = CacheStatus.Round(time: environment.now().rfc3339, missingByteCount: excess)
+        var refusals = 0
+        do throws(FileError) {
+            var last: HeldFile?
+            repeat {
+                let batch = try replica.heldFiles(after: last, limit: Self.batchCount)
+                last = batch.last
+                let choice = EvictionPlan(
+                    among: try candidates(batch, eviction), excess: round.missingByteCount,
+                    countLimit: Self.roundLimit - round.evictedFileCount)
+                for (obstacle, count) in choice.blockedBy { round.blockedBy[obstacle.rawValue, default: 0] += count }
+                for file in batch where choice.inodes.contains(file.inode) {
+                    if let obstacle = try await evict(file.inode, &eviction) {
+                        round.blockedBy[obstacle.rawValue, default: 0] += 1
+                        refusals += 1
+                    } else {
+                        round.evictedFileCount += 1
+                        round.evictedByteCount += file.byteCount
+                        round.missingByteCount = max(0, round.missingByteCount - file.byteCount)
+                    }
+                    if Task.isCancelled || refusals == Self.refusalLimit { return round }
+                }
+            } while last != nil && round.missingByteCount > 0 && round.evictedFileCount < Self.roundLimit
+        } catch {
+            round.problem = error.description
+        }
+        return round
+    }
+
+    private func candidates(
+        _ batch: [HeldFile], _ eviction: Eviction
+    ) throws(FileError) -> [EvictionPlan.Candidate] {
+        var candidates: [EvictionPlan.Candidate] = []
+        for file in batch {
+            do throws(FileError) {
+                candidates.append(
+                    EvictionPlan.Candidate(
+                        inode: file.inode, byteCount: file.byteCount, used: file.used,
+                        obstacle: try eviction.obstacleUnasked(file.inode)))
+            } catch {
+                // Unlinked in the meantime: gone is gone.
+                guard error.code == .notFound else { throw error }
+            }
+        }
+        return candidates
+    }
+
+    /// - Returns: What kept it here.
+    private func evict(_ inode: InodeNumber, _ eviction: inout Eviction) async throws(FileError) -> EvictionObstacle? {
+        do throws(FileError) {
+            try await eviction.evict(inode)
+            return nil
+        } catch {
+            switch error.code {
+            case .notFound: return nil
+            case .busy: return try eviction.obstacleUnasked(inode) ?? .claimed
+            case .corrupt: return .lost
+            default: throw error
+            }
+        }
+    }
+
+    // MARK: Telling
+
+    private func tell(of round: CacheStatus.Round) {
+        let before = lastRound.withLock { last in
+            defer { last = round }
+            return last
+        }
+        let why = (round.blockedBy.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" } + [round.problem])
+            .compactMap(\.self).joined(separator: ", ")
+        if round.evictedFileCount > 0 {
+            logger.info(
+                "evicted files to free space",
+                metadata: ["files": "\(round.evictedFileCount)", "bytes": "\(round.evictedByteCount)"])
+        }
+        // Once for as long as it lasts.
+        if round.missingByteCount > 0, round.evictedFileCount < Self.roundLimit,
+            before == nil || before?.missingByteCount == 0 || before?.blockedBy != round.blockedBy
+                || before?.problem != round.problem
+        {
+            logger.warning(
+                "the cache is over its limit, and too little can be evicted",
+                metadata: ["bytes": "\(round.missingByteCount)", "why": "\(why)"])
+        }
+    }
+
+    func status() throws(FileError) -> CacheStatus {
+        let disk = try FileSystemStatistics(ofDiskUnder: path)
+        return CacheStatus(
+            byteCount: try replica.heldByteCount(), byteLimit: limits.byteLimit,
+            freeByteCount: disk.availableByteCount, freeByteFloor: limits.freeByteFloor(of: disk.byteCount),
+            lastRound: lastRound.withLock { $0 })
+    }
+}
+
+extension FileSystemStatistics {
+    fileprivate var byteCount: Int64 { Int64(blocks) * Int64(fragmentSize) }
+    fileprivate var availableByteCount: Int64 { Int64(availableBlocks) * Int64(fragmentSize) }
+}

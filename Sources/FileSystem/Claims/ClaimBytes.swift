@@ -1,0 +1,62 @@
+import Coordination
+import Model
+import Replica
+import Sync
+
+/// The bytes that a claim wants to be here: those of a file, and of all that a file package contains.
+struct ClaimBytes: Sendable {
+    /// How often a claim's client is told how far the download is.
+    static let progressPause = Duration.milliseconds(250)
+
+    let replica: Replica
+    let downloads: Downloads
+    let environment: EngineEnvironment
+
+    func areHere(_ items: [ClaimItem]) throws(FileError) -> Bool { try missing(items).isEmpty }
+
+    /// Brings what is missing.
+    ///
+    /// - Throws: ``FileError`` as reading a file does; whatever else, when the task was cancelled.
+    func download(_ items: [ClaimItem], _ progress: @escaping @Sendable (DownloadProgress) -> Void) async throws {
+        let missing = try missing(items)
+        let total = missing.reduce(0) { $0 + $1.size }
+        @Sendable func tell() {
+            var done: Int64 = 0
+            var count = 0
+            for file in missing {
+                if (try? replica.isLocal(file.inode)) == true {
+                    done += file.size
+                    count += 1
+                } else {
+                    done += downloads.active(file.inode)?.bytesDone ?? 0
+                }
+            }
+            progress(
+                DownloadProgress(
+                    bytesDone: done, bytesTotal: total, filesDone: count, filesTotal: missing.count))
+        }
+        tell()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while (try? await environment.sleep(Self.progressPause)) != nil { tell() }
+            }
+            for file in missing { try await downloads.makeLocal(file.inode) }
+            group.cancelAll()
+        }
+    }
+
+    private func missing(_ items: [ClaimItem]) throws(FileError) -> [(inode: InodeNumber, size: Int64)] {
+        var missing: [(inode: InodeNumber, size: Int64)] = []
+        for item in items {
+            guard let inode = item.inode else { continue }
+            let files = item.isDirectory ? try replica.filesBelow(inode) : [inode]
+            for file in files {
+                if try replica.isLocal(file) { continue }
+                let attributes = try replica.attributes(of: file)
+                guard attributes.kind == .file else { continue }
+                missing.append((file, attributes.size))
+            }
+        }
+        return missing
+    }
+}

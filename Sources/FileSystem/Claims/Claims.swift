@@ -1,0 +1,296 @@
+import Coordination
+import Glibc
+import Logging
+import Model
+import Sync
+import Synchronization
+
+/// Everybody who has claims or presents items: the programs behind the control API, and this engine itself. Gives the lock table their
+/// requests, and them what it decides.
+final class Claims: Sendable {
+    /// The most sessions at a time.
+    static let clientLimit = 1024
+    /// How often a presenter's process is looked at while it owes an answer: whether it was stopped.
+    static let stopPause = Duration.seconds(1)
+    /// Claims and presenters of the engine itself are of this client and purpose.
+    static let ownClient = ClientID(0)
+    static let ownPurpose = PurposeID("dewpoint")
+
+    struct Client: Sendable {
+        let process: ProcessID
+        let deliver: @Sendable (SessionEvent) -> Void
+        /// Whether its process may not download by reading.
+        let withholdsDownloads: Bool
+        var watch: HolderWatch?
+        /// By the names that the client gave them.
+        var claims: [UInt64: ClaimSetID] = [:]
+        var presenters: [UInt64: PresenterID] = [:]
+    }
+
+    enum Owner: Sendable {
+        case client(ClientID, UInt64, Asked)
+        case engine(CheckedContinuation<ClaimEnd?, Never>)
+        /// The engine asked, and was granted it.
+        case held
+    }
+
+    /// What was found when a claim was asked for, and holds while its items stay where they are: nothing that is claimed is evicted.
+    struct Asked: Sendable {
+        var items: [ClaimItem]
+        var paths: [String]
+        var areHere: Bool
+    }
+
+    struct State {
+        var clients: [ClientID: Client] = [:]
+        var owners: [ClaimSetID: Owner] = [:]
+        var presenters: [PresenterID: (client: ClientID, name: UInt64)] = [:]
+        var downloads: [ClaimSetID: Task<Void, Never>] = [:]
+        var lastClient: UInt64 = 0
+        var lastSet: UInt64 = 0
+        var lastPresenter: UInt64 = 0
+    }
+
+    let state = Mutex(State())
+    let lockManager: LockManager
+    let places: ClaimPlaces
+    let downloadRules: DownloadRules
+    let environment: EngineEnvironment
+    let logger: Logger
+    private let bytes: ClaimBytes
+    private let questions: AsyncStream<Void>
+    private let question: AsyncStream<Void>.Continuation
+
+    init(
+        _ context: SyncContext, lockManager: LockManager, places: ClaimPlaces, downloadRules: DownloadRules,
+        bytes: ClaimBytes
+    ) {
+        self.lockManager = lockManager
+        self.places = places
+        self.downloadRules = downloadRules
+        self.bytes = bytes
+        environment = context.environment
+        logger = context.logger
+        (questions, question) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Carries out what the table decides about claims, until cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.watchForStops() }
+            await lockManager.claimEffects.run { carryOut($0) }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Effects
+
+    /// An event that a client waits for: what comes of it is carried out at once.
+    func change<Value, Failure: Error>(
+        _ event: (inout LockManager.State, Instant) throws(Failure) -> (Value, [Effect])
+    ) throws(Failure) -> Value {
+        let value = try lockManager.change(event)
+        lockManager.claimEffects.carryOut { carryOut($0) }
+        return value
+    }
+
+    private func carryOut(_ effect: ClaimEffect) {
+        switch effect {
+        case .locate(let inodes): locate(inodes)
+        case .ask(let asked):
+            question.yield()
+            deliver(to: asked.presenter) { name in
+                .ask(
+                    PresenterQuestion(
+                        question: asked.id.rawValue, presenter: name, message: asked.message.method,
+                        path: asked.message.subitem.map { places.path($0) }))
+            }
+        case .unresponsive(let asked):
+            logger.warning(
+                "a presenter does not respond",
+                metadata: ["process": "\(name(ofPresenter: asked.presenter))", "asked": "\(asked.message.method)"])
+        case .reacquire(let presenter, let asked):
+            deliver(to: presenter) { .reacquire(presenter: $0, question: asked.rawValue) }
+        case .download(let set, let items): download(items, for: set)
+        case .granted(let set): granted(set)
+        case .ended(let set, let end): ended(set, end)
+        case .deadlock(let links):
+            logger.warning("deadlock among claims", metadata: ["cycle": "\(description(of: links))"])
+        }
+    }
+
+    private func locate(_ inodes: [InodeNumber]) {
+        var found: [InodeNumber: ClaimItem] = [:]
+        for inode in inodes {
+            do throws(FileError) {
+                found[inode] = try places.item(inode)
+            } catch {
+                // Gone since: nobody who claims anything can mean it.
+                found[inode] = ClaimItem(orphan: inode)
+            }
+        }
+        let places = found
+        lockManager.perform { table, now in table.located(places, now: now) }
+    }
+
+    private func granted(_ set: ClaimSetID) {
+        let owner = state.withLock { state -> (Owner, (@Sendable (SessionEvent) -> Void)?)? in
+            state.downloads[set] = nil
+            guard let owner = state.owners[set] else { return nil }
+            switch owner {
+            case .client(let client, _, _): return (owner, state.clients[client]?.deliver)
+            case .engine:
+                state.owners[set] = .held
+                return (owner, nil)
+            case .held: return nil
+            }
+        }
+        switch owner {
+        case (.client(_, let name, let asked), let deliver?)?:
+            let items = lockManager.ask { $0.claimSet(set) }?.claims.map(\.item) ?? []
+            // Nothing was moved meanwhile, mostly.
+            let now = items == asked.items ? asked.paths : items.map { places.path($0) }
+            deliver(.granted(claim: name, id: set.rawValue, paths: now))
+        case (.engine(let continuation), _)?:
+            continuation.resume(returning: nil)
+        case (.client, nil)?, (.held, _)?, nil:
+            break
+        }
+    }
+
+    private func ended(_ set: ClaimSetID, _ end: ClaimEnd) {
+        let owner = state.withLock { state -> (Owner, (@Sendable (SessionEvent) -> Void)?)? in
+            state.downloads.removeValue(forKey: set)?.cancel()
+            guard let owner = state.owners.removeValue(forKey: set) else { return nil }
+            if case .client(let client, let name, _) = owner {
+                state.clients[client]?.claims[name] = nil
+                return (owner, state.clients[client]?.deliver)
+            }
+            return (owner, nil)
+        }
+        switch owner {
+        case (.client(_, let name, _), let deliver?)?: deliver(.ended(ClaimEnded(claim: name, end, naming: self.name)))
+        case (.engine(let continuation), _)?: continuation.resume(returning: end)
+        case (.client, nil)?, (.held, _)?, nil: break
+        }
+    }
+
+    private func deliver(to presenter: PresenterID, _ event: (UInt64) -> SessionEvent) {
+        let target = state.withLock { state -> (UInt64, @Sendable (SessionEvent) -> Void)? in
+            guard let (client, name) = state.presenters[presenter], let deliver = state.clients[client]?.deliver else {
+                return nil
+            }
+            return (name, deliver)
+        }
+        if let (name, deliver) = target { deliver(event(name)) }
+    }
+
+    /// Tells presenters what has happened.
+    func notify(_ notices: [(presenter: PresenterID, notice: PresenterNotice)]) {
+        for (presenter, notice) in notices {
+            deliver(to: presenter) { PresenterNews(presenter: $0, notice, places).event }
+        }
+    }
+
+    // MARK: Downloads
+
+    /// A claim never hides a download: its client is told how far it is.
+    private func download(_ items: [ClaimItem], for set: ClaimSetID) {
+        let owner = state.withLock { $0.owners[set] }
+        guard case .client(let client, let name, let asked)? = owner else {
+            // The engine's own claims take bytes as they are.
+            return lockManager.perform { table, now in table.downloaded(set, now: now) }
+        }
+        do throws(FileError) {
+            let isUnchanged = lockManager.ask { $0.claimSet(set)?.claims.map(\.item) } == asked.items
+            let areHere = if asked.areHere, isUnchanged { true } else { try bytes.areHere(items) }
+            if areHere { return lockManager.perform { table, now in table.downloaded(set, now: now) } }
+        } catch {
+            return failed(set, error)
+        }
+        guard let deliver = state.withLock({ $0.clients[client]?.deliver }) else { return }
+        let task = Task {
+            do {
+                try await bytes.download(items) { progress in
+                    deliver(
+                        .downloading(claim: name, bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal))
+                }
+                lockManager.perform { table, now in table.downloaded(set, now: now) }
+            } catch let error as FileError {
+                failed(set, error)
+            } catch {
+                failed(set, FileError(.cancelled, "the download was cut off"))
+            }
+        }
+        let isOver = state.withLock { state in
+            guard state.owners[set] != nil else { return true }
+            state.downloads[set] = task
+            return false
+        }
+        if isOver { task.cancel() }
+    }
+
+    private func failed(_ set: ClaimSetID, _ error: FileError) {
+        lockManager.perform { table, now in table.downloadFailed(set, error, now: now) }
+    }
+
+    // MARK: Stopped processes
+
+    /// Whoever is stopped answers nothing: the table gives such a presenter a grace instead of waiting for it.
+    private func watchForStops() async {
+        var asked = questions.makeAsyncIterator()
+        while !Task.isCancelled {
+            let (owing, stopped) = lockManager.ask { ($0.processesToAnswer, $0.stoppedProcesses) }
+            if owing.isEmpty, stopped.isEmpty {
+                guard await asked.next(isolation: nil) != nil else { return }
+                continue
+            }
+            for process in owing.union(stopped) {
+                let isStopped = ProcessTable.isStopped(process.rawValue)
+                guard isStopped != stopped.contains(process) else { continue }
+                lockManager.perform { table, now in
+                    if isStopped { return table.processStopped(process, now: now) }
+                    table.processContinued(process)
+                    return []
+                }
+            }
+            guard (try? await environment.sleep(Self.stopPause)) != nil else { return }
+        }
+    }
+
+    // MARK: Names for people
+
+    private func description(of links: [WaitLink]) -> String {
+        (links + links.prefix(1)).map { link in
+            let process = lockManager.ask { $0.process(of: link.waiter) }.map { Self.describe($0) } ?? ""
+            return switch link.waiter {
+            case .claims(let set): "claim \(set.rawValue) of \(process)"
+            case .presenter: "presenter of \(process)"
+            case .process: process
+            case .nameChange: "rename or removal by \(process)"
+            case .writes(let inode): "writes to \(inode)"
+            }
+        }.joined(separator: " waits for ")
+    }
+
+    private func name(ofPresenter presenter: PresenterID) -> String {
+        lockManager.ask { $0.presenter(presenter) }.map { Self.describe($0.process) } ?? "a presenter that is gone"
+    }
+
+    /// What `ended` says of those that it names.
+    private func name(of node: WaitNode) -> String {
+        lockManager.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody who is gone"
+    }
+
+    /// Such as `vim(812)`.
+    static func describe(_ process: ProcessID) -> String {
+        process.rawValue == getpid()
+            ? "dewpoint's sync" : "\(ProcessTable.command(of: process.rawValue))(\(process.rawValue))"
+    }
+}
+
+extension PresenterMessage {
+    fileprivate var subitem: ClaimItem? {
+        if case .accommodateSubitemDeletion(let item) = self { item } else { nil }
+    }
+}

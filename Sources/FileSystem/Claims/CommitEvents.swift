@@ -1,0 +1,90 @@
+import Coordination
+import Foundation
+import Model
+import Remote
+import Replica
+import Sync
+
+/// What another device's commit did to the items here: told by how they were before and how they are after.
+struct CommitEvents: AppliedCommitEvents {
+    private struct Seen: Equatable {
+        var item: ClaimItem
+        var inode: InodeNumber
+        var mode: UInt16
+        var modified: Timestamp
+        var size: Int64
+        var target: String?
+        var conflicts: Set<String>
+    }
+
+    private let replica: Replica
+    private let events: ItemEvents
+    private let items: [ItemID]
+    private let before: [ItemID: Seen]
+    private let origin: ItemEvents.Origin
+
+    /// - Returns: `nil` when nobody listens.
+    init?(_ commit: Commit, replica: Replica, events: ItemEvents) throws(FileError) {
+        guard events.hasObservers, commit.device != replica.device else { return nil }
+        self.replica = replica
+        self.events = events
+        items = commit.tombstones.map(\.id) + commit.records.map(\.id)
+        origin = .device(commit.deviceName)
+        before = try Self.look(items, replica, events.places)
+    }
+
+    private static func look(
+        _ items: [ItemID], _ replica: Replica, _ places: ClaimPlaces
+    ) throws(FileError) -> [ItemID: Seen] {
+        var seen: [ItemID: Seen] = [:]
+        for item in items {
+            guard let entry = try replica.entry(of: item) else { continue }
+            let inode = try replica.inode(entry.inode)
+            seen[item] = Seen(
+                item: try places.item(entry), inode: entry.inode, mode: inode.attributes.mode,
+                modified: inode.attributes.modified, size: inode.attributes.size, target: inode.target,
+                conflicts: Set(entry.conflicts.map { $0.id.uuidString.lowercased() }))
+        }
+        return seen
+    }
+
+    /// Tells of it, now that the commit is applied.
+    ///
+    /// - Parameter displaced: What had to make room for items of the commit.
+    func tell(displaced: [InodeNumber]) throws(FileError) {
+        let after = try Self.look(items, replica, events.places)
+        for inode in displaced {
+            let place = try events.places.item(inode)
+            events.superseded(inode, by: place)
+        }
+        for item in items {
+            switch (before[item], after[item]) {
+            case (nil, let new?): events.appeared(new.item, by: origin)
+            case (let old?, nil): events.deleted(old.item, by: origin)
+            case (let old?, let new?): tell(old, new)
+            case (nil, nil): break
+            }
+        }
+    }
+
+    private func tell(_ old: Seen, _ new: Seen) {
+        if old.inode != new.inode { events.superseded(old.inode, by: new.item) }
+        if old.item.name != new.item.name || old.item.parent != new.item.parent {
+            events.moved(old.item, to: new.item, replacing: nil, by: origin)
+        }
+        if old.inode != new.inode || old.mode != new.mode || old.modified != new.modified || old.size != new.size
+            || old.target != new.target
+        {
+            events.changed(new.inode, by: origin)
+        }
+        for version in new.conflicts.subtracting(old.conflicts).sorted() {
+            events.version(.gained, version, of: new.inode, by: origin)
+        }
+        for version in old.conflicts.subtracting(new.conflicts).sorted() {
+            events.version(.resolved, version, of: new.inode, by: origin)
+        }
+        if old.conflicts.isEmpty != new.conflicts.isEmpty {
+            events.ubiquityAttributes(UbiquityKeys.conflicts, of: new.inode)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Coordination
+package import Model
+
+/// Coordinated access, presenters and events, for the control API.
+extension FileSystem {
+    /// Opens a session: it lives until ``endSession(_:)``, or until its process is gone.
+    ///
+    /// - Parameters:
+    ///   - process: Who connected, as the kernel tells it.
+    ///   - descriptor: A pidfd of it, if the kernel gave one; it is closed here.
+    ///   - withholdsDownloads: Whether the process, with its descendants, may not download by reading while the session lasts.
+    ///   - deliver: Takes events and never waits.
+    ///   - whenGone: Called when the process is dead.
+    package func openSession(
+        process: Int32, descriptor: Int32?, withholdsDownloads: Bool = false,
+        deliver: @escaping @Sendable (SessionEvent) -> Void, whenGone: @escaping @Sendable () -> Void
+    ) throws(FileError) -> SessionID {
+        try coordination.claims.open(
+            process: process, descriptor: descriptor, withholdsDownloads: withholdsDownloads, deliver: deliver,
+            whenGone: whenGone)
+    }
+
+    /// - Throws: ``FileError`` with `busy` when there are as many sessions as there may be.
+    package func admitSession() throws(FileError) { try coordination.claims.admit() }
+
+    package func endSession(_ session: SessionID) { coordination.claims.close(session) }
+
+    package func claim(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
+        try coordination.claims.request(request, from: session)
+    }
+
+    package func release(_ claim: UInt64, of session: SessionID) throws(FileError) {
+        try coordination.claims.release(claim, of: session)
+    }
+
+    /// Gives up waiting for a claim; one that is granted goes on.
+    package func cancel(_ claim: UInt64, of session: SessionID) throws(FileError) {
+        try coordination.claims.cancel(claim, of: session)
+    }
+
+    package func cancelCoordinator(_ name: String, of session: SessionID) {
+        coordination.claims.cancelCoordinator(name, of: session)
+    }
+
+    package func present(_ request: PresenterRequest, from session: SessionID) throws(FileError) {
+        try coordination.claims.present(request, from: session)
+    }
+
+    package func withdraw(_ presenter: UInt64, of session: SessionID) throws(FileError) {
+        try coordination.claims.withdraw(presenter, of: session)
+    }
+
+    package func answer(_ reply: PresenterReply) { coordination.claims.answer(reply) }
+
+    /// - Throws: ``FileError`` with `notFound`.
+    package func breakClaim(_ id: UInt64) throws(FileError) { try coordination.claims.breakClaim(id) }
+
+    /// - Throws: ``FileError`` with `notFound` when there is nothing at the path, `busy` when as many follow as may.
+    package func admitFollower(of path: String) throws(FileError) {
+        _ = try resolve(path)
+        try coordination.events.admit()
+    }
+
+    /// - Returns: What ``unfollow(_:)`` takes.
+    package func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
+        try coordination.events.follow(path, deliver: deliver)
+    }
+
+    package func unfollow(_ follower: UInt64) { coordination.events.unfollow(follower) }
+}

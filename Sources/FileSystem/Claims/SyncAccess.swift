@@ -1,0 +1,211 @@
+import Coordination
+import Logging
+import Model
+import Remote
+import Replica
+import Sync
+import Synchronization
+
+/// The sync engine as a client like any other: it reads, writes, deletes and evicts what somebody minds only after asking.
+///
+/// While nobody has claims or presents anything, nobody is asked and nothing is waited for.
+final class SyncAccess: SyncCoordination {
+    /// How long an eviction waits for presenters to let go; then it is refused.
+    static let evictionPatience = Duration.seconds(30)
+    /// When an upload is asked for again that was refused.
+    static let refusalPause = Duration.seconds(5)
+    /// How long another device's commit waits before it is told what for.
+    static let silence = Duration.seconds(1)
+
+    private enum Ask {
+        case asking
+        /// Presenters have saved: it may be read once.
+        case granted
+        case refused(until: Duration)
+    }
+
+    private let uploads = Mutex<[InodeNumber: Ask]>([:])
+    private let requests: AsyncStream<InodeNumber>
+    private let request: AsyncStream<InodeNumber>.Continuation
+    private let context: SyncContext
+    private let lockManager: LockManager
+    private let claims: Claims
+    private let events: ItemEvents
+    /// How long presenters are waited for: a hung one must keep no file from the container, and no other device's changes from coming.
+    private let patience: Duration
+
+    private var replica: Replica { context.replica }
+    private var environment: EngineEnvironment { context.environment }
+    private var logger: Logger { context.logger }
+    private var places: ClaimPlaces { events.places }
+
+    init(_ context: SyncContext, lockManager: LockManager, claims: Claims, events: ItemEvents, patience: Duration) {
+        self.context = context
+        self.lockManager = lockManager
+        self.claims = claims
+        self.events = events
+        self.patience = patience
+        // One for each file that waits to be uploaded, and each at most once.
+        (requests, request) = AsyncStream.makeStream(of: InodeNumber.self)
+    }
+
+    /// Asks for uploads until cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await inode in requests { group.addTask { await self.askToUpload(inode) } }
+        }
+    }
+
+    func end(_ access: ClaimSetID) { claims.release(own: access) }
+
+    // MARK: Uploading
+
+    /// Whether a file may be read for an upload now. If not, who minds it is asked, and the uploader is told when it may.
+    ///
+    /// The claim is over before the bytes are read: what changes meanwhile is not published, by its generation. That is the snapshot
+    /// of `forUploading`, and no writer waits for a slow link.
+    func mayUpload(_ inode: InodeNumber) throws(FileError) -> Bool {
+        guard lockManager.hasClaimsOrPresenters else {
+            uploads.withLock { $0 = [:] }
+            return true
+        }
+        let item = try places.item(inode)
+        guard lockManager.ask({ $0.hasClaimsOrPresenters(item) }) else { return true }
+        let now = environment.uptime()
+        let mustAsk = uploads.withLock { uploads -> Bool? in
+            switch uploads[inode] {
+            case .granted?:
+                uploads[inode] = nil
+                return nil
+            case .asking?:
+                return false
+            case .refused(let until)? where now < until:
+                return false
+            case .refused?, nil:
+                uploads[inode] = .asking
+                return true
+            }
+        }
+        guard let mustAsk else { return true }
+        if mustAsk { request.yield(inode) }
+        return false
+    }
+
+    private func askToUpload(_ inode: InodeNumber) async {
+        var outcome = Ask.granted
+        do throws(FileError) {
+            let item = try places.item(inode)
+            do throws(FileError) {
+                end(try await claims.acquire([Claim(.read(.forUploading), item)], within: patience))
+            } catch {
+                if error.code != .timedOut || lockManager.ask({ $0.isKept(.read(.forUploading), off: item) }) {
+                    throw error
+                }
+                logger.warning(
+                    "a presenter did not save in time; uploading what is on disk", metadata: ["inode": "\(inode)"])
+            }
+        } catch {
+            outcome = .refused(until: environment.uptime() + Self.refusalPause)
+            logger.info("upload postponed", metadata: ["inode": "\(inode)", "why": "\(error)"])
+        }
+        let result = outcome
+        uploads.withLock { $0[inode] = result }
+        context.activity.noteLocalChange()
+    }
+
+    func didUpload(_ inodes: [InodeNumber]) {
+        guard events.hasObservers else { return }
+        for inode in inodes { events.ubiquityAttributes(UbiquityKeys.uploading, of: inode) }
+    }
+
+    // MARK: Applying
+
+    func events(of commit: Commit) throws(FileError) -> (any AppliedCommitEvents)? {
+        try CommitEvents(commit, replica: replica, events: events)
+    }
+
+    /// Waits for the right to apply another device's commit: those who present its items save first, or make way for a deletion.
+    ///
+    /// - Parameter tell: Takes what is waited for, once it takes long.
+    /// - Returns: The right, to be ended; `nil` when nobody minds.
+    func toApply(_ commit: Commit, tell: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant? {
+        guard lockManager.hasClaimsOrPresenters, commit.device != replica.device else { return nil }
+        let wanted = try claimsToApply(commit)
+        guard let first = wanted.first.map({ places.path($0.item) }) else { return nil }
+        let warning = Task { [environment] in
+            // Cancelled when it was granted in time.
+            if (try? await environment.sleep(Self.silence)) != nil {
+                tell(
+                    "remote changes are waiting for the program that has claimed or presents \(first); see: dewpoint locks"
+                )
+            }
+        }
+        defer { warning.cancel() }
+        do throws(FileError) {
+            let set = try await acquire(wanted)
+            return SyncGrant { [self] in end(set) }
+        } catch {
+            if error.code == .interrupted { throw error }
+            // A presenter does not answer, or cannot save, and asked again he would say the same. What was written here is kept as a conflict version.
+            logger.warning(
+                "applying a remote change although a presenter refused it", metadata: ["why": "\(error)"])
+            return nil
+        }
+    }
+
+    /// Waits for as long as somebody holds what is in the way; for presenters no longer than the patience.
+    private func acquire(_ wanted: [Claim]) async throws(FileError) -> ClaimSetID {
+        while true {
+            do throws(FileError) {
+                return try await claims.acquire(wanted, within: patience)
+            } catch {
+                let isHeld = lockManager.ask { table in wanted.contains { table.isKept($0.kind, off: $0.item) } }
+                guard error.code == .timedOut, isHeld else { throw error }
+            }
+        }
+    }
+
+    private func claimsToApply(_ commit: Commit) throws(FileError) -> [Claim] {
+        var wanted: [Claim] = []
+        func add(_ entry: Entry, _ option: WritingOption) throws(FileError) {
+            let item = try places.item(entry)
+            guard wanted.count < ClaimLimits().claimsPerSet, lockManager.ask({ $0.hasClaimsOrPresenters(item) }) else {
+                return
+            }
+            wanted.append(Claim(.write(option), item))
+        }
+        for tombstone in commit.tombstones {
+            if let entry = try replica.entry(of: tombstone.id) { try add(entry, .forDeleting) }
+        }
+        for record in commit.records {
+            guard let entry = try replica.entry(of: record.id) else { continue }
+            if record.content != entry.base?.content || record.target != entry.base?.target {
+                try add(entry, .forMerging)
+            } else if record.name != entry.name || record.parent != entry.base?.parent {
+                try add(entry, .forMoving)
+            } else {
+                try add(entry, .contentIndependentMetadataOnly)
+            }
+        }
+        return wanted
+    }
+
+    // MARK: Evicting
+
+    /// Waits until nobody minds that the bytes go.
+    ///
+    /// - Returns: What ``end(_:)`` takes; `nil` when nobody does.
+    /// - Throws: ``FileError`` with `busy` for what is claimed, or presented by whoever does not let it go.
+    func toEvict(_ inode: InodeNumber) async throws(FileError) -> ClaimSetID? {
+        guard lockManager.hasClaimsOrPresenters else { return nil }
+        let item = try places.item(inode)
+        guard lockManager.ask({ $0.hasClaimsOrPresenters(item) }) else { return nil }
+        do throws(FileError) {
+            return try await claims.acquire(
+                [Claim(.write(.forDeleting), item)], mode: .eviction, within: Self.evictionPatience)
+        } catch {
+            if error.code == .timedOut { throw FileError(.busy, "whoever presents it does not answer") }
+            throw error
+        }
+    }
+}

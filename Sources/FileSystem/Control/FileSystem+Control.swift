@@ -1,0 +1,231 @@
+import Coordination
+import Foundation
+package import Model
+import Remote
+import Replica
+import Sync
+
+/// What the control API and the control attributes ask for.
+extension FileSystem {
+    // MARK: Status
+
+    package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
+        for _ in 1..<Self.lookAttempts {
+            do throws(FileError) {
+                return try itemStatus(of: try resolve(path))
+            } catch {
+                guard error.code == .superseded else { throw error }
+            }
+        }
+        return try itemStatus(of: try resolve(path))
+    }
+
+    /// How often a path is looked up again that names another inode by the time that inode is asked.
+    private static let lookAttempts = 5
+
+    func resolve(_ path: String) throws(FileError) -> InodeNumber {
+        do throws(FileError) {
+            return try replica.resolve(path)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            throw FileError(.notFound, "there is no such item")
+        }
+    }
+
+    /// What the start had to put right, in sentences.
+    package var repairs: [String] { replica.repairReport.lines }
+
+    /// - Throws: ``FileError`` with `superseded` for an inode without a name: newer bytes have just come as another one, or it was removed.
+    ///   The kernel then looks the path up again.
+    func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
+        do throws(FileError) {
+            return try status(of: number)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            throw FileError(.superseded, "\(number) has no name any more")
+        }
+    }
+
+    private func status(of number: InodeNumber) throws(FileError) -> ItemStatus {
+        let inode = try replica.inode(number)
+        let entry = try replica.entries(of: number).first
+        let isFile = inode.attributes.kind == .file
+        let downloadingStatus: DownloadingStatus =
+            !isFile ? .current : !inode.isLocal ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
+        // One whose bytes are all here may not have ended yet.
+        let download = downloadingStatus == .current ? nil : reading.downloads.active(number)
+        let isPending = entry?.isQueued ?? false || inode.isModified
+        // The device that made it has not brought it there, as far as can be seen from here.
+        let isElsewhere = downloadingStatus == .notDownloaded && entry?.error?.code == 4353
+        let uploading = syncEngine.uploader.percent(of: number)
+        let isSynced = number == .root || entry?.item != nil
+        let percent: Double
+        if let download {
+            percent = min(download.percent, 99)
+        } else {
+            percent = downloadingStatus == .notDownloaded ? try replica.percentHere(of: number) : 100
+        }
+        return ItemStatus(
+            path: try replica.path(of: number), kind: inode.attributes.kind,
+            item: number == .root ? .root : entry?.item,
+            logicalSize: try current(of: number).size, downloadingStatus: downloadingStatus,
+            percentDownloaded: percent, percentUploaded: isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100,
+            isDownloading: download != nil && download?.outcome == nil,
+            downloadRequested: entry?.downloadRequested ?? false, isUploaded: isSynced && !isPending && !isElsewhere,
+            isUploading: uploading != nil, pinned: try isPinned(entry),
+            isUbiquitousItem: isSynced, lastEditor: entry?.base?.device.description,
+            etag: entry.flatMap { $0.baseNumber > 0 ? "\($0.item?.description ?? "")-\($0.baseNumber)" : nil },
+            conflictCount: entry?.conflicts.count ?? 0, isSyncPaused: try replica.isPaused(number),
+            isExcludedFromSync: try replica.isExcluded(number), downloadingError: entry?.error,
+            uploadingError: isPending && isSynced ? syncEngine.uploader.fault(of: entry?.item) : nil)
+    }
+
+    private func isPinned(_ entry: Entry?) throws(FileError) -> Bool {
+        if let entry { try replica.isPinned(entry) } else { try replica.isPinned(.root) }
+    }
+
+    package func containerStatus() throws(FileError) -> ContainerStatus {
+        let statistics = try replica.statistics()
+        return ContainerStatus(
+            container: syncEngine.container.identity.id, name: syncEngine.container.identity.settings.name,
+            remote: location.remote,
+            mountpoint: location.mountpoint, state: location.state, device: replica.device,
+            deviceName: location.deviceName,
+            applied: replica.applied, itemCount: statistics.itemCount,
+            downloadedFileCount: statistics.fileCountHere, downloadedByteCount: statistics.byteCountHere,
+            pendingUploadCount: try replica.pendingCount(),
+            pendingUploadByteCount: try replica.pendingByteCount(), activeDownloadCount: reading.downloads.activeCount,
+            readMode: mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: fastPaths,
+            isPaused: try replica.isContainerPaused(), heldDeletionCount: syncEngine.uploader.heldDeletionCount,
+            problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cache.evictor.status(),
+            storms: reading.throttle.reports)
+    }
+
+    private var fastPaths: [FastPathStatus] {
+        let unavailable = mountAbilities.unavailable
+        return FastPath.allCases.map { path in
+            if options.off.contains(path) { return FastPathStatus(path, .off, reason: "turned off by a mount option") }
+            return unavailable[path].map { FastPathStatus(path, .unavailable, reason: $0) } ?? FastPathStatus(path, .on)
+        }
+    }
+
+    // MARK: Downloading
+
+    /// Asks for a file, or for every file below a directory; returns at once.
+    func request(_ number: InodeNumber) throws(FileError) {
+        try forEachFile(below: number) { file throws(FileError) in
+            try reading.downloads.want(file)
+        }
+    }
+
+    func cancelDownload(_ number: InodeNumber) throws(FileError) {
+        try forEachFile(below: number) { file throws(FileError) in
+            if try replica.isDownloadRequested(file) {
+                try replica.setDownloadRequested(false, of: file)
+            }
+            reading.downloads.active(file)?.cancel()
+        }
+    }
+
+    /// Brings a file, or every file below a directory, and waits until all are here.
+    func download(_ number: InodeNumber) async throws(FileError) {
+        try request(number)
+        var files: [InodeNumber] = []
+        try forEachFile(below: number) { files.append($0) }
+        for file in files {
+            if Task.isCancelled { throw FileError(.interrupted, "the wait for the download was interrupted") }
+            do throws(FileError) {
+                try await reading.downloads.makeLocal(file)
+            } catch {
+                // Unlinked in the meantime, below a directory: not a failure of the rest.
+                if error.code == .notFound, file != number { continue }
+                throw error
+            }
+        }
+    }
+
+    /// Calls `body` for a file itself, or for each file below a directory.
+    func forEachFile(
+        below number: InodeNumber, _ body: (InodeNumber) throws(FileError) -> Void
+    ) throws(FileError) {
+        guard try replica.attributes(of: number).kind == .directory else {
+            if try replica.attributes(of: number).kind == .file { try body(number) }
+            return
+        }
+        for file in try replica.filesBelow(number) { try body(file) }
+    }
+
+    package func download(_ path: String, wait: Bool) async throws(FileError) {
+        let inode = try resolve(path)
+        if wait { try await download(inode) } else { try request(inode) }
+    }
+
+    package func cancelDownload(_ path: String) throws(FileError) {
+        try cancelDownload(try resolve(path))
+    }
+
+    package func downloadProgress(_ path: String) throws(FileError) -> DownloadProgress {
+        var progress = DownloadProgress(bytesDone: 0, bytesTotal: 0, filesDone: 0, filesTotal: 0)
+        try forEachFile(below: try resolve(path)) { file throws(FileError) in
+            let inode = try replica.inode(file)
+            progress.filesTotal += 1
+            progress.bytesTotal += inode.attributes.size
+            if inode.isLocal && inode.incoming == nil {
+                progress.filesDone += 1
+                progress.bytesDone += inode.attributes.size
+            } else if let download = reading.downloads.active(file) {
+                progress.bytesDone += download.bytesDone
+            }
+        }
+        return progress
+    }
+
+    /// Lets a process go on that is held since it reads too much, or refuses it.
+    package func answerStorm(of process: Int32, isAllowed: Bool) throws(FileError) {
+        try reading.throttle.answer(process, isAllowed: isAllowed)
+    }
+
+    // MARK: Evicting and pinning
+
+    func eviction() -> Eviction {
+        Eviction(
+            syncEngine, files: files, access: coordination.access, events: coordination.events,
+            downloads: reading.downloads)
+    }
+
+    package func evict(_ path: String) async throws(FileError) {
+        var eviction = eviction()
+        try await eviction.evict(try resolve(path))
+    }
+
+    package func setPinned(_ path: String, _ isPinned: Bool) throws(FileError) {
+        try setPinned(try resolve(path), isPinned)
+    }
+
+    /// Pinned things come and stay; a directory's contents follow it.
+    func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
+        try replica.setPinned(isPinned, of: number)
+        if isPinned { try request(number) }
+    }
+
+    // MARK: Locks
+
+    package func locks() -> [LockListing] {
+        let now = locking.manager.now
+        let (nodes, deadlocked) = locking.manager.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
+        return nodes.map { node in
+            // A file without a name is listed all the same.
+            let path = (try? replica.path(of: node.inode)) ?? ""
+            var listing = node.listing(path: path) {
+                ProcessTable.command(of: $0.rawValue)
+            } namespace: {
+                ProcessTable.otherNamespace(of: $0.rawValue)
+            }
+            for index in listing.waiters.indices {
+                guard let claim = listing.waiters[index].claim, deadlocked.contains(ClaimSetID(claim)) else { continue }
+                listing.waiters[index].isDeadlocked = true
+            }
+            return listing
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+package import Model
+import Remote
+import Replica
+import Sync
+
+/// Deleted items, and bringing them back.
+extension FileSystem {
+    /// What was deleted, here or on another device, and can be brought back; the latest deletion first.
+    package func trash() throws(FileError) -> [DeletedItem] {
+        let trash = Trash(try replica.deletedItems())
+        var items: [DeletedItem] = []
+        for state in trash.states {
+            items.append(
+                DeletedItem(
+                    item: state.record.id, path: try path(of: state.record, trash), kind: state.record.kind,
+                    size: state.record.size, deleted: state.replaced))
+        }
+        return items
+    }
+
+    private func path(of record: ItemRecord, _ trash: Trash) throws(FileError) -> String {
+        var names = [record.name.string]
+        var parent = record.parent
+        // Damaged or hostile records could form a circle.
+        for _ in 0..<Trash.depthLimit where parent != .root {
+            if let entry = try replica.entry(of: parent) {
+                let above = try replica.path(of: entry.inode)
+                return ([above] + names.reversed()).joined(separator: "/")
+            }
+            guard let state = trash[parent] else { break }
+            names.append(state.record.name.string)
+            parent = state.record.parent
+        }
+        return names.reversed().joined(separator: "/")
+    }
+
+    /// Brings an item back to where it was, with what was deleted together with it (in the hour before), and the directories above it that are gone.
+    ///
+    /// - Returns: Its path now: of a name that is taken, `name 2.ext`.
+    /// - Throws: ``FileError`` with `notFound` when nothing of it is kept.
+    package func restoreDeleted(_ item: ItemID) async throws(FileError) -> String {
+        let trash = Trash(try replica.deletedItems())
+        guard trash[item] != nil else {
+            throw FileError(.notFound, "nothing is kept of that item; see: dewpoint trash list")
+        }
+        let order = trash.above(item) + trash.below(item)
+        var contents: [ItemID: Content] = [:]
+        for state in order {
+            guard let reference = state.record.content else { continue }
+            do throws(StoreError) {
+                contents[state.record.id] = try await ManifestStore(store: syncEngine.container.store).get(reference)
+            } catch {
+                throw error.fileError
+            }
+        }
+        var restored: [(name: ItemName, parent: InodeNumber)] = []
+        try replica.write { transaction throws(FileError) in
+            for state in order where try transaction.entry(of: state.record.id) == nil {
+                let parent = try transaction.directory(of: state.record.parent) ?? .root
+                let isTaken = try transaction.entry(state.record.name, in: parent) != nil
+                let name = isTaken ? try transaction.freeName(for: state.record.name, in: parent) : state.record.name
+                try transaction.dequeueDeletion(state.record.id)
+                try transaction.restore(state.record, content: contents[state.record.id], in: parent, as: name)
+                restored.append((name, parent))
+            }
+        }
+        for entry in restored { files.kernel.entryChanged(entry.name, in: entry.parent) }
+        activity.noteLocalChange()
+        guard let entry = try replica.entry(of: item) else { throw FileError(.notFound, "it was deleted again") }
+        return try replica.path(of: entry.inode)
+    }
+}
+
+/// The last states of deleted items, by item and by the directory they lay in.
+private struct Trash {
+    /// No tree is deeper than this many directories.
+    static let depthLimit = 10_000
+
+    /// How long before a directory something in it may have been deleted to belong to the same deletion.
+    static let together = Duration.seconds(3600)
+
+    let states: [EarlierState]
+    private let byItem: [ItemID: EarlierState]
+    private let byParent: [ItemID: [EarlierState]]
+
+    init(_ states: [EarlierState]) {
+        self.states = states
+        byItem = Dictionary(states.map { ($0.record.id, $0) }) { first, _ in first }
+        byParent = Dictionary(grouping: states) { $0.record.parent }
+    }
+
+    subscript(item: ItemID) -> EarlierState? { byItem[item] }
+
+    /// The deleted directories above an item, the outermost first.
+    func above(_ item: ItemID) -> [EarlierState] {
+        var above: [EarlierState] = []
+        var current = byItem[item]?.record.parent
+        while let parent = current, let state = byItem[parent], above.count < Self.depthLimit {
+            above.append(state)
+            current = state.record.parent
+        }
+        return above.reversed()
+    }
+
+    /// An item and what lay in it when it was deleted, each after its directory.
+    func below(_ item: ItemID) -> [EarlierState] {
+        guard let top = byItem[item] else { return [] }
+        var order = [top]
+        var seen: Set<ItemID> = [item]
+        var next = 0
+        while next < order.count {
+            for state in byParent[order[next].record.id] ?? [] {
+                guard state.replaced >= top.replaced.advanced(by: .zero - Self.together) else { continue }
+                if seen.insert(state.record.id).inserted { order.append(state) }
+            }
+            next += 1
+        }
+        return order
+    }
+}

@@ -1,0 +1,224 @@
+import Coordination
+import Foundation
+import Logging
+package import Model
+import Remote
+import Replica
+import Sync
+
+/// Versions of an item: the current one, those that lost a conflict, and earlier ones.
+extension FileSystem {
+    /// How long earlier versions and deleted items can be brought back: 30 days after they were replaced.
+    package static let historyRetention = Duration.seconds(30 * 24 * 3600)
+
+    /// Every version of a file, the current one first, then conflict versions, then earlier ones, each the newest first.
+    ///
+    /// - Throws: ``FileError`` with `invalid` for what has no bytes.
+    package func versions(_ path: String) throws(FileError) -> [ItemVersion] { try versions(of: try resolve(path)) }
+
+    func versions(of number: InodeNumber) throws(FileError) -> [ItemVersion] {
+        let inode = try replica.inode(number)
+        guard inode.attributes.kind == .file else {
+            throw FileError(.invalid, "only files have versions; this is a \(inode.attributes.kind.rawValue)")
+        }
+        guard let entry = try replica.entries(of: number).first else {
+            throw FileError(.superseded, "\(number) has no name any more")
+        }
+        let conflicts = entry.conflicts.map { version in
+            ItemVersion(
+                id: version.id.uuidString.lowercased(), kind: .conflict, date: version.modified,
+                computer: version.deviceName.isEmpty ? nil : version.deviceName, device: version.device,
+                size: version.size, local: false)
+        }
+        return try [current(entry, inode)] + conflicts.reversed() + earlier(entry)
+    }
+
+    private func current(_ entry: Entry, _ inode: Inode) throws(FileError) -> ItemVersion {
+        let device = try replica.maker(of: entry, inode)
+        let attributes = try current(of: inode.attributes.inode)
+        // Newer bytes that are still to come are the current version already.
+        return ItemVersion(
+            id: "current", kind: .current, date: attributes.modified, computer: try name(of: device),
+            device: device, size: inode.incoming?.byteCount ?? attributes.size,
+            local: inode.isLocal && inode.incoming == nil)
+    }
+
+    private func name(of device: DeviceID) throws(FileError) -> String? {
+        device == replica.device ? location.deviceName : try replica.deviceName(device)
+    }
+
+    private func earlier(_ entry: Entry) throws(FileError) -> [ItemVersion] {
+        guard let item = entry.item else { return [] }
+        var versions: [ItemVersion] = []
+        var last = entry.base?.content
+        for state in try replica.history(of: item) where !state.isDeleted && state.record.content != last {
+            last = state.record.content
+            versions.append(
+                ItemVersion(
+                    id: "commit-\(state.number)", kind: .earlier, date: state.record.modified,
+                    computer: try name(of: state.record.maker), device: state.record.maker, size: state.record.size,
+                    local: false))
+        }
+        return versions
+    }
+
+    // MARK: Resolving
+
+    /// Ends a conflict: one version becomes or stays the current one, the others are no longer kept as conflict versions.
+    ///
+    /// What was current before can be had as an earlier version. Every device learns of it.
+    /// - Throws: ``FileError`` with `noAttribute` when there is no conflict, `superseded` when there is no such version, `busy` when the
+    ///   current bytes must give way and are not uploaded yet.
+    package func resolve(_ path: String, keep choice: VersionChoice) async throws(FileError) {
+        let number = try resolve(path)
+        try await resolve(number, keep: choice)
+        await showChosen(number)
+    }
+
+    /// Has whoever reads next get what was chosen: where the file was here, its older bytes are read until the chosen ones have come.
+    private func showChosen(_ number: InodeNumber) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.downloadChosen(number) }
+            // Cut short when the bytes are here first.
+            group.addTask { try? await self.environment.sleep(Self.chosenPatience) }
+            await group.next()
+            group.cancelAll()
+        }
+        await files.kernel.drain()
+    }
+
+    /// How long an answer waits for the chosen bytes. A file that takes longer comes after it.
+    private static let chosenPatience = Duration.seconds(10)
+
+    private func downloadChosen(_ number: InodeNumber) async {
+        do throws(FileError) {
+            if try replica.inode(number).incoming != nil { try await reading.downloads.makeLocal(number) }
+        } catch {
+            // The choice stands; its bytes come when they can.
+            logger.info(
+                "the chosen version is not downloaded yet", metadata: ["inode": "\(number)", "error": "\(error)"])
+        }
+    }
+
+    func resolve(_ number: InodeNumber, keep choice: VersionChoice) async throws(FileError) {
+        let inode = try replica.inode(number)
+        guard let entry = try replica.entries(of: number).first, !entry.conflicts.isEmpty else {
+            throw FileError(.noAttribute, "there is no conflict to resolve")
+        }
+        let kept: ConflictVersion?
+        switch choice {
+        case .current:
+            kept = nil
+        case .newest:
+            let device = try replica.maker(of: entry, inode)
+            let now = (try current(of: number).modified, device)
+            kept = entry.conflicts.filter { ($0.modified, $0.device) > now }
+                .max { ($0.modified, $0.device) < ($1.modified, $1.device) }
+        case .version(let id):
+            kept = entry.conflicts.first { $0.id == UUID(uuidString: id) }
+            if kept == nil {
+                throw FileError(.superseded, "there is no conflict version \(id); see: dewpoint versions")
+            }
+        }
+        let content: Content?
+        if let kept { content = try await chunkList(kept.content) } else { content = nil }
+        try replace(entry, with: content.flatMap { content in kept.map { (content, $0.modified) } }, conflicts: [])
+    }
+
+    /// Makes an earlier version the current one again.
+    ///
+    /// - Throws: ``FileError`` with `superseded` when there is no such version, `busy` when the current bytes are not uploaded yet.
+    package func restoreVersion(_ path: String, id: String) async throws(FileError) {
+        let number = try resolve(path)
+        guard let entry = try replica.entries(of: number).first, let item = entry.item else {
+            throw FileError(.noAttribute, "what stays on this machine has no earlier versions")
+        }
+        if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
+            let content = try await chunkList(conflict.content)
+            try replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
+            return await showChosen(number)
+        }
+        let states = try replica.history(of: item)
+        guard let state = states.first(where: { "commit-\($0.number)" == id }), let reference = state.record.content
+        else { throw FileError(.superseded, "there is no version \(id); see: dewpoint versions") }
+        let content = try await chunkList(reference)
+        try replace(entry, with: (content, state.record.modified), conflicts: entry.conflicts)
+        await showChosen(number)
+    }
+
+    private func chunkList(_ reference: ItemRecord.Reference) async throws(FileError) -> Content {
+        do throws(StoreError) {
+            return try await ManifestStore(store: syncEngine.container.store).get(reference)
+        } catch {
+            throw error.fileError
+        }
+    }
+
+    private func replace(
+        _ entry: Entry, with new: (content: Content, modified: Timestamp)?, conflicts: [ConflictVersion]
+    ) throws(FileError) {
+        let isOpen = files.open.inode(entry.inode) != nil
+        if new != nil, files.open.inode(entry.inode)?.hasWriters == true {
+            throw FileError(.busy, "\(entry.name) is open for writing")
+        }
+        var number = entry.inode
+        try replica.write { transaction throws(FileError) in
+            guard let item = entry.item, let now = try transaction.entry(of: item), now.conflicts == entry.conflicts
+            else {
+                throw FileError(.superseded, "\(entry.name) has changed in the meantime; look again")
+            }
+            try transaction.setConflicts(conflicts, of: now)
+            if let new {
+                number = try transaction.replaceContent(
+                    now, with: new.content, modified: new.modified, inUse: isOpen)
+            } else {
+                try transaction.enqueue(item)
+            }
+        }
+        if new != nil { try showReplaced(entry, now: number) }
+        activity.noteLocalChange()
+        tellReplaced(entry, now: number, conflicts: conflicts)
+    }
+
+    private func showReplaced(_ entry: Entry, now number: InodeNumber) throws(FileError) {
+        files.kernel.entryChanged(entry.name, in: entry.parent)
+        files.kernel.inodeChanged(entry.inode, bytes: true)
+        if number != entry.inode {
+            files.orphans.insert(entry.inode)
+            if files.open.inode(entry.inode) == nil, files.orphans.take(entry.inode) { try replica.forget(entry.inode) }
+        }
+        // What was here comes again, so that it stays here.
+        if try replica.inode(number).incoming != nil { try request(number) }
+    }
+
+    private func tellReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {
+        guard coordination.events.hasObservers else { return }
+        if number != entry.inode, let place = try? locking.places.item(number) {
+            coordination.events.superseded(entry.inode, by: place)
+        }
+        for version in entry.conflicts where !conflicts.contains(where: { $0.id == version.id }) {
+            coordination.events.version(.resolved, version.id.uuidString.lowercased(), of: number, by: .engine)
+        }
+        if entry.conflicts.isEmpty != conflicts.isEmpty {
+            coordination.events.ubiquityAttributes(UbiquityKeys.conflicts, of: number)
+        }
+        coordination.events.changed(number, by: .engine)
+    }
+
+    // MARK: Forgetting
+
+    /// How often versions that are too old are forgotten.
+    private static let forgettingPause = Duration.seconds(3600)
+
+    /// Forgets, now and then, what has been replaced or deleted for longer than ``historyRetention``.
+    func forgetOldVersions() async {
+        repeat {
+            do throws(FileError) {
+                try replica.dropHistory(before: environment.now().advanced(by: .zero - Self.historyRetention))
+            } catch {
+                logger.warning("failed to remove expired versions", metadata: ["error": "\(error)"])
+            }
+            // Cancelled: the engine ends.
+        } while (try? await environment.sleep(Self.forgettingPause)) != nil
+    }
+}

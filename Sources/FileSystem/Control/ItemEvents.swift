@@ -1,0 +1,196 @@
+import Coordination
+import Model
+import Sync
+import Synchronization
+
+/// Tells presenters, and whoever follows events, what happens to items: by plain programs, by other devices, by this engine.
+///
+/// While nobody listens an event costs one look at a flag.
+final class ItemEvents: Sendable {
+    /// The most followers at a time.
+    static let followerLimit = 256
+
+    /// Who did it.
+    enum Origin: Sendable {
+        case program(Caller)
+        case device(String)
+        case engine
+    }
+
+    private struct Follower: Sendable {
+        let path: String
+        let deliver: @Sendable (ItemNews) -> Void
+    }
+
+    private struct State {
+        var followers: [UInt64: Follower] = [:]
+        var last: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let hasFollowers = Atomic(false)
+    private let lockManager: LockManager
+    private let claims: Claims
+    let places: ClaimPlaces
+    private let environment: EngineEnvironment
+
+    init(lockManager: LockManager, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment) {
+        self.lockManager = lockManager
+        self.claims = claims
+        self.places = places
+        self.environment = environment
+    }
+
+    var hasObservers: Bool { lockManager.hasClaimsOrPresenters || hasFollowers.load(ordering: .acquiring) }
+
+    // MARK: Followers
+
+    /// - Throws: ``FileError`` with `busy` when as many follow as may.
+    func admit() throws(FileError) {
+        if state.withLock({ $0.followers.count >= Self.followerLimit }) { throw Self.tooManyFollowers }
+    }
+
+    private static let tooManyFollowers = FileError(.busy, "\(followerLimit) follow events already")
+
+    /// - Parameter deliver: Takes events at or below the path, and never waits.
+    /// - Returns: What ``unfollow(_:)`` takes.
+    /// - Throws: ``FileError`` with `busy` when there are too many.
+    func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
+        let id = state.withLock { state -> UInt64? in
+            guard state.followers.count < Self.followerLimit else { return nil }
+            state.last += 1
+            state.followers[state.last] = Follower(path: path, deliver: deliver)
+            hasFollowers.store(true, ordering: .releasing)
+            return state.last
+        }
+        guard let id else { throw Self.tooManyFollowers }
+        deliver(ItemNews(event: .following, path: path, time: environment.now().rfc3339))
+        return id
+    }
+
+    func unfollow(_ id: UInt64) {
+        state.withLock { state in
+            state.followers[id] = nil
+            hasFollowers.store(!state.followers.isEmpty, ordering: .releasing)
+        }
+    }
+
+    // MARK: Events
+
+    /// Content or attributes of an item were written.
+    func changed(_ inode: InodeNumber, by origin: Origin) {
+        guard hasObservers, let item = try? places.item(inode), item.inode == .root || item.name != nil else { return }
+        tell(.changed(item), by: origin)
+    }
+
+    /// Something came to stand where nothing was.
+    func appeared(_ item: ClaimItem, by origin: Origin) {
+        lockManager.perform { table, now in table.appeared(item, now: now) }
+        tell(.appeared(item), by: origin)
+    }
+
+    /// - Parameter replaced: What had the new name, if anything.
+    func moved(_ from: ClaimItem, to: ClaimItem, replacing replaced: InodeNumber?, by origin: Origin) {
+        guard let inode = to.inode else { return }
+        let isPresented = lockManager.change { state, now in
+            let isPresented = state.table.isPresented(from)
+            return (isPresented, state.table.moved(inode, to: to, replacing: replaced, now: now))
+        }
+        // An atomic save: the item that has the name was written, and nothing came or went but a file for a moment.
+        if replaced != nil, !isPresented {
+            tell(.deleted(from), by: origin)
+            tell(.changed(to), by: origin)
+        } else {
+            tell(.moved(from: from, to: to), by: origin)
+        }
+    }
+
+    /// A name has another inode now, of the same item.
+    func superseded(_ old: InodeNumber, by new: ClaimItem) {
+        guard let inode = new.inode else { return }
+        lockManager.perform { table, now in table.moved(inode, to: new, replacing: old, now: now) }
+    }
+
+    func deleted(_ item: ClaimItem, by origin: Origin) {
+        if let inode = item.inode { lockManager.perform { table, now in table.disappeared(inode, now: now) } }
+        tell(.deleted(item), by: origin)
+    }
+
+    func version(_ change: VersionChange, _ id: String, of inode: InodeNumber, by origin: Origin) {
+        guard hasObservers, let item = try? places.item(inode) else { return }
+        tell(.version(change, id, item), by: origin)
+    }
+
+    /// - Parameter keys: Such as `NSURLUbiquitousItemIsUploadedKey`.
+    func ubiquityAttributes(_ keys: Set<String>, of inode: InodeNumber) {
+        guard hasObservers, let item = try? places.item(inode), item.name != nil else { return }
+        tell(.ubiquityAttributes(keys, item), by: .engine)
+    }
+
+    private func tell(_ event: ItemEvent, by origin: Origin) {
+        if lockManager.hasClaimsOrPresenters {
+            let ancestors: Set<ProcessID> =
+                if case .program(let caller) = origin {
+                    ProcessTable.ancestors(of: ProcessID(ProcessTable.process(ofThread: caller.thread)))
+                } else { [] }
+            claims.notify(
+                lockManager.ask { table in
+                    table.notices(of: event, by: table.presenter(behind: ancestors, writing: event.item))
+                })
+        }
+        guard hasFollowers.load(ordering: .acquiring) else { return }
+        var news = ItemNews(event, places, time: environment.now().rfc3339)
+        switch origin {
+        case .program(let caller):
+            let process = ProcessTable.process(ofThread: caller.thread)
+            news.process = process
+            news.origin = ProcessTable.command(of: process)
+        case .device(let name): news.origin = name
+        case .engine: break
+        }
+        let followers = state.withLock { Array($0.followers.values) }
+        for follower in followers where news.isBelow(follower.path) { follower.deliver(news) }
+    }
+}
+
+extension ItemEvent {
+    /// What it is about, as it is now.
+    var item: ClaimItem {
+        switch self {
+        case .changed(let item), .appeared(let item), .deleted(let item), .version(_, _, let item),
+            .ubiquityAttributes(_, let item):
+            item
+        case .moved(_, let to): to
+        }
+    }
+}
+
+extension ItemNews {
+    fileprivate init(_ event: ItemEvent, _ places: ClaimPlaces, time: String) {
+        let kind: Event =
+            switch event {
+            case .changed: .changed
+            case .appeared: .appeared
+            case .moved: .moved
+            case .deleted: .deleted
+            case .version(.gained, _, _): .versionGained
+            case .version(.lost, _, _): .versionLost
+            case .version(.resolved, _, _): .versionResolved
+            case .ubiquityAttributes: .ubiquityAttributes
+            }
+        self.init(event: kind, path: places.path(event.item), time: time)
+        switch event {
+        case .moved(let source, _): from = places.path(source)
+        case .version(_, let id, _): version = id
+        case .ubiquityAttributes(let keys, _): self.keys = keys.sorted()
+        case .changed, .appeared, .deleted: break
+        }
+    }
+
+    fileprivate func isBelow(_ directory: String) -> Bool {
+        func lies(_ path: String) -> Bool {
+            directory.isEmpty || path == directory || path.utf8.starts(with: "\(directory)/".utf8)
+        }
+        return lies(path) || from.map(lies) ?? false
+    }
+}

@@ -1,0 +1,121 @@
+import Glibc
+import Logging
+import Model
+import Sync
+import Synchronization
+
+/// Holds up who pulls a container down by reading everything, and tells people.
+///
+/// Asked for each open file once, when it is first read and nobody asked for it outright; see ``ThrottleTable``.
+final class DownloadThrottle: Sendable {
+    /// How often a read that is held looks whether it may go on.
+    static let lookPause = Duration.milliseconds(200)
+
+    private let table: Mutex<ThrottleTable>
+    private let environment: EngineEnvironment
+    private let logger: Logger
+
+    init(options: FileSystemOptions, environment: EngineEnvironment, logger: Logger) {
+        table = Mutex(ThrottleTable(fileLimit: options.stormFileLimit, byteLimit: options.stormByteLimit))
+        self.environment = environment
+        self.logger = logger
+    }
+
+    /// Counts a file that a process reads and that is not here.
+    ///
+    /// - Returns: `nil` when the read may go on; else what waits until it may.
+    /// - Throws: ``FileError`` with `downloadRefused` for whom it was refused, also from the wait.
+    func admit(
+        _ process: Int32, byteCount: Int64
+    ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
+        let group = ProcessTable.group(of: process) ?? process
+        let now = environment.uptime()
+        let time = environment.now()
+        let (verdict, event) = table.withLock { table in
+            table.demand(
+                by: group, program: Self.program(group, process), byteCount: byteCount, now: now, time: time,
+                hasEnded: ProcessTable.hasEnded)
+        }
+        tell(event, of: group)
+        switch verdict {
+        case .admitted: return nil
+        case .refused: throw Self.refusal(group)
+        case .held: return { [self] () async throws(FileError) in try await wait(group) }
+        }
+    }
+
+    private func wait(_ group: Int32) async throws(FileError) {
+        table.withLock { $0.addWaiting(1, to: group) }
+        defer { table.withLock { $0.addWaiting(-1, to: group) } }
+        while true {
+            let (now, time) = (environment.uptime(), environment.now())
+            let (verdict, event) = table.withLock { $0.verdict(of: group, now: now, time: time) }
+            tell(event, of: group)
+            switch verdict {
+            case .admitted: return
+            case .refused: throw Self.refusal(group)
+            case .held: break
+            }
+            do {
+                try await environment.sleep(Self.lookPause)
+            } catch {
+                throw FileError(.interrupted, "the read was interrupted")
+            }
+        }
+    }
+
+    /// Lets a group go on, or refuses it, for as long as it has processes.
+    ///
+    /// - Parameter process: Any process of the group, or its number.
+    func answer(_ process: Int32, isAllowed: Bool) throws(FileError) {
+        let group = ProcessTable.group(of: process)
+        let time = environment.now()
+        let isKnown = table.withLock { table in
+            [group, process].compactMap(\.self).contains { table.answer($0, isAllowed: isAllowed, time: time) }
+        }
+        guard isKnown else { throw FileError(.notFound, "process \(process) has not downloaded anything by reading") }
+        logger.info("downloads \(isAllowed ? "allowed" : "refused")", metadata: ["processGroup": "\(group ?? process)"])
+    }
+
+    /// Those that were noticed or held and are still there.
+    var reports: [StormReport] {
+        let now = environment.uptime()
+        let groups = table.withLock { table in
+            table.sweep(now: now, hasEnded: ProcessTable.hasEnded)
+            return table.groups
+        }
+        return groups.filter { $0.value.state != .counted }.sorted { $0.key < $1.key }.map(Self.report)
+    }
+
+    private static func report(_ number: Int32, _ group: ThrottleTable.Group) -> StormReport {
+        StormReport(
+            group: number, program: group.program, state: group.state, since: group.since?.rfc3339 ?? "",
+            fileCount: group.fileCount, byteCount: group.byteCount, waitingReadCount: group.waitingCount)
+    }
+
+    private func tell(_ event: ThrottleTable.Event?, of number: Int32) {
+        guard let event, let group = table.withLock({ $0.groups[number] }) else { return }
+        let sentence =
+            switch event {
+            case .noticed: "a program downloads much by reading"
+            case .held: "a program downloads too much by reading: its reads wait; see: dewpoint allow-download"
+            case .refused: "nobody let a program download that is held: its reads fail with EDEADLK"
+            }
+        logger.warning(
+            "\(sentence)",
+            metadata: [
+                "program": "\(group.program)", "processGroup": "\(number)", "files": "\(group.fileCount)",
+                "bytes": "\(group.byteCount)",
+            ])
+    }
+
+    private static func refusal(_ group: Int32) -> FileError {
+        FileError(.downloadRefused, "process group \(group) downloads too much at a time")
+    }
+
+    /// The group's leader, who tells more than one of many helpers; while it is there.
+    private static func program(_ group: Int32, _ process: Int32) -> String {
+        let leader = ProcessTable.command(of: group)
+        return leader.isEmpty ? ProcessTable.command(of: process) : leader
+    }
+}

@@ -1,0 +1,227 @@
+import Remote
+import Foundation
+package import Model
+import Replica
+import Sync
+
+/// Extended attributes: those that are stored, and those that drive and report (``ControlAttribute``).
+extension FileSystem {
+    /// Related: getxattr(2).
+    package func extendedAttribute(
+        _ name: String, of inode: InodeNumber, by caller: Caller
+    ) throws(FileError) -> [UInt8] {
+        switch ControlAttribute.named(name) {
+        case .ordinary:
+            guard name.hasPrefix("user.") else { throw FileError(.noAttribute, name) }
+            return try replica.xattr(name, of: inode)
+        case .unknown:
+            throw FileError(.noAttribute, name)
+        case .control(let attribute, let isRaw):
+            try checkMayUse(name, of: inode, caller)
+            guard let value = try value(of: attribute, isRaw: isRaw, inode: inode) else {
+                throw FileError(.noAttribute, name)
+            }
+            return Array(value.utf8)
+        }
+    }
+
+    /// Only what is stored: state is never copied by `cp -a`, `rsync -X` and `tar --xattrs`. Related: listxattr(2).
+    package func extendedAttributeNames(of inode: InodeNumber) throws(FileError) -> [String] {
+        try replica.xattrNames(of: inode)
+    }
+
+    /// Related: setxattr(2).
+    package func setExtendedAttribute(
+        _ name: String, value: [UInt8], mode: XattrMode, of inode: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        switch ControlAttribute.named(name) {
+        case .ordinary:
+            guard name.hasPrefix("user.") else { throw FileError(.unsupported, "\(name) is not kept here") }
+            try cache.freeSpaceFloor.admitChange()
+            try replica.setXattr(name, value, of: inode, mode: mode)
+            activity.noteLocalChange()
+            coordination.events.changed(inode, by: .program(caller))
+            return .ready(())
+        case .unknown:
+            throw FileError(.unsupported, "there is no attribute \(name)")
+        case .control(let attribute, _):
+            try checkMayUse(name, of: inode, caller)
+            guard attribute.isSettable else { throw FileError(.denied, "\(name) can only be read") }
+            if mode == .create { throw FileError(.attributeExists, name) }
+            // Whoever may write a file may have it brought: the kernel has checked that, or it is the owner's spelling.
+            if attribute != .download { try checkOwner(of: inode, caller) }
+            return try setControl(attribute, value: value, inode: inode)
+        }
+    }
+
+    /// Related: removexattr(2). Removing an error clears it and tries again.
+    package func removeExtendedAttribute(
+        _ name: String, of inode: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        switch ControlAttribute.named(name) {
+        case .ordinary:
+            guard name.hasPrefix("user.") else { throw FileError(.noAttribute, name) }
+            try replica.removeXattr(name, of: inode)
+            activity.noteLocalChange()
+            coordination.events.changed(inode, by: .program(caller))
+            return .ready(())
+        case .unknown:
+            throw FileError(.noAttribute, name)
+        case .control(.downloadingError, _):
+            try checkOwner(of: inode, caller)
+            guard try value(of: .downloadingError, isRaw: false, inode: inode) != nil else {
+                throw FileError(.noAttribute, name)
+            }
+            try replica.setError(nil, of: inode)
+            reading.downloads.request(inode)
+            return .ready(())
+        case .control(.uploadingError, _):
+            try checkOwner(of: inode, caller)
+            guard try value(of: .uploadingError, isRaw: false, inode: inode) != nil else {
+                throw FileError(.noAttribute, name)
+            }
+            syncEngine.uploader.retry(try replica.entries(of: inode).first?.item)
+            return .ready(())
+        case .control(.pinned, _):
+            try checkOwner(of: inode, caller)
+            try replica.setPinned(nil, of: inode)
+            return .ready(())
+        case .control(let attribute, _):
+            throw FileError(.denied, "\(attribute.rawValue) cannot be removed")
+        }
+    }
+
+    /// Sees that who uses the spelling under which the kernel checks nothing is the owner.
+    private func checkMayUse(_ name: String, of inode: InodeNumber, _ caller: Caller) throws(FileError) {
+        if name.hasPrefix(ControlAttribute.ownersPrefix) { try checkOwner(of: inode, caller) }
+    }
+
+    private func checkOwner(of inode: InodeNumber, _ caller: Caller) throws(FileError) {
+        let owner = try replica.attributes(of: inode).owner
+        guard caller.user == 0 || caller.user == owner else {
+            throw FileError(.notPermitted, "only the owner may do this")
+        }
+    }
+
+    // MARK: Setting
+
+    private func setControl(
+        _ attribute: ControlAttribute, value: [UInt8], inode: InodeNumber
+    ) throws(FileError) -> Answer<Void> {
+        switch (attribute, String(decoding: value, as: UTF8.self)) {
+        case (.download, "1"):
+            try request(inode)
+            return .ready(())
+        case (.download, "0"):
+            try cancelDownload(inode)
+            return .ready(())
+        case (.download, "wait"):
+            return .pending { [self] () async throws(FileError) in try await download(inode) }
+        case (.evict, "1"):
+            // Asks the store first, and so never on a FUSE thread.
+            return .pending { [self] () async throws(FileError) in
+                var eviction = eviction()
+                try await eviction.evict(inode)
+            }
+        case (.pinned, "1"):
+            try setPinned(inode, true)
+            return .ready(())
+        case (.pinned, "0"):
+            try setPinned(inode, false)
+            return .ready(())
+        case (.syncPaused, "1"):
+            try setPaused(inode, true)
+            return .ready(())
+        case (.syncPaused, "0"):
+            try setPaused(inode, false)
+            return .ready(())
+        case (.isExcludedFromSync, "1"):
+            // Its bytes may have to come first.
+            return .pending { [self] () async throws(FileError) in try await exclude(inode) }
+        case (.isExcludedFromSync, "0"):
+            try include(inode)
+            return .ready(())
+        case (.resolve, let choice) where !choice.isEmpty:
+            // May fetch a chunk list first.
+            return .pending { [self] () async throws(FileError) in
+                try await resolve(inode, keep: VersionChoice(choice))
+            }
+        default:
+            throw FileError(.invalid, "\(attribute.rawValue) does not take that value")
+        }
+    }
+
+    // MARK: Reading
+
+    private func value(
+        of attribute: ControlAttribute, isRaw: Bool, inode: InodeNumber
+    ) throws(FileError) -> String? {
+        let identity = syncEngine.container.identity
+        switch attribute {
+        case .containerDisplayName: return identity.settings.name
+        case .containerIdentifier: return identity.id.description
+        case .scope: return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
+        case .isShared: return "0"
+        case .claims:
+            guard let node = locks().first(where: { $0.inode == inode }) else { return nil }
+            return try json(node)
+        case .versions:
+            return try replica.attributes(of: inode).kind == .file ? try json(versions(of: inode)) : nil
+        case .resolve: return nil
+        case .name, .contentType:
+            let name = try replica.entries(of: inode).first?.name
+            let kind = try replica.attributes(of: inode).kind
+            if attribute == .name { return name?.string ?? identity.settings.name }
+            return ContentType.identifier(kind: kind, name: name)
+        default: break
+        }
+        let status = try itemStatus(of: inode)
+        switch attribute {
+        case .isUbiquitousItem: return flag(status.isUbiquitousItem)
+        case .downloadingStatus:
+            return (isRaw ? "NSURLUbiquitousItemDownloadingStatus" : "") + status.downloadingStatus.rawValue
+        case .isDownloaded: return flag(status.downloadingStatus == .current)
+        case .isDownloading: return flag(status.isDownloading)
+        case .isUploaded: return flag(status.isUploaded)
+        case .isUploading: return flag(status.isUploading)
+        case .downloadRequested, .download: return flag(status.downloadRequested)
+        case .percentDownloaded: return decimal(status.percentDownloaded)
+        case .percentUploaded: return decimal(status.percentUploaded)
+        case .downloadingError: return status.downloadingError?.description
+        case .uploadingError: return status.uploadingError?.description
+        case .logicalSize: return String(status.logicalSize)
+        case .lastEditor: return status.lastEditor
+        case .etag: return status.etag
+        case .evict: return flag(status.downloadingStatus == .notDownloaded)
+        case .pinned: return flag(status.pinned)
+        case .hasUnresolvedConflicts: return flag(status.conflictCount > 0)
+        case .conflictCount: return String(status.conflictCount)
+        case .syncPaused: return flag(status.isSyncPaused)
+        case .isExcludedFromSync: return flag(status.isExcludedFromSync)
+        case .status: return try json(status)
+        case .containerDisplayName, .containerIdentifier, .scope, .isShared, .name, .contentType, .versions, .claims,
+            .resolve:
+            return nil
+        }
+    }
+
+    private func directory(of inode: InodeNumber) throws(FileError) -> InodeNumber {
+        if try replica.attributes(of: inode).kind == .directory { return inode }
+        return try replica.entries(of: inode).first?.parent ?? .root
+    }
+
+    private func flag(_ value: Bool) -> String { value ? "1" : "0" }
+
+    /// Whole percents; 100 only when all is there.
+    private func decimal(_ percent: Double) -> String { String(Int(percent)) }
+
+    private func json(_ status: some Encodable) throws(FileError) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return String(decoding: try encoder.encode(status), as: UTF8.self)
+        } catch {
+            throw FileError(.inputOutput, "the status cannot be written: \(error)")
+        }
+    }
+}

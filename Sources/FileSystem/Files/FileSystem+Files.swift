@@ -1,0 +1,118 @@
+import Coordination
+import Logging
+package import Model
+import Replica
+import Sync
+
+/// What becomes of an open file: release, close, fsync.
+extension FileSystem {
+    /// The last of a handle. What its writes made is recorded.
+    package func release(_ id: HandleID, flockOwner: UInt64?, by caller: Caller) {
+        guard let handle = try? files.open.handle(id) else {
+            // Released twice: the kernel never does.
+            return
+        }
+        do throws(FileError) {
+            // A mapping that the kernel passed through may have written past us: the disk knows, the index and the kernel do not.
+            if handle.isWritable { try handle.inode.noticeMappedWrites() }
+            if try recordBytes(of: handle.inode, by: caller), handle.isWritable, handle.inode.access == .passthrough {
+                files.kernel.inodeChanged(handle.inode.number, bytes: false)
+            }
+        } catch {
+            logger.error(
+                "failed to record the size of a file",
+                metadata: ["inode": "\(handle.inode.number)", "error": "\(error)"])
+        }
+        if flockOwner != nil {
+            locking.manager.perform { table, now in
+                table.unlockFlock(handle: OpenHandleID(handle.id.rawValue), on: handle.inode.number, now: now)
+            }
+        }
+        for owner in handle.lockOwners { releaseRecordLocks(of: owner, on: handle) }
+        locking.manager.handleClosed(handle.inode.number, id)
+        let isLast = files.open.remove(handle)
+        // Reads that the kernel passed through were not seen: the last was before now.
+        cache.evictor.noteUse(of: handle.inode.number)
+        if isLast { cache.evictor.noteLastClose(wasWritable: handle.isWritable) }
+        if handle.isWritable { activity.noteLocalChange() }
+        guard isLast else { return }
+        // An inode without names lives until here.
+        forgetIfOrphan(handle.inode.number)
+    }
+
+    private func forgetIfOrphan(_ inode: InodeNumber) {
+        do throws(FileError) {
+            if files.orphans.take(inode) { try replica.forget(inode) }
+        } catch {
+            logger.error("failed to remove an unlinked file", metadata: ["inode": "\(inode)", "error": "\(error)"])
+        }
+    }
+
+    /// Tells the index what the writes made of a file's size and times.
+    ///
+    /// - Parameter caller: Whose doing it was, where that is known.
+    /// - Returns: Whether there was anything to tell.
+    @discardableResult
+    func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
+        guard let (descriptor, change) = open.unrecorded else { return false }
+        let before = coordination.events.hasObservers ? try replica.attributes(of: open.number) : nil
+        open.noteRecorded(try replica.recordBytes(of: open.number, from: descriptor), change: change)
+        files.open.noteRecording(of: open.number)
+        guard let before else { return true }
+        let now = try replica.attributes(of: open.number)
+        if now.size != before.size || now.modified != before.modified {
+            coordination.events.changed(open.number, by: caller.map { .program($0) } ?? .engine)
+        }
+        return true
+    }
+
+    /// Related: close(2). It never waits for anybody: a process that is exiting could not be killed.
+    package func flush(_ id: HandleID, lockOwner: UInt64, by caller: Caller) throws(FileError) {
+        let handle = try files.open.handle(id)
+        handle.noteFlush()
+        // Whatever fails, a closed file holds no locks.
+        defer { releaseRecordLocks(of: lockOwner, on: handle) }
+        guard handle.isWritable else { return }
+        try handle.inode.noticeMappedWrites()
+        try recordBytes(of: handle.inode, by: caller)
+        activity.noteLocalChange()
+    }
+
+    private func releaseRecordLocks(of owner: UInt64, on handle: OpenHandle) {
+        locking.manager.perform { table, now in
+            table.releaseRecords(of: LockOwner(owner), on: handle.inode.number, now: now)
+        }
+        // Last: whoever met the lock until now sees by it that the release is on its way.
+        handle.forgetLockOwner(owner)
+    }
+
+    /// Safe on this disk: the bytes, the name and the index. Related: fsync(2).
+    ///
+    /// - Parameter bytesOnly: The times need not be. Then the bytes are enough where the index, as it is on the disk, has their
+    ///   size and counts them as changed: that is what databases ask for at each commit. Related: fdatasync(2).
+    package func sync(_ id: HandleID, bytesOnly: Bool = false, by caller: Caller) throws(FileError) {
+        let inode = try files.open.handle(id).inode
+        if let descriptor = inode.descriptor {
+            try descriptor.synchronize(bytesOnly: bytesOnly)
+            if bytesOnly, inode.isDurable(size: try descriptor.status().size) { return }
+        }
+        try recordBytes(of: inode, by: caller)
+        let recorded = inode.recordedBytes
+        try replica.makeDurable()
+        if let recorded { inode.noteDurable(recorded) }
+    }
+
+    /// Safe on this disk: the names in a directory, those that went included. Related: fsync(2) of a directory.
+    package func syncDirectory(_ inode: InodeNumber) throws(FileError) {
+        try replica.makeDurable(namesIn: inode)
+    }
+
+    package func statistics() throws(FileError) -> FileSystemStatistics {
+        var statistics = try FileSystemStatistics(ofDiskUnder: location.state)
+        // What is kept for the index is not there for files.
+        let reserve = UInt(FreeSpaceFloor.reserve(of: statistics)) / max(statistics.fragmentSize, 1)
+        statistics.freeBlocks -= min(reserve, statistics.freeBlocks)
+        statistics.availableBlocks -= min(reserve, statistics.availableBlocks)
+        return statistics
+    }
+}

@@ -1,0 +1,295 @@
+import Coordination
+import Remote
+import Logging
+import Foundation
+package import Model
+import Replica
+import Sync
+
+/// Names: everything here is answered by the replica at once and tells the uploader that there is something to do.
+extension FileSystem {
+    package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
+        syncEngine.follower.use.note()
+        let moment = files.open.recordingCount
+        return try current(try replica.lookup(name, in: parent), since: moment)
+    }
+
+    package func attributes(of inode: InodeNumber) throws(FileError) -> Attributes {
+        syncEngine.follower.use.note()
+        return try current(of: inode)
+    }
+
+    /// What `stat(2)` says: what the index knows, under what the writes since have made of a file that is open.
+    ///
+    /// The kernel keeps the answer for an hour, so it must not be older than the question. Which writes the index does not know yet is
+    /// therefore asked before the index is: what is recorded in between is then told by the file itself.
+    func current(of number: InodeNumber) throws(FileError) -> Attributes {
+        let open = files.open.inode(number)
+        let unrecorded = open?.unrecordedDescriptor
+        var attributes = try replica.attributes(of: number)
+        // A descriptor that cannot be asked leaves the index's answer, which was true at the last close or fsync.
+        guard attributes.kind == .file, let open, let status = try? unrecorded?.status() else { return attributes }
+        attributes.isVolatile = open.isVolatile
+        guard status.size != attributes.size || status.modified != attributes.modified else { return attributes }
+        attributes.size = status.size
+        attributes.blocks = max(status.blocks, status.size > 0 ? 1 : 0)
+        attributes.modified = status.modified
+        // Not the disk's own ctime, which moves when we move the file: only a change of the bytes is one of the item.
+        attributes.changed = max(status.modified, attributes.changed)
+        return attributes
+    }
+
+    /// The same for what the index said of an item after a moment of ``OpenFiles/recordingCount``.
+    private func current(_ attributes: Attributes, since moment: UInt64) throws(FileError) -> Attributes {
+        guard attributes.kind == .file, !files.open.isCurrent(attributes.inode, since: moment) else {
+            return attributes
+        }
+        return try current(of: attributes.inode)
+    }
+
+    package func setAttributes(
+        of inode: InodeNumber, _ change: AttributeChange, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        if let open = files.open.inode(inode) { try recordBytes(of: open) }
+        _ = try replica.setAttributes(of: inode, change)
+        activity.noteLocalChange()
+        coordination.events.changed(inode, by: .program(caller))
+        return try current(of: inode)
+    }
+
+    package func readLink(_ inode: InodeNumber) throws(FileError) -> String {
+        guard let target = try replica.inode(inode).target else {
+            throw FileError(.invalid, "\(inode) is not a symbolic link")
+        }
+        return target
+    }
+
+    package func makeDirectory(
+        _ name: ItemName, in parent: InodeNumber, mode: UInt16, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        try checkFolderLevels(in: parent)
+        try cache.freeSpaceFloor.admitChange()
+        let attributes = try replica.makeDirectory(
+            name, in: parent, mode: mode, owner: caller.user, group: caller.group)
+        appeared(name, in: parent, by: caller)
+        return attributes
+    }
+
+    /// Something has a name that it had not.
+    func appeared(_ name: ItemName, in parent: InodeNumber, by caller: Caller) {
+        activity.noteLocalChange()
+        // Gone again already: whoever removed it tells of that.
+        guard coordination.events.hasObservers, let item = try? locking.places.item(name, in: parent), item.inode != nil
+        else { return }
+        coordination.events.appeared(item, by: .program(caller))
+    }
+
+    /// Directories below `Documents` nest as deep as the container allows.
+    private func checkFolderLevels(in parent: InodeNumber, adding levels: Int = 1) throws(FileError) {
+        guard let limit = syncEngine.container.identity.settings.folderLevels.limit,
+            let depth = try replica.depthBelowDocuments(of: parent)
+        else { return }
+        guard depth + levels <= limit else {
+            throw FileError(
+                .notPermitted,
+                limit == 0
+                    ? "this container allows no directories below Documents"
+                    : "this container allows \(limit) level of directories below Documents")
+        }
+    }
+
+    package func makeSymbolicLink(
+        _ name: ItemName, in parent: InodeNumber, target: String, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        try cache.freeSpaceFloor.admitChange()
+        let attributes = try replica.makeSymbolicLink(
+            name, in: parent, target: target, owner: caller.user, group: caller.group)
+        appeared(name, in: parent, by: caller)
+        return attributes
+    }
+
+    package func makeNode(
+        _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        try cache.freeSpaceFloor.admitChange()
+        guard kind != .file else {
+            let (attributes, _) = try replica.createFile(
+                name, in: parent, mode: mode, owner: caller.user, group: caller.group)
+            appeared(name, in: parent, by: caller)
+            return attributes
+        }
+        let attributes = try replica.makeNode(
+            name, in: parent, kind: kind, mode: mode, device: device, owner: caller.user, group: caller.group)
+        appeared(name, in: parent, by: caller)
+        return attributes
+    }
+
+    package func link(
+        _ inode: InodeNumber, as name: ItemName, in parent: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Attributes {
+        try cache.freeSpaceFloor.admitChange()
+        if let open = files.open.inode(inode) { try recordBytes(of: open) }
+        _ = try replica.link(inode, in: parent, as: name)
+        appeared(name, in: parent, by: caller)
+        return try current(of: inode)
+    }
+
+    package func removeFile(
+        _ name: ItemName, in parent: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        try locking.names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
+            let place = coordination.events.hasObservers ? try locking.places.item(name, in: parent) : nil
+            let removed = try replica.removeFile(name, in: parent)
+            activity.noteLocalChange()
+            if removed.linkCount == 0 { lostItsName(removed.inode) }
+            if let place { coordination.events.deleted(place, by: .program(caller)) }
+        }
+    }
+
+    package func removeDirectory(
+        _ name: ItemName, in parent: InodeNumber, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        try locking.names.perform([(name, parent)], by: caller) { [self] () throws(FileError) in
+            let place = coordination.events.hasObservers ? try locking.places.item(name, in: parent) : nil
+            files.orphans.insert(try replica.removeDirectory(name, in: parent).inode)
+            activity.noteLocalChange()
+            if let place { coordination.events.deleted(place, by: .program(caller)) }
+        }
+    }
+
+    package func rename(
+        _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode,
+        by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        try locking.names.perform([(name, parent), (newName, newParent)], by: caller) { [self] () throws(FileError) in
+            try move(name, in: parent, to: newName, in: newParent, mode: mode, by: caller)
+        }
+    }
+
+    private func move(
+        _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode,
+        by caller: Caller
+    ) throws(FileError) {
+        if parent != newParent, syncEngine.container.identity.settings.folderLevels.limit != nil {
+            let moved = try replica.lookup(name, in: parent)
+            if moved.kind == .directory {
+                try checkFolderLevels(in: newParent, adding: try replica.directoryLevels(of: moved.inode))
+            }
+        }
+        // A temporary file renamed over another is that file's new state: its size and times must be known to the index now.
+        if let moved = try? replica.lookup(name, in: parent) {
+            let open = files.open.inode(moved.inode)
+            if let open { try recordBytes(of: open) }
+            if mode == .replace { try secureReplacement(moved, open, of: newName, in: newParent) }
+        }
+        let places =
+            coordination.events.hasObservers
+            ? (try locking.places.item(name, in: parent), try locking.places.item(newName, in: newParent)) : nil
+        let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
+        activity.noteLocalChange()
+        if let replaced = renamed.replaced {
+            if replaced.kind == .directory {
+                files.orphans.insert(replaced.inode)
+            } else if replaced.linkCount == 0 {
+                lostItsName(replaced.inode)
+            }
+        }
+        if let places { tell(renamed, from: places.0, over: places.1, by: .program(caller)) }
+    }
+
+    /// Has the bytes of a file on the disk before they replace another's: many programs save this way without `fsync`, and a power
+    /// failure must leave them the old bytes or the new ones. Related: ext4(5), `auto_da_alloc`.
+    private func secureReplacement(
+        _ moved: Attributes, _ open: OpenInode?, of name: ItemName, in parent: InodeNumber
+    ) throws(FileError) {
+        guard moved.kind == .file, moved.size > 0, let replaced = try? replica.lookup(name, in: parent),
+            replaced.kind == .file, replaced.inode != moved.inode
+        else { return }
+        let bytes = if let descriptor = open?.descriptor { descriptor } else { try bytesHere(moved.inode) }
+        try bytes?.synchronize(bytesOnly: true)
+    }
+
+    private func tell(_ renamed: Renamed, from: ClaimItem, over: ClaimItem, by origin: ItemEvents.Origin) {
+        // Moved on already: whoever did it tells of that.
+        guard let now = try? locking.places.item(renamed.moved), now.name != nil else { return }
+        if renamed.exchanged != nil {
+            guard let other = try? locking.places.item(over.inode ?? renamed.moved) else { return }
+            coordination.events.moved(from, to: now, replacing: nil, by: origin)
+            coordination.events.moved(over, to: other, replacing: nil, by: origin)
+        } else if from.inode != over.inode {
+            // Two names of one file stay as they are.
+            coordination.events.moved(from, to: now, replacing: renamed.replaced?.inode, by: origin)
+        } else if from.name != over.name || from.parent != over.parent {
+            coordination.events.moved(from, to: now, replacing: nil, by: origin)
+        }
+    }
+
+    private func lostItsName(_ inode: InodeNumber) {
+        files.orphans.insert(inode)
+        reading.downloads.active(inode)?.cancelUnlessOpen(files.open)
+    }
+
+    package func children(
+        of directory: InodeNumber, after name: ItemName?, limit: Int
+    ) throws(FileError) -> [Child] {
+        let moment = files.open.recordingCount
+        var children = try replica.children(of: directory, after: name, limit: limit)
+        for index in children.indices {
+            do throws(FileError) {
+                children[index].attributes = try current(children[index].attributes, since: moment)
+            } catch {
+                // Removed since the listing: it is listed as it was.
+                guard error.code == .notFound else { throw error }
+            }
+        }
+        return children
+    }
+
+    package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
+        try replica.parent(of: directory)
+    }
+
+    /// Every name in a directory, for one pass through it.
+    package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
+        syncEngine.follower.use.note()
+        var names: [DirectoryName] = []
+        var last: ItemName?
+        while true {
+            let children = try replica.children(of: directory, after: last, limit: Self.namesPerQuery)
+            names += children.map {
+                DirectoryName(name: $0.name, inode: $0.attributes.inode, kind: $0.attributes.kind)
+            }
+            guard children.count == Self.namesPerQuery else { break }
+            last = children.last?.name
+        }
+        reading.placeholders.visited(directory)
+        return names
+    }
+
+    /// How many names one query brings.
+    private static let namesPerQuery = 4096
+
+    /// The kernel dropped an inode that it knew.
+    package func forget(_ inode: InodeNumber) {
+        guard files.open.inode(inode) == nil, files.orphans.take(inode) else { return }
+        do throws(FileError) {
+            try replica.forget(inode)
+        } catch {
+            logger.error("failed to forget an inode", metadata: ["inode": "\(inode)", "error": "\(error)"])
+        }
+    }
+}
+
+/// One name of a directory.
+package struct DirectoryName: Sendable, Hashable {
+    package let name: ItemName
+    package let inode: InodeNumber
+    package let kind: ItemKind
+}
+
+extension Download {
+    /// Nobody can want the bytes of a file that has no name and that nobody has open.
+    func cancelUnlessOpen(_ openFiles: OpenFiles) {
+        if openFiles.inode(inode) == nil { cancel() }
+    }
+}

@@ -1,0 +1,150 @@
+import CLinux
+import Coordination
+import Glibc
+package import Model
+import Remote
+import Replica
+
+/// Where the bytes of a read lie.
+package enum ByteSource: Sendable {
+    case file(FileBytes)
+    /// They have just come over the line.
+    case memory(ArraySlice<UInt8>)
+}
+
+/// A stretch of a local file.
+package struct FileBytes: Sendable {
+    let descriptor: Descriptor
+    package let offset: Int64
+    /// More than there are only at the end of the file.
+    package let byteCount: Int
+
+    /// The file number to read from; valid as long as this value is.
+    package var fileNumber: Int32 { descriptor.rawValue }
+
+    /// - Parameter buffer: As long as the stretch.
+    /// - Returns: How many bytes there are.
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
+        try descriptor.read(into: buffer, at: offset)
+    }
+}
+
+/// The first flow: a read is answered from the backing file or from what has come of the download, or waits for its range.
+extension FileSystem {
+    package func read(
+        _ id: HandleID, offset: Int64, byteCount: Int, by caller: Caller
+    ) throws(FileError) -> Answer<ByteSource> {
+        try source(try files.open.handle(id), offset: offset, byteCount: byteCount, by: caller)
+    }
+
+    private func source(
+        _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
+    ) throws(FileError) -> Answer<ByteSource> {
+        if let descriptor = handle.inode.readable {
+            return .ready(.file(FileBytes(descriptor: descriptor, offset: offset, byteCount: byteCount)))
+        }
+        try reading.rules.admit(handle.process(of: caller), to: handle)
+        let number = handle.inode.number
+        if let download = reading.downloads.active(number) {
+            handle.noteDemand()
+            return bytes(of: download, offset: offset, byteCount: byteCount)
+        }
+        // Looked at once for all that follows: the first byte waits for it.
+        let inode = try replica.inode(number)
+        if let wait = try stormWait(handle, inode, by: caller) {
+            return .pending { [self] () async throws(FileError) in
+                try await wait()
+                handle.noteDemand()
+                return try await sourceNow(handle, offset: offset, byteCount: byteCount, by: caller)
+            }
+        }
+        if inode.isContentUnknown {
+            return .pending { [self] () async throws(FileError) in
+                try await reading.downloads.learnContent(of: number)
+                return try await sourceNow(handle, offset: offset, byteCount: byteCount, by: caller)
+            }
+        }
+        guard let download = try reading.downloads.begin(number, inode, wanted: offset..<offset + Int64(byteCount))
+        else {
+            // It has come in between.
+            return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))
+        }
+        return bytes(of: download, offset: offset, byteCount: byteCount)
+    }
+
+    /// Asks again, after a wait.
+    private func sourceNow(
+        _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
+    ) async throws(FileError) -> ByteSource {
+        switch try source(handle, offset: offset, byteCount: byteCount, by: caller) {
+        case .ready(let source): return source
+        case .pending(let wait): return try await wait()
+        }
+    }
+
+    private func bytes(of download: Download, offset: Int64, byteCount: Int) -> Answer<ByteSource> {
+        let range = offset..<(offset + Int64(byteCount))
+        let staged = FileBytes(descriptor: download.staging, offset: offset, byteCount: byteCount)
+        if download.has(range) { return .ready(.file(staged)) }
+        return .pending { () async throws(FileError) in
+            if let bytes = try await download.wait(for: range) { return .memory(bytes) }
+            return .file(staged)
+        }
+    }
+
+    /// What a read waits for whose process pulls too much; `nil` when it may go on. Once for each open file, and only for what nobody
+    /// asked for before.
+    private func stormWait(
+        _ handle: OpenHandle, _ inode: Inode, by caller: Caller
+    ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
+        guard !handle.hasDemanded else { return nil }
+        if try !replica.isDownloadRequested(handle.inode.number),
+            let wait = try reading.throttle.admit(handle.process(of: caller), byteCount: inode.attributes.size)
+        {
+            return wait
+        }
+        handle.noteDemand()
+        return nil
+    }
+
+    private func arrivedSource(_ handle: OpenHandle, offset: Int64, byteCount: Int) throws(FileError) -> ByteSource {
+        if handle.inode.readable == nil, let descriptor = try bytesHere(handle.inode.number) {
+            handle.inode.arrived(descriptor)
+        }
+        guard let descriptor = handle.inode.readable else {
+            throw FileError(.superseded, "\(handle.inode.number) was let go while it was opened")
+        }
+        return .file(FileBytes(descriptor: descriptor, offset: offset, byteCount: byteCount))
+    }
+
+    /// Related: lseek(2) with `SEEK_HOLE` or `SEEK_DATA`.
+    package func seek(_ id: HandleID, offset: Int64, whence: Int32) throws(FileError) -> Int64 {
+        let handle = try files.open.handle(id)
+        if let descriptor = handle.inode.readable {
+            return try descriptor.seek(offset: offset, whence: whence)
+        }
+        // Not here: its holes are those that its content names.
+        let inode = try replica.inode(handle.inode.number)
+        let size = inode.attributes.size
+        guard offset >= 0, offset < size else { throw FileError(.noSuchOffset, "\(offset) is past the end") }
+        let runs = inode.content?.runs ?? []
+        let wantsData = whence == CLinux_SEEK_DATA
+        var start: Int64 = 0
+        for run in runs {
+            let end = start + run.byteCount
+            if end > offset, run.isData == wantsData { return max(offset, start) }
+            start = end
+        }
+        if wantsData && !runs.isEmpty { throw FileError(.noSuchOffset, "no data behind \(offset)") }
+        return wantsData ? offset : size
+    }
+}
+
+extension ByteSource {
+    package func bytes() throws(FileError) -> [UInt8] {
+        switch self {
+        case .file(let file): try file.descriptor.read(byteCount: file.byteCount, at: file.offset)
+        case .memory(let bytes): Array(bytes)
+        }
+    }
+}

@@ -1,0 +1,368 @@
+import Coordination
+import Glibc
+package import Model
+import Replica
+import Sync
+
+/// The second flow: a write goes to the backing file at once, unless somebody has claimed the file.
+extension FileSystem {
+    /// Related: pwrite(2).
+    ///
+    /// - Parameters:
+    ///   - fromPageCache: The kernel writes mapped pages back: on nobody's behalf, and past the lock table.
+    ///   - sync: What is to be on the disk before the answer.
+    package func write(
+        _ id: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, fromPageCache isFromPageCache: Bool,
+        sync: WriteSync = .none, by caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let answer = try write(id, offset, bytes, isFromPageCache, caller)
+        // A write through the page cache is followed by an fsync of the kernel's own.
+        guard let bytesOnly = sync.bytesOnly, try files.open.handle(id).inode.access == .passthrough else {
+            return answer
+        }
+        switch answer {
+        case .ready(let count):
+            try self.sync(id, bytesOnly: bytesOnly, by: caller)
+            return .ready(count)
+        case .pending(let wait):
+            return .pending { [self] () async throws(FileError) in
+                let count = try await wait()
+                try self.sync(id, bytesOnly: bytesOnly, by: caller)
+                return count
+            }
+        }
+    }
+
+    private func write(
+        _ id: HandleID, _ offset: Int64, _ bytes: UnsafeRawBufferPointer, _ isFromPageCache: Bool, _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let handle = try files.open.handle(id)
+        let process = isFromPageCache ? 0 : handle.process(of: caller)
+        let change = ByteChange.write(
+            offset: handle.appends && !isFromPageCache ? nil : offset, byteCount: bytes.count)
+        if isFromPageCache {
+            return try perform(change, bytes, on: handle.inode, caller: caller) {}
+        }
+        let writer = LockManager.writer(handle, process: process)
+        return try admitted(change, bytes, on: handle.inode, writer, caller)
+    }
+
+    /// Related: truncate(2), ftruncate(2).
+    package func setSize(
+        of number: InodeNumber, to size: Int64, handle: HandleID?, by caller: Caller
+    ) throws(FileError) -> Answer<Attributes> {
+        guard size >= 0 else { throw FileError(.invalid, "a negative size") }
+        let answer: Answer<Int>
+        if let handle {
+            let open = try files.open.handle(handle)
+            let writer = LockManager.writer(open, process: open.process(of: caller))
+            answer = try admitted(.truncate(size), .none, on: open.inode, writer, caller)
+        } else {
+            let writer = Writer(process: ProcessID(ProcessTable.process(ofThread: caller.thread)), handle: nil)
+            answer = try truncateByName(number, to: size, writer, caller)
+        }
+        switch answer {
+        case .ready:
+            return .ready(try truncated(number, caller))
+        case .pending(let wait):
+            return .pending { [self] () async throws(FileError) in
+                _ = try await wait()
+                return try truncated(number, caller)
+            }
+        }
+    }
+
+    private func truncated(_ number: InodeNumber, _ caller: Caller) throws(FileError) -> Attributes {
+        if let open = files.open.inode(number) { try recordBytes(of: open, by: caller) }
+        activity.noteLocalChange()
+        return try attributes(of: number)
+    }
+
+    /// Truncates a file through a handle of its own, whoever else has it open: the last close of another's would end what the index is
+    /// told by, and the new size would stay unknown.
+    private func truncateByName(
+        _ number: InodeNumber, to size: Int64, _ writer: Writer, _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let request = OpenRequest(inode: number, flags: O_RDONLY, caller: caller)
+        guard case .ready(let opened) = try self.open(request) else {
+            throw FileError(.inputOutput, "an open without truncation waited")
+        }
+        let handle = try files.open.handle(opened.handle)
+        do throws(FileError) {
+            let answer = try admitted(.truncate(size), .none, on: handle.inode, writer, caller)
+            switch answer {
+            case .ready(let count):
+                try recordBytes(of: handle.inode, by: caller)
+                release(opened.handle, flockOwner: nil, by: caller)
+                return .ready(count)
+            case .pending(let wait):
+                return .pending { [self] () async throws(FileError) in
+                    defer { release(opened.handle, flockOwner: nil, by: caller) }
+                    let count = try await wait()
+                    try recordBytes(of: handle.inode, by: caller)
+                    return count
+                }
+            }
+        } catch {
+            release(opened.handle, flockOwner: nil, by: caller)
+            throw error
+        }
+    }
+
+    /// Related: fallocate(2).
+    package func allocate(
+        _ id: HandleID, mode: Int32, offset: Int64, byteCount: Int64, by caller: Caller
+    ) throws(FileError) -> Answer<Void> {
+        let handle = try files.open.handle(id)
+        let writer = LockManager.writer(handle, process: handle.process(of: caller))
+        let change = ByteChange.allocate(mode: mode, offset: offset, byteCount: byteCount)
+        return try admitted(change, .none, on: handle.inode, writer, caller).discardingCount
+    }
+
+    // MARK: Order
+
+    /// Carries a change out unless a claim keeps it off; then it waits for a moment.
+    private func admitted(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer,
+        _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        try admitBytes(of: change, in: open)
+        let finished: @Sendable () -> Void = { [manager = locking.manager] in
+            manager.finished(open.number, by: writer, byteCount: change.byteCount)
+        }
+        switch try locking.manager.write(open.number, by: writer) {
+        case .ready:
+            return try perform(change, bytes, on: open, caller: caller, finished: finished)
+        case .pending(let wait):
+            let copy = Array(bytes)
+            return .pending { [self] () async throws(FileError) in
+                try await wait()
+                let answer = try copy.withBytes { bytes throws(FileError) in
+                    try perform(change, bytes, on: open, caller: caller, finished: finished)
+                }
+                switch answer {
+                case .ready(let count): return count
+                case .pending(let wait): return try await wait()
+                }
+            }
+        }
+    }
+
+    /// - Throws: `diskFull` when only the reserve is left and the change needs more room than the file has already.
+    private func admitBytes(of change: ByteChange, in open: OpenInode) throws(FileError) {
+        guard change.byteCount > 0 else { return }
+        do throws(FileError) {
+            try cache.freeSpaceFloor.admit(change.byteCount)
+        } catch {
+            // Databases overwrite, and others allocate beforehand, so as not to meet a full disk.
+            guard error.code == .diskFull, case .write(let offset?, let byteCount) = change,
+                let descriptor = open.descriptor,
+                offset + Int64(byteCount) <= (try BackingStatus(of: descriptor).allocatedByteCount)
+            else { throw error }
+        }
+    }
+
+    /// Carries a change out now, or after the bytes that it lies among have come.
+    private func perform(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, caller: Caller,
+        finished: @escaping @Sendable () -> Void
+    ) throws(FileError) -> Answer<Int> {
+        do throws(FileError) {
+            if let count = try performHere(change, bytes, on: open, caller: caller) {
+                finished()
+                return .ready(count)
+            }
+            if case .truncate(0) = change {
+                try emptyPlaceholder(open)
+                guard let count = try performHere(change, bytes, on: open, caller: caller) else {
+                    throw FileError(.superseded, "\(open.number) was let go while it was truncated")
+                }
+                finished()
+                return .ready(count)
+            }
+        } catch {
+            finished()
+            throw error
+        }
+        // A partial change of a file that is not here first brings it.
+        let copy = Array(bytes)
+        return .pending { [self] () async throws(FileError) in
+            defer { finished() }
+            // Let go again as soon as it came: at most a few times, then it is worth an error.
+            for _ in 0..<Self.downloadAttempts {
+                try await reading.downloads.makeLocal(open.number)
+                if open.descriptor == nil, let descriptor = try bytesHere(open.number) { open.arrived(descriptor) }
+                let count = try copy.withBytes { bytes throws(FileError) in
+                    try performHere(change, bytes, on: open, caller: caller)
+                }
+                if let count { return count }
+            }
+            throw FileError(.busy, "\(open.number) is let go as fast as it comes")
+        }
+    }
+
+    private static let downloadAttempts = 3
+
+    /// - Returns: `nil` while the bytes are not here.
+    private func performHere(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, caller: Caller
+    ) throws(FileError) -> Int? {
+        let descriptor: Descriptor?
+        do throws(FileError) {
+            descriptor = try open.beginWrite { () throws(FileError) in
+                try replica.secureBytes(of: open.number, in: open.descriptor)
+                try replica.markModified(open.number)
+                // A file that stays open goes out when it is quiet: nothing else would tell that there is one.
+                activity.noteLocalChange()
+            }
+        } catch {
+            // Evicted since it was opened: as good as never here.
+            if error.code == .superseded {
+                open.evicted()
+                return nil
+            }
+            throw error
+        }
+        guard let descriptor else { return nil }
+        defer { open.finishWrite(at: environment.uptime()) }
+        // First, as on other file systems: the time of the change is that of the bytes.
+        try clearSetID(open.number, caller)
+        switch change {
+        case .write(let offset, _):
+            let end = offset == nil ? try descriptor.status().size : 0
+            try descriptor.write(bytes, at: offset ?? end)
+        case .truncate(let size):
+            try descriptor.truncate(to: size)
+        case .allocate(let mode, let offset, let byteCount):
+            try descriptor.allocate(mode: mode, offset: offset, byteCount: byteCount)
+        }
+        try replica.stamp(descriptor)
+        return change.byteCount
+    }
+
+    /// Truncation to nothing needs none of the bytes.
+    private func emptyPlaceholder(_ open: OpenInode) throws(FileError) {
+        reading.downloads.active(open.number)?.cancel()
+        do throws(FileError) {
+            open.arrived(try replica.replaceWithEmpty(open.number))
+        } catch {
+            // It has come since the file was opened.
+            guard error.code == .invalid, let descriptor = try bytesHere(open.number) else { throw error }
+            open.arrived(descriptor)
+        }
+    }
+
+    /// A write by anyone but root takes the set-user-ID and set-group-ID bits away. Related: inode(7).
+    private func clearSetID(_ number: InodeNumber, _ caller: Caller) throws(FileError) {
+        guard caller.user != 0, caller.thread != 0 else { return }
+        let mode = try replica.attributes(of: number).mode
+        let cleared = AttributeChange.withoutSetID(mode)
+        guard cleared != mode else { return }
+        _ = try replica.setAttributes(of: number, AttributeChange(mode: cleared))
+        files.kernel.inodeChanged(number, bytes: false)
+    }
+
+    /// The truncation of an open with `O_TRUNC`, whose turn has come.
+    func truncateAtOpen(_ handle: OpenHandle, by caller: Caller) throws(FileError) -> Answer<Void> {
+        let writer = LockManager.writer(handle, process: handle.process(of: caller))
+        let answer = try admitted(.truncate(0), .none, on: handle.inode, writer, caller)
+        let finish: @Sendable () throws(FileError) -> Void = { [self] () throws(FileError) in
+            try recordBytes(of: handle.inode, by: caller)
+            activity.noteLocalChange()
+        }
+        switch answer {
+        case .ready:
+            try finish()
+            return .ready(())
+        case .pending(let wait):
+            return .pending { () async throws(FileError) in
+                _ = try await wait()
+                try finish()
+            }
+        }
+    }
+
+    // MARK: Copying
+
+    /// Related: copy_file_range(2). A whole file that is not here is copied without bringing it: the copy shares its chunks.
+    package func copyRange(
+        from source: HandleID, offset: Int64, to target: HandleID, offset targetOffset: Int64, byteCount: Int,
+        by caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let from = try files.open.handle(source)
+        if offset == 0, targetOffset == 0, from.inode.readable == nil,
+            let byteCount = try share(from.inode, with: try files.open.handle(target).inode, atMost: byteCount)
+        {
+            return .ready(byteCount)
+        }
+        let wanted = min(byteCount, Self.copyUnit)
+        if let descriptor = from.inode.readable {
+            let bytes = FileBytes(descriptor: descriptor, offset: offset, byteCount: wanted)
+            return try copy(.file(bytes), target, targetOffset, caller)
+        }
+        switch try read(source, offset: offset, byteCount: wanted, by: caller) {
+        case .ready(let bytes):
+            return try copy(bytes, target, targetOffset, caller)
+        case .pending(let wait):
+            return .pending { [self] () async throws(FileError) in
+                let bytes = try await wait()
+                switch try copy(bytes, target, targetOffset, caller) {
+                case .ready(let count): return count
+                case .pending(let wait): return try await wait()
+                }
+            }
+        }
+    }
+
+    /// - Returns: How many bytes the copy has, or `nil` when they must be copied one by one.
+    private func share(_ source: OpenInode, with copy: OpenInode, atMost limit: Int) throws(FileError) -> Int? {
+        let size = try replica.attributes(of: source.number).size
+        // What was written into it must be known to the index, which else takes it for empty.
+        try recordBytes(of: copy)
+        guard size > 0, size <= Int64(limit), !copy.isBeingWritten, try replica.share(source.number, with: copy.number)
+        else { return nil }
+        copy.becamePlaceholder()
+        activity.noteLocalChange()
+        files.kernel.inodeChanged(copy.number, bytes: true)
+        return Int(size)
+    }
+
+    private func copy(
+        _ source: ByteSource, _ target: HandleID, _ targetOffset: Int64, _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
+        let bytes = try source.bytes()
+        guard !bytes.isEmpty else { return .ready(0) }
+        return try bytes.withBytes { bytes throws(FileError) in
+            try write(target, offset: targetOffset, bytes: bytes, fromPageCache: false, by: caller)
+        }
+    }
+
+    /// How much one call copies; the caller comes again for the rest.
+    private static let copyUnit = 1 << 20
+}
+
+/// A change of a file's bytes.
+enum ByteChange: Sendable {
+    /// At an offset, or at the end.
+    case write(offset: Int64?, byteCount: Int)
+    case truncate(Int64)
+    case allocate(mode: Int32, offset: Int64, byteCount: Int64)
+
+    var byteCount: Int {
+        if case .write(_, let byteCount) = self { byteCount } else { 0 }
+    }
+}
+
+extension Answer<Int> {
+    var discardingCount: Answer<Void> {
+        switch self {
+        case .ready: .ready(())
+        case .pending(let wait): .pending { () async throws(FileError) in _ = try await wait() }
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// No bytes: what a truncation or an allocation brings.
+    fileprivate static var none: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+}

@@ -1,0 +1,19 @@
+import Model
+import Sync
+import Synchronization
+
+/// The kernel's cache of the mount, which comes after everything that tells it of changes: until then nothing is cached.
+final class KernelLink: KernelCache {
+    private let attached = Mutex<any KernelCache>(NoKernelCache())
+
+    private var cache: any KernelCache { attached.withLock { $0 } }
+
+    func attach(_ cache: any KernelCache) { attached.withLock { $0 = cache } }
+
+    func entryChanged(_ name: ItemName, in parent: InodeNumber) { cache.entryChanged(name, in: parent) }
+    func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {
+        cache.entryRemoved(name, in: parent, inode: inode)
+    }
+    func inodeChanged(_ inode: InodeNumber, bytes: Bool) { cache.inodeChanged(inode, bytes: bytes) }
+    func drain() async { await cache.drain() }
+}

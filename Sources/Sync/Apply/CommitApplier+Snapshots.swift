@@ -1,0 +1,39 @@
+import Foundation
+import Model
+import Replica
+
+extension CommitApplier {
+    /// Applies a part of a snapshot as if it were a commit.
+    ///
+    /// - Parameter nonce: That of the commit which the snapshot stands at, if it says so.
+    func apply(
+        _ step: SnapshotStep, of number: CommitNumber, nonce: UUID?, _ findings: RecordFindings
+    ) throws(FileError) {
+        // No device is the maker of what is as it is; the number is reached with the last part only.
+        let commit = Commit(
+            sequence: step.isLast ? number : replica.applied, device: DeviceID(uuid: ItemID.root.uuid), deviceName: "",
+            time: Timestamp(rawValue: 0), nonce: ItemID.root.uuid, records: step.records.map(\.record),
+            tombstones: step.tombstones)
+        try apply(commit, contents: findings.contents, localBytes: findings.localBytes) {
+            transaction throws(FileError) in
+            for (record, number) in step.records { try transaction.setBaseNumber(record.id, number) }
+            guard step.isLast else { return try transaction.beginSnapshot(number) }
+            try transaction.finishSnapshot()
+            try transaction.setApplied(number, nonce: nonce)
+        }
+    }
+
+    /// Tells the kernel of a tree that came all at once: so far it can only know that the root was empty.
+    func tellRootChanged() {
+        let kernel = local.kernel
+        var last: ItemName?
+        kernel.inodeChanged(.root, bytes: true)
+        while let children = try? replica.children(of: .root, after: last, limit: Self.childLimit), !children.isEmpty {
+            for child in children { kernel.entryChanged(child.name, in: .root) }
+            last = children.last?.name
+        }
+    }
+
+    /// How many names are read at a time.
+    private static let childLimit = 1000
+}

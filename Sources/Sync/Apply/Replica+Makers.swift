@@ -1,0 +1,33 @@
+package import Model
+import Remote
+package import Replica
+
+/// Who made the bytes that a name shows.
+extension Replica {
+    /// The device that made the bytes of an entry as they are now, or as they will be once they are here.
+    ///
+    /// Bytes that came with a choice among versions are those of the device that made that version. What is nowhere among the versions of the
+    /// item was put under its name here.
+    package func maker(of entry: Entry, _ inode: Inode) throws(FileError) -> DeviceID {
+        if inode.isModified { return device }
+        guard let content = inode.incoming ?? inode.content else { return entry.base?.maker ?? device }
+        if let base = entry.base, base.content?.has(content) ?? false { return base.maker }
+        let conflicts = entry.conflicts + (entry.base?.conflicts ?? [])
+        if let version = conflicts.first(where: { $0.content.has(content) }) { return version.device }
+        guard let item = entry.item else { return device }
+        let earlier = try history(of: item).map(\.record)
+        for record in earlier where record.content?.has(content) ?? false { return record.maker }
+        for version in earlier.flatMap(\.conflicts) where version.content.has(content) { return version.device }
+        return device
+    }
+}
+
+extension ItemRecord.Reference {
+    /// Whether it refers to these bytes, as far as that can be told from here: of a manifest only the name is known.
+    package func has(_ content: Content) -> Bool {
+        switch self {
+        case .inline(let known): known.hasSameBytes(as: content)
+        case .manifest: ManifestStore.reference(to: content) == self
+        }
+    }
+}

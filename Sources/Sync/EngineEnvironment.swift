@@ -1,0 +1,62 @@
+package import Foundation
+package import Model
+import Remote
+package import Replica
+
+/// Where the engine takes time and randomness from, so that a simulation can give it its own.
+package struct EngineEnvironment: Sendable {
+    /// Wall-clock time.
+    package var now: @Sendable () -> Timestamp
+    /// Time since some fixed start; never goes back.
+    package var uptime: @Sendable () -> Duration
+    package var sleep: @Sendable (Duration) async throws(CancellationError) -> Void
+    package var makeUUID: @Sendable () -> UUID
+    /// For simulations: see ``ReplicaEnvironment``.
+    package var interrupt: (@Sendable (ChangeStep) throws -> Void)?
+    package var diskTime: (@Sendable () -> Timestamp)?
+
+    package init(
+        now: @escaping @Sendable () -> Timestamp, uptime: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (Duration) async throws(CancellationError) -> Void,
+        makeUUID: @escaping @Sendable () -> UUID, interrupt: (@Sendable (ChangeStep) throws -> Void)? = nil,
+        diskTime: (@Sendable () -> Timestamp)? = nil
+    ) {
+        self.now = now
+        self.uptime = uptime
+        self.sleep = sleep
+        self.makeUUID = makeUUID
+        self.interrupt = interrupt
+        self.diskTime = diskTime
+    }
+}
+
+extension EngineEnvironment {
+    /// The same for the replica.
+    func replica(owner: UInt32, group: UInt32) -> ReplicaEnvironment {
+        ReplicaEnvironment(
+            now: now, makeItemID: { [makeUUID] in ItemID(uuid: makeUUID()) }, owner: owner, group: group,
+            interrupt: interrupt,
+            makeNumber: { [makeUUID] in
+                withUnsafeBytes(of: makeUUID().uuid) { $0.loadUnaligned(as: UInt64.self) }
+            },
+            isChunk: { bytes, piece in
+                guard let stored = piece.stored else { return bytes.allSatisfy { $0 == 0 } }
+                return ChunkHash(hashing: bytes) == stored.hash
+            },
+            diskTime: diskTime)
+    }
+}
+
+extension EngineEnvironment {
+    /// Does something again while the store does not answer, once after each pause.
+    package func persistently<Value>(_ pauses: [Duration], _ body: () async throws -> Value) async throws -> Value {
+        for pause in pauses {
+            do {
+                return try await body()
+            } catch let error as StoreError where error.isTransient {
+                try await sleep(pause)
+            }
+        }
+        return try await body()
+    }
+}

@@ -1,0 +1,106 @@
+package import Remote
+import Synchronization
+
+/// A store whose answers tell whether it can be reached: see ``Reachability``.
+package final class WatchedStore: ObjectStore {
+    private let base: any ObjectStore
+    private let environment: EngineEnvironment
+    private let reachability: Mutex<Reachability>
+    /// Something to do each time the store answers again after it did not.
+    package let returns: AsyncStream<Void>
+    private let returned: AsyncStream<Void>.Continuation
+
+    package init(_ base: any ObjectStore, patience: Duration, environment: EngineEnvironment) {
+        self.base = base
+        self.environment = environment
+        reachability = Mutex(Reachability(patience: patience))
+        (returns, returned) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Whether nothing has answered for as long as a caller would wait.
+    package var isSilent: Bool {
+        let now = environment.uptime()
+        return reachability.withLock { $0.isSilent(at: now) }
+    }
+
+    package var isFailing: Bool { reachability.withLock { $0.isFailing } }
+
+    /// Somebody has waited in vain for as long as one would.
+    package func noteGivenUp() {
+        let now = environment.uptime()
+        reachability.withLock { $0.noteGivenUp(at: now) }
+    }
+
+    private func note(_ error: StoreError?, begun begin: Duration) {
+        guard let outcome = Reachability.Outcome(error) else { return }
+        let now = environment.uptime()
+        if reachability.withLock({ $0.note(outcome, begun: begin, at: now) }) { returned.yield() }
+    }
+
+    private func noting<Value>(
+        _ call: () async throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let begin = environment.uptime()
+        do throws(StoreError) {
+            let value = try await call()
+            note(nil, begun: begin)
+            return value
+        } catch {
+            note(error, begun: begin)
+            throw error
+        }
+    }
+
+    package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        watching(try await noting { () async throws(StoreError) in try await base.get(key, range: range) })
+    }
+
+    private func watching(_ stream: ByteStream) -> ByteStream {
+        ByteStream(key: stream.key) { () throws(StoreError) in
+            do throws(StoreError) { return try await stream.next() } catch {
+                self.note(error, begun: .zero)
+                throw error
+            }
+        }
+    }
+
+    package func put(_ key: String, _ body: Body) async throws(StoreError) {
+        try await noting { () async throws(StoreError) in try await base.put(key, body) }
+    }
+
+    package func create(_ key: String, _ body: Body) async throws(StoreError) {
+        try await noting { () async throws(StoreError) in try await base.create(key, body) }
+    }
+
+    package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        try await noting { () async throws(StoreError) in
+            try await base.list(prefix: prefix, after: after, limit: limit)
+        }
+    }
+
+    package func delete(_ key: String) async throws(StoreError) {
+        try await noting { () async throws(StoreError) in try await base.delete(key) }
+    }
+
+    package func byteCount(of key: String) async throws(StoreError) -> Int64 {
+        try await noting { () async throws(StoreError) in try await base.byteCount(of: key) }
+    }
+
+    package func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError)
+        -> [NeighbourListing]
+    {
+        try await noting { () async throws(StoreError) in
+            try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+        }
+    }
+
+    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        watching(try await noting { () async throws(StoreError) in try await base.getNeighbour(key, range: range) })
+    }
+
+    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        try await noting { () async throws(StoreError) in try await base.neighbour(key) }
+    }
+
+    package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+}

@@ -1,0 +1,101 @@
+import Model
+import Remote
+import Replica
+import Synchronization
+
+/// Follows the log: looks when it may have grown, and has what came applied, metadata first: bytes come when they are read.
+package final class Follower: Sendable {
+    private let hasCaughtUpOnce = Atomic(false)
+    private let session: LogSession
+    private let store: any ObjectStore
+    private let environment: EngineEnvironment
+    private let activity: Activity
+    /// Told by the mount.
+    package let use: MountUse
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    init(session: LogSession, store: any ObjectStore) {
+        self.session = session
+        self.store = store
+        environment = session.context.environment
+        activity = session.context.activity
+        let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (self.wakes, self.wake) = (wakes, wake)
+        use = MountUse { wake.yield() }
+    }
+
+    /// Looks at the log now.
+    package func wakeUp() { wake.yield() }
+
+    /// What keeps other devices' changes from coming, in a sentence.
+    package var problem: String? { session.problem.sentence }
+
+    /// Whether everything that was in the container has been here at one time since the start.
+    package var hasCaughtUp: Bool { hasCaughtUpOnce.load(ordering: .acquiring) }
+
+    /// Follows the log until cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.passHintsOn() }
+            group.addTask { await self.follow() }
+        }
+    }
+
+    /// Has the log looked at when the store tells of changes. A store that cannot tell now, because its disk is not there, is asked
+    /// again and again.
+    private func passHintsOn() async {
+        repeat {
+            if let hints = store.changes(prefix: "log/") {
+                for await _ in hints { wake.yield() }
+            }
+        } while (try? await environment.sleep(PollInterval.retryLimit)) != nil
+    }
+
+    private func follow() async {
+        var pace = PollInterval(now: environment.uptime())
+        var localChanges = activity.localChanges
+        var wakes = wakes.makeAsyncIterator()
+        while !Task.isCancelled {
+            do {
+                let applied = try await catchUp()
+                let seen = localChanges
+                localChanges = activity.localChanges
+                // After trouble others had time to change much.
+                let wasActive = use.take() || applied > 0 || problem != nil || localChanges != seen
+                pace.looked(wasActive: wasActive, now: environment.uptime())
+                session.problem.set(nil)
+            } catch is CancellationError {
+                return
+            } catch {
+                session.containerGuard.invalidate()
+                session.problem.set(
+                    "fetching remote changes failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
+                pace.failed()
+            }
+            use.tellNext(pace.pause > PollInterval.start)
+            let pause = pace.pause
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { [environment, pause, wake] in
+                    // Cut short when the log was seen to grow; either way it is looked at next.
+                    if (try? await environment.sleep(pause)) != nil { wake.yield() }
+                }
+                _ = await wakes.next(isolation: nil)
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Applies every commit that is there and not applied yet.
+    ///
+    /// - Returns: How many.
+    package func catchUp() async throws -> Int {
+        if try session.replica.isContainerPaused() { return 0 }
+        try await session.containerGuard.admitFollowing()
+        let count = try await session.catchUp()
+        if count > 0 { try session.replica.makeDurable() }
+        let isFirst = !hasCaughtUpOnce.exchange(true, ordering: .acquiringAndReleasing)
+        if count > 0 || isFirst { activity.noteProgress() }
+        return count
+    }
+}

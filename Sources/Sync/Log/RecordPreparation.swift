@@ -1,0 +1,92 @@
+import Logging
+import Model
+import Remote
+import Replica
+
+/// What the records of a commit or a snapshot need to be applied.
+struct RecordFindings: Sendable {
+    /// Their chunk lists, as far as they are not damaged.
+    var contents: [ItemID: Content]
+    /// What was found out about local edits that they meet.
+    var localBytes: [ItemID: LocalBytes]
+}
+
+/// Gets together what records need to be applied, before the index transaction that applies them.
+struct RecordPreparation: Sendable {
+    private let replica: Replica
+    private let manifests: ManifestStore
+    private let finder: LocalBytesFinder
+    private let logger: Logger
+
+    init(_ context: SyncContext, store: any ObjectStore, local: any LocalFiles) {
+        replica = context.replica
+        manifests = ManifestStore(store: store)
+        finder = LocalBytesFinder(context, store: store, local: local)
+        logger = context.logger
+    }
+
+    func findings(for records: [ItemRecord]) async throws -> RecordFindings {
+        let contents = try await contents(of: records)
+        return RecordFindings(contents: contents, localBytes: try await localBytes(met: records, contents: contents))
+    }
+
+    /// What was found out about local edits that records meet.
+    ///
+    /// - Parameter contents: Their chunk lists.
+    func localBytes(met records: [ItemRecord], contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
+        try await finder.find(for: records, contents: contents)
+    }
+
+    /// How many chunks the manifests may have that are read before anybody needs them, for one commit: those of 1 TiB.
+    static let chunksAhead = 1 << 20
+
+    /// The chunk lists of records: of files that are not here as far as they are not too long. Those are read when they are needed.
+    func contents(of records: [ItemRecord]) async throws -> [ItemID: Content] {
+        var contents: [ItemID: Content] = [:]
+        // A manifest that many records name is read once.
+        var lists: [ChunkHash: Content] = [:]
+        var chunkCount = 0
+        for record in records {
+            guard let reference = record.content else { continue }
+            guard case .manifest(let hash) = reference else {
+                contents[record.id] = try await content(of: record, reference)
+                continue
+            }
+            if chunkCount >= Self.chunksAhead, try !isLocal(record.id) { continue }
+            let known = lists[hash].flatMap { $0.byteCount == record.size ? $0 : nil }
+            let found: Content?
+            if let known { found = known } else { found = try await content(of: record, reference) }
+            chunkCount += found?.runs.reduce(0) { $0 + $1.chunkCount } ?? 0
+            contents[record.id] = found
+            lists[hash] = found ?? lists[hash]
+        }
+        return contents
+    }
+
+    private func isLocal(_ item: ItemID) throws(FileError) -> Bool {
+        guard let entry = try replica.entry(of: item) else { return false }
+        return try replica.inode(entry.inode).isLocal
+    }
+
+    /// The chunk list of a record; `nil` when it is damaged, which concerns this file only: reading it tries again.
+    private func content(
+        of record: ItemRecord, _ reference: ItemRecord.Reference
+    ) async throws(StoreError) -> Content? {
+        do throws(StoreError) {
+            let content = try await manifests.get(reference)
+            guard content.byteCount == record.size else {
+                logger.error(
+                    "skipping a record: its size is not the sum of its chunks", metadata: ["name": "\(record.name)"])
+                return nil
+            }
+            return content
+        } catch {
+            // A store that does not answer now will later; until then the commit waits.
+            guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
+            logger.error(
+                "failed to read a manifest; the item cannot be downloaded until it can be read",
+                metadata: ["name": "\(record.name)", "error": "\(error)"])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,262 @@
+import Foundation
+import Logging
+import Model
+import Remote
+import Replica
+import Synchronization
+
+/// Starts from a snapshot where the log is long or was trimmed, and makes new ones when they are due.
+///
+///     nothing here yet           the newest readable snapshot is imported whole, then the log is followed
+///     the next commit was        the newest readable snapshot is applied like one large commit: local changes are merged, and
+///     trimmed                    what is not in it is gone
+///     a snapshot half applied    it, or a newer one, is applied to its end before anything else
+///
+/// Whatever changes the replica is called by ``LogSession``, which has the lock.
+package final class Snapshots: Sendable {
+    /// A snapshot is due when the log behind the newest one has this many commits, or this many bytes: 64 MiB.
+    static let commitLimit = 2000
+    static let logByteLimit: Int64 = 64 << 20
+    /// How often it is looked whether one is due, and how much later it is made at most: so that of many devices one does it.
+    static let checkPause = Duration.seconds(300)
+    static let delayLimitSeconds = 120
+    /// How many records and deletions of a snapshot are applied in one transaction.
+    static let stepLimit = 5000
+
+    private let container: Container
+    private let log: ChangeLog
+    private let snapshots: SnapshotStore
+    private let applier: CommitApplier
+    private let preparation: RecordPreparation
+    private let context: SyncContext
+    private let hasBegun = Atomic<Bool>(false)
+
+    private var replica: Replica { context.replica }
+    private var environment: EngineEnvironment { context.environment }
+    private var logger: Logger { context.logger }
+    private var activity: Activity { context.activity }
+
+    init(_ context: SyncContext, container: Container, applier: CommitApplier, preparation: RecordPreparation) {
+        self.context = context
+        self.container = container
+        log = ChangeLog(store: container.store)
+        snapshots = SnapshotStore(store: container.store)
+        self.applier = applier
+        self.preparation = preparation
+    }
+
+    // MARK: Starting from one
+
+    /// Sees once that the log can be followed from where the replica stands; until then nothing may be read from it or added to it.
+    func begin() async throws {
+        guard !hasBegun.load(ordering: .acquiring) else { return }
+        try clearFiles()
+        if let number = try replica.snapshotUnderWay() {
+            guard try await apply(from: number) else {
+                throw StoreError(
+                    .corrupt, key: SnapshotStore.key(number),
+                    "it is half applied here, and neither it nor a newer one can be read")
+            }
+        } else if replica.applied == 0 {
+            try await start()
+        }
+        hasBegun.store(true, ordering: .releasing)
+    }
+
+    /// A device that has nothing takes the newest snapshot; without a readable one the log has it all, or says that it has not.
+    private func start() async throws {
+        let uptime = environment.uptime()
+        try await withNewest(from: 1) { file in
+            if try await replica.importSnapshot(file) {
+                applier.tellRootChanged()
+            } else {
+                try await apply(file)
+            }
+            logger.info(
+                "started from a snapshot",
+                metadata: [
+                    "commit": "\(file.summary.number)", "items": "\(file.summary.itemCount)",
+                    "took": "\(environment.uptime() - uptime)",
+                ])
+        }
+    }
+
+    /// Brings the replica to a snapshot's state, since the log no longer leads there.
+    ///
+    /// - Returns: Whether there was one that can be read.
+    func catchUp() async throws -> Bool {
+        try await apply(from: replica.applied + 1)
+    }
+
+    private func apply(from number: CommitNumber) async throws -> Bool {
+        try await withNewest(from: number) { file in try await apply(file) }
+    }
+
+    /// Fetches the newest snapshot that can be read, from `number` on, and hands it over.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult
+    private func withNewest(
+        from number: CommitNumber, _ body: (SnapshotFile) async throws -> Void
+    ) async throws -> Bool {
+        for candidate in try await snapshots.numbers(after: number - 1).reversed() {
+            guard let file = try await open(candidate) else { continue }
+            let path = file.path
+            do { try await body(file) } catch {
+                remove(path)
+                throw error
+            }
+            try close(file)
+            return true
+        }
+        return false
+    }
+
+    /// Fetches one snapshot.
+    ///
+    /// - Returns: `nil` when it is damaged, too new or gone, which the log tells.
+    func open(_ number: CommitNumber) async throws -> SnapshotFile? {
+        do {
+            return try await load(number)
+        } catch let error as StoreError where [.corrupt, .notFound].contains(error.code) {
+            logger.warning("skipping unreadable snapshot", metadata: ["commit": "\(number)", "error": "\(error)"])
+        } catch let error as FileError where [.corrupt, .invalid].contains(error.code) {
+            logger.warning("skipping unreadable snapshot", metadata: ["commit": "\(number)", "error": "\(error)"])
+        }
+        return nil
+    }
+
+    /// - Throws: ``StoreError`` or ``FileError``: `corrupt` when it is damaged, `invalid` when it needs a newer version.
+    private func load(_ number: CommitNumber) async throws -> SnapshotFile {
+        let path = scratchPath()
+        do {
+            try await snapshots.fetch(number, to: path)
+            return try await SnapshotFile.open(path, container: container.identity.uuid, number: number) {
+                record, commit in record.fault(in: commit)
+            }
+        } catch {
+            remove(path)
+            throw error
+        }
+    }
+
+    /// Whether a snapshot is there and damaged.
+    func isDamaged(_ number: CommitNumber) async throws -> Bool {
+        do {
+            try close(try await load(number))
+            return false
+        } catch let error as StoreError where error.code == .corrupt {
+            return true
+        } catch let error as FileError where error.code == .corrupt {
+            return true
+        }
+    }
+
+    /// Lets go of a snapshot that was opened.
+    func close(_ file: SnapshotFile) throws(FileError) {
+        try file.close()
+        remove(file.path)
+    }
+
+    /// Applies a snapshot in steps, merging with what was changed here.
+    private func apply(_ file: SnapshotFile) async throws {
+        let (number, nonce) = (file.summary.number, file.summary.nonce)
+        let count = try await file.prepareSteps(for: replica)
+        logger.info("applying a snapshot", metadata: ["commit": "\(number)", "changes": "\(count)"])
+        try await replica.takeTables(from: file)
+        var position = 0
+        while true {
+            let step = try await file.step(after: position, limit: Self.stepLimit)
+            position += step.records.count + step.tombstones.count
+            let records = step.records.map(\.record)
+            try applier.apply(step, of: number, nonce: nonce, try await preparation.findings(for: records))
+            if step.isLast { break }
+            try Task.checkCancellation()
+        }
+        try replica.makeDurable()
+    }
+
+    // MARK: Making one
+
+    /// Makes a snapshot whenever one is due, until cancelled.
+    func run() async {
+        var looked: CommitNumber?
+        while (try? await environment.sleep(Self.checkPause)) != nil {
+            guard replica.applied != looked else { continue }
+            looked = replica.applied
+            do {
+                guard try await isDue() else { continue }
+                try await environment.sleep(delay())
+                // Meanwhile another device may have made it.
+                if try await isDue() { try await make() }
+            } catch is CancellationError {
+                return
+            } catch {
+                logger.warning("failed to create a snapshot; trying again later", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func delay() -> Duration {
+        let random = environment.makeUUID().uuid
+        return .seconds((Int(random.0) << 8 | Int(random.1)) % Self.delayLimitSeconds)
+    }
+
+    func isDue(commitLimit: Int = Snapshots.commitLimit) async throws -> Bool {
+        let applied = replica.applied
+        let newest = try await snapshots.numbers().last ?? 0
+        guard applied > newest else { return false }
+        if applied - newest >= UInt64(commitLimit) { return true }
+        return try await log.byteCount(after: newest, through: applied) >= Self.logByteLimit
+    }
+
+    /// Writes the state after the commit that is applied here.
+    ///
+    /// - Returns: Its number; `nil` when it cannot be told now, since a deletion waits to be uploaded.
+    @discardableResult
+    func make() async throws -> CommitNumber? {
+        let path = scratchPath()
+        let packed = scratchPath()
+        defer {
+            remove(path)
+            remove(packed)
+        }
+        let summary: SnapshotSummary
+        do throws(FileError) {
+            summary = try await replica.exportSnapshot(to: path)
+        } catch {
+            guard error.code == .busy else { throw error }
+            return nil
+        }
+        guard summary.number > 0 else { return nil }
+        try await snapshots.create(summary.number, from: path, through: packed)
+        logger.info(
+            "created a snapshot", metadata: ["commit": "\(summary.number)", "items": "\(summary.itemCount)"])
+        return summary.number
+    }
+
+    // MARK: Files
+
+    /// A file that is not there, below the state's staging directory.
+    func scratchPath() -> String {
+        "\(replica.state.snapshots)/\(environment.makeUUID().uuidString.lowercased())"
+    }
+
+    private func clearFiles() throws(FileError) {
+        let directory = replica.state.snapshots
+        do {
+            if FileManager.default.fileExists(atPath: directory) {
+                try FileManager.default.removeItem(atPath: directory)
+            }
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw FileError(.inputOutput, "\(directory): \(error)")
+        }
+    }
+
+    /// What cannot be removed goes at the next start.
+    func remove(_ path: String) {
+        for suffix in ["", "-journal"] { unlink(path + suffix) }
+    }
+}

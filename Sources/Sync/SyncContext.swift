@@ -1,0 +1,31 @@
+package import Logging
+package import Model
+package import Replica
+
+/// What every part of a running container needs.
+package struct SyncContext: Sendable {
+    package let replica: Replica
+    package let environment: EngineEnvironment
+    package let logger: Logger
+    package let activity: Activity
+    package let location: DeviceLocation
+
+    /// Opens the replica below `location.state`, repairing it where the last run ended badly.
+    ///
+    /// - Parameters:
+    ///   - owner: Who owns what other devices made.
+    ///   - group: Its group.
+    /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another container.
+    package init(
+        identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
+        owner: UInt32, group: UInt32
+    ) throws(FileError) {
+        replica = try Replica.open(
+            location.state, container: identity, environment: environment.replica(owner: owner, group: group))
+        self.location = location
+        self.environment = environment
+        self.logger = logger
+        activity = Activity(environment: environment)
+        for line in replica.repairReport.lines { logger.warning("repaired", metadata: ["what": "\(line)"]) }
+    }
+}

@@ -1,0 +1,49 @@
+package import Model
+import Replica
+
+/// Which names reach the container, by the rules that hold on a mount.
+package struct SyncRule {
+    /// How many directories may nest below `Documents`; `nil` for no limit.
+    let levelLimit: Int?
+    let isLocalOnly: @Sendable (ItemName) -> Bool
+
+    package init(_ identity: ContainerIdentity, isLocalOnly: @escaping @Sendable (ItemName) -> Bool) {
+        levelLimit = identity.settings.folderLevels.limit
+        self.isLocalOnly = isLocalOnly
+    }
+
+    /// A name that may be given, or why not.
+    package func name(_ bytes: some Sequence<UInt8>) -> Result<ItemName, Refusal> {
+        let bytes = Array(bytes)
+        do throws(FileError) {
+            let name = try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try ItemName(bytes: buffer) }
+            return isLocalOnly(name) ? .failure(Refusal("names such as this stay on their machine")) : .success(name)
+        } catch {
+            let reason =
+                switch error.code {
+                case .notUTF8: "its name is not UTF-8"
+                case .nameTooLong: "its name is longer than \(ItemName.byteLimit) bytes"
+                default: "it has a name that no item can have"
+                }
+            return .failure(Refusal(reason))
+        }
+    }
+
+    /// Why there may be no directory at a path of the container; `nil` when there may.
+    package func refusal(ofDirectoryAt path: [ItemName]) -> Refusal? {
+        guard let levelLimit, let first = path.first, first.string.utf8.elementsEqual("Documents".utf8),
+            path.count - 1 > levelLimit
+        else { return nil }
+        return Refusal(
+            levelLimit == 0
+                ? "this container allows no directories below Documents"
+                : "this container allows \(levelLimit) level of directories below Documents")
+    }
+
+    /// In words for people.
+    package struct Refusal: Error, Equatable {
+        package let reason: String
+
+        package init(_ reason: String) { self.reason = reason }
+    }
+}

@@ -1,0 +1,125 @@
+import Logging
+import Model
+import Remote
+import Replica
+
+/// Finds out what locally changed bytes are before a commit is applied that changes the same files, or brings files of the same names.
+///
+/// They are read and hashed, and what the container lacks of them is sent, so that the loser of two edits can be a conflict version in
+/// one index transaction. What cannot be read or sent now has no finding, and stays current.
+struct LocalBytesFinder: Sendable {
+    private let replica: Replica
+    private let local: any LocalFiles
+    private let store: any ObjectStore
+    private let environment: EngineEnvironment
+    private let logger: Logger
+
+    init(_ context: SyncContext, store: any ObjectStore, local: any LocalFiles) {
+        replica = context.replica
+        self.local = local
+        self.store = store
+        environment = context.environment
+        logger = context.logger
+    }
+
+    /// Of a file with several names each record gets a finding of its own: the container may have other bytes under each name.
+    ///
+    /// - Parameter contents: The chunk lists of the records.
+    func find(for records: [ItemRecord], contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
+        var found: [ItemID: LocalBytes] = [:]
+        let directories = Dictionary(
+            records.filter { $0.kind == .directory }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        for record in records where record.kind == .file && record.device != replica.device {
+            guard let content = contents[record.id], let (number, base) = try meeting(record, content, directories)
+            else { continue }
+            found[record.id] = try await examine(number, base: base, remote: content)
+        }
+        return found
+    }
+
+    /// The local file with changed bytes that a record meets, and the bytes that the container had under its name before.
+    ///
+    /// - Parameter directories: Those that come with the record.
+    private func meeting(
+        _ record: ItemRecord, _ content: Content, _ directories: [ItemID: ItemRecord]
+    ) throws(FileError) -> (InodeNumber, Content?)? {
+        if let entry = try replica.entry(of: record.id) {
+            guard entry.base?.content != record.content else { return nil }
+            let inode = try replica.inode(entry.inode)
+            guard inode.isModified, inode.isLocal else { return nil }
+            return (entry.inode, base(of: entry, inode))
+        }
+        // A new file that may be the same as a new one here.
+        guard let parent = try directory(record.parent, directories, depth: 0),
+            let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
+            occupant.base == nil, occupant.kind == .file
+        else { return nil }
+        let inode = try replica.inode(occupant.inode)
+        guard inode.isModified, inode.isLocal, inode.attributes.size == content.byteCount else { return nil }
+        return (occupant.inode, nil)
+    }
+
+    /// The bytes that the file had when it was last the same as in the container, if they are those that the container has for this entry.
+    /// A file that was renamed or exchanged here had those of another name.
+    private func base(of entry: Entry, _ inode: Inode) -> Content? {
+        inode.content.flatMap { entry.base?.content?.has($0) ?? false ? $0 : nil }
+    }
+
+    /// How many new directories are looked through upwards, each in the next; deeper ones bring files of their own.
+    private static let depthLimit = 100
+
+    /// The directory here that is an item, or that a new item will be merged with since it has its name.
+    private func directory(
+        _ item: ItemID, _ directories: [ItemID: ItemRecord], depth: Int
+    ) throws(FileError) -> InodeNumber? {
+        if item == .root { return .root }
+        if let entry = try replica.entry(of: item) { return entry.inode }
+        guard depth < Self.depthLimit, let record = directories[item],
+            let parent = try directory(record.parent, directories, depth: depth + 1),
+            let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
+            occupant.base == nil, occupant.kind == .directory
+        else { return nil }
+        return occupant.inode
+    }
+
+    private func present(_ find: () throws(FileError) -> Entry) throws(FileError) -> Entry? {
+        do throws(FileError) {
+            return try find()
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    private func examine(_ number: InodeNumber, base: Content?, remote: Content) async throws -> LocalBytes? {
+        // Who has it open for writing may be in the middle of an edit, which is later than any other device's.
+        if local.isOpenForWriting(number) { return nil }
+        do {
+            let inode = try replica.inode(number)
+            let descriptor = try replica.openBytes(of: number)
+            var upload = ContentUpload(
+                replica: replica,
+                writer: PackWriter(store: store, makeID: { [environment] in ItemID(uuid: environment.makeUUID()) }),
+                known: remote)
+            try await upload.add(number, base: inode.content, from: descriptor)
+            try await upload.finish()
+            guard let content = try upload.content(of: number) else { return nil }
+            let finding: LocalBytes.Finding
+            if content.hasSameBytes(as: remote) {
+                finding = .sameAsRemote
+            } else if let base, content.hasSameBytes(as: base) {
+                finding = .sameAsBase
+            } else {
+                finding = .stored(content, try await ManifestStore(store: store).put(content))
+            }
+            return LocalBytes(inode: number, generation: inode.generation, finding: finding)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            // Nothing is lost: the edit stays current here, and the other becomes the version.
+            logger.notice(
+                "failed to compare a local edit with the one of another device", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import Logging
+import Model
+import Remote
+import Replica
+import Synchronization
+
+/// What was read becomes a commit, as far as it still stands.
+extension Uploader {
+    /// Appends one commit and notes it in the index.
+    ///
+    /// - Returns: Whether something was committed, or found that cannot be; `false` when every item changed while it was read.
+    func commit(_ candidates: [Candidate], _ upload: ContentUpload) async throws -> Bool {
+        var finished: [Candidate] = []
+        var byteCount = 0
+        for candidate in candidates {
+            do {
+                guard let ready = try await finish(candidate, upload) else { continue }
+                byteCount += ready.record?.byteCountInCommit ?? Commit.Tombstone.byteCountInCommit
+                // What does not fit comes with the next commit: nothing in this one needs it.
+                if byteCount > Self.textBytesPerCommit, !finished.isEmpty { break }
+                finished.append(ready)
+            } catch let refusal as Refusal {
+                // What needs it waits with it, so the batch is made anew.
+                refuse(candidate, refusal)
+                return true
+            }
+        }
+        guard !finished.isEmpty else { return false }
+        try await append(finished)
+        return true
+    }
+
+    /// An item cannot be sent as it is.
+    private struct Refusal: Error {
+        let reason: String
+    }
+
+    private func refuse(_ candidate: Candidate, _ refusal: Refusal) {
+        let now = environment.uptime()
+        let isNew = state.withLock { state in
+            defer { state.faults.refused(candidate.pending, because: refusal.reason, at: now) }
+            return state.faults.fault(of: candidate.pending.item)?.text != refusal.reason
+        }
+        guard isNew else { return }
+        logger.error(
+            "item cannot be uploaded",
+            metadata: ["name": "\(candidate.record?.name.string ?? "")", "reason": "\(refusal.reason)"])
+        activity.noteProgress()
+    }
+
+    /// Makes the record of an item whose bytes are in the container.
+    ///
+    /// - Returns: `nil` when it changed, or went, since it was read.
+    /// - Throws: ``Refusal``, beside what the store throws.
+    private func finish(_ candidate: Candidate, _ upload: ContentUpload) async throws -> Candidate? {
+        var candidate = candidate
+        if let inode = candidate.inode, candidate.content == nil {
+            // Changed, or gone, since it was read.
+            guard try replica.generation(of: inode) == candidate.generation else { return placeOnly(candidate) }
+            if let content = try upload.content(of: inode) {
+                candidate.content = content
+                candidate.record?.size = content.byteCount
+            }
+        }
+        if let content = candidate.content {
+            do {
+                candidate.record?.content = try await manifests.reference(to: content, replica, environment)
+            } catch let error as StoreError where error.code == .invalid {
+                throw Refusal(reason: "the list of its chunks is \(error.detail)")
+            }
+        }
+        guard let record = candidate.record else { return candidate }
+        if record.kind == .file, record.content == nil { throw Refusal(reason: "its bytes are not known") }
+        if let fault = record.fault(in: Commit.highestNumber) {
+            // Every other device would drop it, and then the devices would differ.
+            throw Refusal(reason: "its record would break the format: \(fault)")
+        }
+        guard record.byteCountInCommit <= ItemRecord.byteLimit else {
+            let mebibytes = record.byteCountInCommit >> 20
+            throw Refusal(
+                reason:
+                    "its attributes and conflict versions take \(mebibytes) MiB in the container, where an item may take "
+                    + "\(ItemRecord.byteLimit >> 20): remove some")
+        }
+        return candidate
+    }
+
+    /// Appends what of a batch still stands; what does not stays in the outbox, and a batch is made anew.
+    private func append(_ batch: [Candidate]) async throws {
+        var sent: [Candidate] = []
+        let outcome = try await session.append {
+            sent = try standing(of: batch)
+            guard !sent.isEmpty, try !replica.isContainerPaused() else { return nil }
+            let tombstones = sent.compactMap { candidate -> Commit.Tombstone? in
+                guard case .delete(let base) = candidate.pending.change else { return nil }
+                return Commit.Tombstone(id: candidate.pending.item, base: base)
+            }
+            let records = sent.compactMap(\.record)
+            try noteNewItems(of: records, in: replica.applied + 1)
+            return LogSession.Draft(records: records, tombstones: tombstones)
+        } landed: { commit in
+            try note(commit, sent)
+        }
+        guard case .landed = outcome else { return }
+        state.withLock { $0.faults.sent(sent.map(\.pending.item)) }
+        coordination.didUpload(sent.compactMap(\.inode))
+        activity.noteProgress()
+    }
+
+    /// Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
+    ///
+    /// - Returns: Nothing when the whole batch must be made anew.
+    private func standing(of batch: [Candidate]) throws(FileError) -> [Candidate] {
+        var standing: [Candidate] = []
+        for candidate in batch {
+            if let candidate = try asItStands(candidate) {
+                standing.append(candidate)
+            } else if candidate.record?.kind == .directory {
+                // What lies in it may be in this batch too.
+                return []
+            }
+        }
+        // What was condemned since it was packed is packed again.
+        let objects = standing.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
+        for object in Set(objects + standing.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
+        where try replica.isCondemned(object) { return [] }
+        return standing
+    }
+
+    /// What of a candidate is still true; `nil` when it has changed since it was read. A file that is being written keeps its new place.
+    private func asItStands(_ candidate: Candidate) throws(FileError) -> Candidate? {
+        let item = candidate.pending.item
+        if try replica.isPending(item, position: candidate.pending.position) { return candidate }
+        guard let moved = candidate.isPlaceOnly ? candidate : placeOnly(candidate), let record = moved.record,
+            let entry = try replica.entry(of: item), entry.name == record.name, entry.baseNumber == record.base,
+            try (entry.parent == .root ? .root : replica.entries(of: entry.parent).first?.item) == record.parent
+        else { return nil }
+        return moved
+    }
+
+    /// Before anything is sent: the commit may land although nobody hears of it, even after this process has ended.
+    private func noteNewItems(of records: [ItemRecord], in number: CommitNumber) throws(FileError) {
+        let items = records.filter { $0.base == 0 }.map(\.id)
+        guard !items.isEmpty else { return }
+        try replica.write { transaction throws(FileError) in try transaction.noteSent(items, in: number) }
+    }
+
+    private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
+        try replica.write { transaction throws(FileError) in
+            let deletions = batch.filter { $0.record == nil }.map {
+                (item: $0.pending.item, position: $0.pending.position)
+            }
+            try transaction.dequeueDeletions(deletions, gap: DeletionHold.gap)
+            for candidate in batch where candidate.record != nil {
+                let item = candidate.pending.item
+                if let record = candidate.record, try transaction.entry(of: item) == nil {
+                    // Removed here while it was on its way: the container has it, so now it must be deleted there.
+                    try transaction.enqueueDeletion(record, base: commit.sequence)
+                    continue
+                }
+                if let record = candidate.record, let entry = try transaction.entry(of: item) {
+                    try transaction.setBase(entry, record: record, number: commit.sequence)
+                    if candidate.wasRead, let inode = candidate.inode, let content = candidate.content,
+                        inode == entry.inode
+                    {
+                        try transaction.markUploaded(inode, generation: candidate.generation, content: content)
+                    }
+                }
+                if !candidate.isPlaceOnly { try transaction.dequeue(item, position: candidate.pending.position) }
+            }
+            // A snapshot that is made here tells new devices the names of all.
+            try transaction.rememberDevice(commit.device, name: commit.deviceName)
+            try transaction.setApplied(commit.sequence, nonce: commit.nonce)
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import Logging
+package import Model
+import Remote
+import Replica
+import Synchronization
+
+/// Brings local changes to the container, in the order of the outbox: bytes into packs, then one commit for a batch of items.
+///
+/// What is read for an upload and then changes before the commit is left out of it and stays in the outbox. What was packed by an
+/// upload that did not reach its commit is found again by its hashes, so nothing is sent twice.
+package final class Uploader: Sendable {
+    /// How many items one commit takes.
+    package static let itemsPerCommit = 1000
+    /// How many bytes one commit takes before it closes; a single larger file still goes as one.
+    package static let bytesPerCommit: Int64 = 256 << 20
+    /// How many bytes the text of one commit takes before it closes: 16 MiB; a single longer record still goes as one.
+    package static let textBytesPerCommit = 16 << 20
+    /// How long a file that someone has open for writing must have been quiet.
+    static let quiet = Duration.seconds(2)
+    /// A commit waits until nothing has changed for one step, and at most all of them.
+    static let lingerStep = Duration.milliseconds(20)
+    static let lingerSteps = 25
+    /// The pauses between attempts while the store does not answer.
+    static let retryStart = Duration.milliseconds(200)
+    static let retryLimit = Duration.seconds(5)
+
+    struct State {
+        /// How many deletions are held.
+        var heldDeletionCount = 0
+        /// How many local changes there had been when nothing was left that may go out; `nil` while there may be.
+        var idleSince: UInt64?
+        var faults = UploadFaults(fullBatch: Uploader.itemsPerCommit)
+        /// The file that is being read, and how far: for `isUploading` and `percentUploaded`.
+        var current: [InodeNumber: Double] = [:]
+    }
+
+    let state = Mutex(State())
+    let context: SyncContext
+    let local: any LocalFiles
+    let coordination: any SyncCoordination
+    let store: any ObjectStore
+    let session: LogSession
+    let manifests: ManifestStore
+    private let report: SyncProblem
+
+    var replica: Replica { context.replica }
+    var environment: EngineEnvironment { context.environment }
+    var logger: Logger { context.logger }
+    var activity: Activity { context.activity }
+
+    init(session: LogSession, store: any ObjectStore, local: any LocalFiles, coordination: any SyncCoordination) {
+        context = session.context
+        self.session = session
+        self.local = local
+        self.coordination = coordination
+        self.store = store
+        manifests = ManifestStore(store: store)
+        report = SyncProblem(over: "uploading again", context)
+    }
+
+    /// What keeps changes from going out, in a sentence.
+    package var problem: String? { report.sentence }
+
+    /// 0 to 100 while the file is on its way, `nil` otherwise.
+    package func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode] } }
+
+    /// Why an item does not go out, of its own or because nothing does.
+    package func fault(of item: ItemID?) -> ItemFault? {
+        let problem = problem
+        return state.withLock { state in
+            item.flatMap { state.faults.fault(of: $0) } ?? problem.map { ItemFault(code: 4355, text: $0) }
+        }
+    }
+
+    /// How many deletions are held until somebody confirms them.
+    package var heldDeletionCount: Int { state.withLock { $0.heldDeletionCount } }
+
+    /// Why one of the items does not go out that the store has no room for.
+    package var anyFault: ItemFault? { state.withLock { $0.faults.any } }
+
+    /// Whether nothing is left that may go out: what is in the outbox is held back.
+    package var isIdle: Bool {
+        let changes = activity.localChanges
+        return state.withLock { $0.idleSince == changes }
+    }
+
+    /// Tries what the store had no room for again at once.
+    package func retry(_ item: ItemID?) {
+        state.withLock { $0.faults.retry(item) }
+        activity.noteLocalChange()
+    }
+
+    /// Uploads whenever something changed, until cancelled.
+    func run() async {
+        var pause = Self.retryStart
+        while !Task.isCancelled {
+            let seen = activity.localChanges
+            do {
+                try await linger()
+                let progress = try await uploadBatch()
+                pause = Self.retryStart
+                report.set(nil)
+                noteIdle(progress, since: seen)
+                switch progress {
+                case .committed: continue
+                case .deferred: await activity.waitForLocalChange(since: seen, atMost: Self.quiet / 4)
+                case .waiting(let pause): await activity.waitForLocalChange(since: seen, atMost: pause)
+                case .nothing: await activity.waitForLocalChange(since: seen, atMost: nil)
+                }
+            } catch is CancellationError {
+                return
+            } catch {
+                session.containerGuard.invalidate()
+                report.set("uploading failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
+                await activity.waitForLocalChange(since: .max, atMost: pause)
+                pause = min(pause * 2, Self.retryLimit)
+            }
+        }
+    }
+
+    /// Lets changes that come in quick succession travel in one commit: waits until there was none for a moment.
+    private func linger() async throws(CancellationError) {
+        var seen = activity.localChanges
+        for _ in 0..<Self.lingerSteps {
+            try await environment.sleep(Self.lingerStep)
+            let now = activity.localChanges
+            if now == seen { return }
+            seen = now
+        }
+    }
+
+    private func noteIdle(_ progress: Progress, since seen: UInt64) {
+        let isIdle =
+            switch progress {
+            case .nothing: true
+            case .committed, .deferred: false
+            case .waiting(let pause): pause > DeletionHold.burstQuiet
+            }
+        state.withLock { $0.idleSince = isIdle ? seen : nil }
+        if isIdle { activity.noteProgress() }
+    }
+
+    enum Progress: Equatable {
+        case committed, deferred, nothing
+        /// What is left waits for a while.
+        case waiting(Duration)
+    }
+
+    /// One item of a batch, with what it was read as.
+    struct Candidate {
+        let pending: Pending
+        var record: ItemRecord?
+        var content: Content?
+        var generation: Int64 = 0
+        var inode: InodeNumber?
+        /// Whether the bytes were read here; otherwise the record carries on the reference that the container has.
+        var wasRead = false
+        /// Whether only the new place goes out, and the bytes follow: the item stays in the outbox.
+        var isPlaceOnly = false
+    }
+
+    /// Uploads the head of the outbox as one commit, as far as nothing holds it back.
+    func uploadBatch() async throws -> Progress {
+        // Also while nothing goes out: what a mass delete is, is told by when it was made.
+        var (exclusion, pause) = try judgeDeletions()
+        if try replica.isContainerPaused() { return .nothing }
+        let now = environment.uptime()
+        var changed: [ItemID] = []
+        for (item, position) in state.withLock({ $0.faults.positions })
+        where try !replica.isPending(item, position: position) {
+            changed.append(item)
+        }
+        let faults = state.withLock { state in
+            state.faults.forget(changed)
+            return state.faults
+        }
+        exclusion.items = faults.waiting(at: now)
+        pause = [pause, faults.pause(at: now)].compactMap(\.self).min()
+        let pending = try replica.pending(limit: faults.batchLimit, after: 0, except: exclusion)
+        guard !pending.isEmpty else { return pause.map { .waiting($0) } ?? .nothing }
+        try await session.containerGuard.admitCommit()
+        do {
+            return try await upload(pending)
+        } catch let error as StoreError where error.code == .full {
+            switch state.withLock({ $0.faults.refused(pending, error, at: now) }) {
+            case .again:
+                logger.warning("the store is full; trying again later", metadata: ["error": "\(error)"])
+                activity.noteProgress()
+                return .committed
+            case .pause:
+                throw error
+            }
+        }
+    }
+
+    /// - Returns: Which deletions stay for now, and when to look again.
+    private func judgeDeletions() throws(FileError) -> (PendingExclusion, Duration?) {
+        let deletions = try replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: DeletionHold.countLimit)
+        let decision = DeletionHold.decide(deletions, now: environment.now())
+        let isHeld = decision == .hold
+        if isHeld != deletions.areHeld {
+            try replica.setDeletionsHeld(isHeld)
+            logger.warning("\(isHeld ? "holding" : "uploading") \(deletions.count) deletions")
+        }
+        state.withLock { $0.heldDeletionCount = isHeld ? deletions.count : 0 }
+        switch decision {
+        case .go: return (PendingExclusion(), nil)
+        case .wait(let pause): return (PendingExclusion(deletionsAfter: deletions.confirmed), pause)
+        case .hold: return (PendingExclusion(deletionsAfter: deletions.confirmed), nil)
+        }
+    }
+
+    private func upload(_ pending: [Pending]) async throws -> Progress {
+        defer { state.withLock { $0.current = [:] } }
+
+        var upload = ContentUpload(
+            replica: replica,
+            writer: PackWriter(store: store, makeID: { [environment] in ItemID(uuid: environment.makeUUID()) }))
+        var candidates: [Candidate] = []
+        var byteCount: Int64 = 0
+        var skipped = 0
+        for item in pending {
+            guard byteCount < Self.bytesPerCommit else { break }
+            guard let candidate = try await readOrSkip(item, into: &upload) else {
+                skipped += 1
+                continue
+            }
+            byteCount += candidate.content == nil && candidate.inode != nil ? candidate.record?.size ?? 0 : 0
+            candidates.append(candidate)
+        }
+        guard !candidates.isEmpty else { return .deferred }
+        try await upload.finish()
+        return try await commit(candidates, upload) ? .committed : (skipped > 0 ? .deferred : .committed)
+    }
+}

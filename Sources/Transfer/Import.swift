@@ -1,0 +1,297 @@
+import Foundation
+package import Model
+import Remote
+import Replica
+import Sync
+
+/// Uploads a local tree into a container, without a mount.
+///
+/// Nothing that is in the container is overwritten: names that are taken are refused before anything is sent. What is taken by another
+/// device while the import runs stays as it is, and is told.
+package struct Import {
+    /// How many bytes one commit takes before it closes; a single larger file still goes as one.
+    static let bytesPerCommit = Uploader.bytesPerCommit
+    /// How often a file is read that changes while it is.
+    static let readLimit = 3
+    /// How often a batch is sent again whose bytes were condemned before it landed.
+    static let batchLimit = 10
+
+    private let visitor: ScratchReplica
+    private let destination: Destination
+    private let rule: SyncRule
+    private let isContinued: Bool
+    private var sender: TreeSender
+    private var batch: [Source] = []
+    private var batchByteCount: Int64 = 0
+    /// What an import that was cut off has brought already, by its path.
+    private var presentPaths: Set<String> = []
+
+    private var sync: SyncEngine { visitor.sync }
+
+    /// An item that is to be sent.
+    private struct Source {
+        let directory: SourceDirectory
+        let bytes: [UInt8]
+        let record: ItemRecord
+
+        var path: String { directory.path(of: bytes) }
+    }
+
+    /// - Parameters:
+    ///   - path: The directory of the container that the tree goes into; made where it is missing. Empty for the top.
+    ///   - isContinued: Whether what is there already with the same bytes is passed over, and directories are joined.
+    ///   - notify: Called with what is left out.
+    package init(
+        _ visitor: ScratchReplica, into path: String, isContinued: Bool, notify: @escaping (TransferProblem) -> Void
+    ) throws(FileError) {
+        self.visitor = visitor
+        self.isContinued = isContinued
+        rule = visitor.travelRule
+        destination = try Destination(path, rule)
+        sender = TreeSender(visitor, notify: notify)
+    }
+
+    /// Uploads what is in a directory.
+    ///
+    /// - Throws: ``FileError`` with `exists` and the names when some are taken; then nothing was sent.
+    package mutating func run(from path: String) async throws(FileError) -> TransferReport {
+        let root = try SourceDirectory(path)
+        try await visitor.catchUp()
+        do {
+            let place = try await destination.find(sender)
+            if let existing = place.existing { try await check(root, existing) }
+            try await sync.containerGuard.admitCommit()
+            let target = try await destination.make(place, &sender, visitor)
+            try await walk(root, target)
+            try await flush()
+        } catch {
+            throw ScratchReplica.translated(error)
+        }
+        return sender.report
+    }
+
+    // MARK: Before anything is sent
+
+    /// Sees that every name is free, or, of an import that goes on, has what it should have.
+    private mutating func check(_ root: SourceDirectory, _ target: ItemID) async throws {
+        var clashes = NameClashes()
+        var rest = [(root, target)]
+        while let (directory, parent) = rest.popLast() {
+            try Task.checkCancellation()
+            for bytes in try directory.names() {
+                guard case .success(let name) = rule.name(bytes) else { continue }
+                guard let occupant = try await sender.occupant(name, in: parent) else { continue }
+                guard isContinued, let placement = try placement(bytes, in: directory, meeting: occupant) else {
+                    clashes.add(directory.path(of: bytes))
+                    continue
+                }
+                switch placement {
+                case .free: break
+                case .present(let item):
+                    if occupant.kind == .directory {
+                        rest.append((try directory.directory(bytes), item))
+                    } else {
+                        presentPaths.insert(directory.path(of: bytes))
+                    }
+                case .taken: clashes.add(directory.path(of: bytes))
+                }
+            }
+        }
+        try clashes.refuse(isContinued: isContinued)
+    }
+
+    /// - Returns: `nil` for what never travels.
+    private func placement(
+        _ bytes: [UInt8], in directory: SourceDirectory, meeting occupant: ImportConflict.Occupant
+    ) throws(FileError) -> ImportConflict? {
+        let status = try directory.status(bytes)
+        guard status.kind.isSynced else { return nil }
+        var content: Content?
+        var target: String?
+        switch status.kind {
+        case .file where status.size == occupant.content?.byteCount:
+            content = try ChunkScan.content(of: try directory.file(bytes).descriptor)
+        case .symbolicLink:
+            target = String(validating: try directory.target(of: bytes), as: UTF8.self)
+        default: break
+        }
+        return ImportConflict(kind: status.kind, target: target, content: content, meeting: occupant)
+    }
+
+    // MARK: The way down
+
+    /// One directory on the way down, with the names that are still to come.
+    private struct Frame {
+        let directory: SourceDirectory
+        let item: ItemID
+        /// Where it is in the container.
+        let names: [ItemName]
+        var rest: ArraySlice<[UInt8]>
+    }
+
+    private mutating func walk(_ root: SourceDirectory, _ target: ItemID) async throws {
+        var stack = [Frame(directory: root, item: target, names: destination.names, rest: try root.names()[...])]
+        while let frame = stack.last {
+            try Task.checkCancellation()
+            guard let bytes = stack[stack.count - 1].rest.popFirst() else {
+                stack.removeLast()
+                continue
+            }
+            do {
+                if let inner = try await take(bytes, frame) { stack.append(inner) }
+            } catch let error as FileError where error.isOfOneFile {
+                sender.tell(TransferProblem(.failed, path: frame.directory.path(of: bytes), error.detail))
+            }
+        }
+    }
+
+    /// Puts one item into the batch.
+    ///
+    /// - Returns: The directory to go down into, if it is one.
+    private mutating func take(_ bytes: [UInt8], _ frame: Frame) async throws -> Frame? {
+        let directory = frame.directory
+        let path = directory.path(of: bytes)
+        let name: ItemName
+        switch rule.name(bytes) {
+        case .success(let found): name = found
+        case .failure(let refusal):
+            sender.tell(TransferProblem(.skipped, path: path, refusal.reason))
+            return nil
+        }
+        if presentPaths.contains(path) {
+            sender.notePresent()
+            return nil
+        }
+        let status = try directory.status(bytes)
+        var record = visitor.record(name, in: frame.item, status.kind, mode: status.mode, modified: status.modified)
+        switch status.kind {
+        case .file:
+            try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: status.size)
+            return nil
+        case .symbolicLink:
+            guard let target = String(validating: try directory.target(of: bytes), as: UTF8.self) else {
+                sender.tell(TransferProblem(.skipped, path: path, "its target is not UTF-8"))
+                return nil
+            }
+            record.target = target
+            try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: 0)
+            return nil
+        case .directory:
+            let names = frame.names + [name]
+            if let refusal = rule.refusal(ofDirectoryAt: names) {
+                sender.tell(TransferProblem(.skipped, path: path, refusal.reason))
+                return nil
+            }
+            let inner = try directory.directory(bytes)
+            let rest = try inner.names()[...]
+            if isContinued, let item = try await existingDirectory(name, in: frame.item) {
+                return Frame(directory: inner, item: item, names: names, rest: rest)
+            }
+            record.xattrs = try directory.attributes(ofDirectory: bytes)
+            try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: 0)
+            return Frame(directory: inner, item: record.id, names: names, rest: rest)
+        case .fifo, .socket, .characterDevice, .blockDevice:
+            sender.tell(TransferProblem(.skipped, path: path, "items of its kind stay on their machine"))
+            return nil
+        }
+    }
+
+    private func existingDirectory(_ name: ItemName, in parent: ItemID) async throws -> ItemID? {
+        guard let occupant = try await sender.occupant(name, in: parent), occupant.kind == .directory else {
+            return nil
+        }
+        return occupant.item
+    }
+
+    // MARK: Batches
+
+    private mutating func add(_ source: Source, byteCount: Int64) async throws {
+        if batch.count == TreeSender.itemsPerCommit || batchByteCount >= Self.bytesPerCommit { try await flush() }
+        batch.append(source)
+        batchByteCount += byteCount
+    }
+
+    private mutating func flush() async throws {
+        let sources = batch
+        batch = []
+        batchByteCount = 0
+        guard !sources.isEmpty else { return }
+        for _ in 0..<Self.batchLimit {
+            let (arrivals, problems) = try await read(sources)
+            guard case .sent = try await sender.send(arrivals) else { continue }
+            problems.forEach { sender.tell($0) }
+            return
+        }
+        throw FileError(.busy, "what is sent is condemned again and again by another device; try again later")
+    }
+
+    /// Brings the bytes of a batch to the container.
+    private func read(_ sources: [Source]) async throws -> (arrivals: [Arrival], problems: [TransferProblem]) {
+        let environment = sync.context.environment
+        var upload = ContentUpload(
+            replica: sync.replica,
+            writer: PackWriter(store: sync.container.store, makeID: { ItemID(uuid: environment.makeUUID()) }))
+        var arrivals: [Arrival] = []
+        var problems: [TransferProblem] = []
+        for (index, source) in sources.enumerated() {
+            var arrival = Arrival(record: source.record, path: source.path)
+            if source.record.kind == .file {
+                do {
+                    arrival.record = try await read(source, as: Self.number(index), into: &upload)
+                } catch let error as FileError where error.isOfOneFile {
+                    problems.append(TransferProblem(.failed, path: source.path, error.detail))
+                    continue
+                }
+                // Where its chunks are is known when the last pack is.
+                arrival.content = .empty
+            }
+            arrivals.append(arrival)
+        }
+        try await upload.finish()
+        let numbers = Dictionary(
+            uniqueKeysWithValues: sources.enumerated().map { ($1.record.id, Self.number($0)) })
+        for index in arrivals.indices where arrivals[index].content != nil {
+            guard let number = numbers[arrivals[index].record.id] else { continue }
+            arrivals[index].content = try upload.content(of: number)
+        }
+        return (arrivals, problems)
+    }
+
+    /// What an upload knows a file by.
+    private static func number(_ index: Int) -> InodeNumber { InodeNumber(UInt64(index)) }
+
+    /// Reads one file, again when it changes meanwhile.
+    private func read(
+        _ source: Source, as number: InodeNumber, into upload: inout ContentUpload
+    ) async throws -> ItemRecord {
+        for _ in 0..<Self.readLimit {
+            let (file, before) = try source.directory.file(source.bytes)
+            guard before.kind == .file else { throw FileError(.superseded, "it is no file any more") }
+            do {
+                try await upload.add(number, from: file)
+            } catch let error as FileError where error.code == .superseded {
+                continue
+            }
+            guard try SourceDirectory.status(of: file) == before else { continue }
+            var record = source.record
+            record.mode = before.mode
+            record.modified = before.modified
+            record.xattrs = try SourceDirectory.attributes(of: file)
+            return record
+        }
+        throw FileError(.superseded, "it changes while it is read, and was left out")
+    }
+}
+
+extension FileError {
+    /// Whether the next file of the tree may do better.
+    var isOfOneFile: Bool {
+        switch code {
+        case .notFound, .denied, .notPermitted, .superseded, .inputOutput, .notDirectory, .isDirectory, .invalid,
+            .unsupported,
+            .nameTooLong, .badName:
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import Model
+import Remote
+import Replica
+import Sync
+
+/// One new item on its way into the container.
+struct Arrival: Sendable {
+    /// Its parent is an item of the container, or a directory that was sent before or stands before it in the batch.
+    var record: ItemRecord
+    /// Of a file.
+    var content: Content?
+    /// Where it comes from, for people.
+    let path: String
+}
+
+/// Adds new items to the container, a commit at a time, without overwriting anything.
+///
+/// A commit counts only on top of all earlier ones. Who loses the race for its number applies the winner, looks again whether the names
+/// are free, and tries the next number.
+struct TreeSender {
+    /// How many items one commit takes.
+    static let itemsPerCommit = Uploader.itemsPerCommit
+    /// How many commits of others may come before ours lands.
+    static let attemptLimit = 1000
+
+    enum Outcome {
+        case sent
+        /// Bytes that the batch refers to were condemned before it landed: they are to be stored again.
+        case condemned
+    }
+
+    private let visitor: ScratchReplica
+    private let manifests: ManifestStore
+    private let notify: (TransferProblem) -> Void
+    private(set) var report = TransferReport()
+    /// Directories that turned out to be there already, by the identity that they were to have.
+    private var merged: [ItemID: ItemID] = [:]
+    /// Directories that did not come, so nothing that lies in them does.
+    private var lost: Set<ItemID> = []
+
+    private var session: LogSession { visitor.sync.session }
+    private var replica: Replica { session.replica }
+
+    init(_ visitor: ScratchReplica, notify: @escaping (TransferProblem) -> Void) {
+        self.visitor = visitor
+        manifests = ManifestStore(store: visitor.sync.container.store)
+        self.notify = notify
+    }
+
+    /// Tells what is left out, and counts it.
+    mutating func tell(_ problem: TransferProblem) {
+        report.count(problem.kind)
+        notify(problem)
+    }
+
+    mutating func notePresent() { report.presentCount += 1 }
+
+    // MARK: What is there
+
+    /// What has a name in a directory of the container.
+    func occupant(_ name: ItemName, in parent: ItemID) async throws -> ImportConflict.Occupant? {
+        guard let directory = try directory(parent) else { return nil }
+        let entry: Entry
+        do throws(FileError) { entry = try replica.entry(name, in: directory) } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+        guard let item = entry.item else { return nil }
+        let inode = try replica.inode(entry.inode)
+        var content = inode.content
+        if content == nil, let reference = entry.base?.content {
+            do throws(StoreError) { content = try await manifests.get(reference) } catch {
+                // Damaged: nobody can say that it is the same.
+                guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
+            }
+        }
+        return ImportConflict.Occupant(item: item, kind: entry.kind, target: inode.target, content: content)
+    }
+
+    /// - Returns: `nil` when there is no such directory.
+    private func directory(_ item: ItemID) throws(FileError) -> InodeNumber? {
+        if item == .root { return .root }
+        guard let entry = try replica.entry(of: item), entry.kind == .directory else { return nil }
+        return entry.inode
+    }
+
+    // MARK: Sending
+
+    /// Sends a batch as far as its names are free: as one commit, or as several where its records are long.
+    ///
+    /// - Parameter arrivals: At most ``itemsPerCommit``.
+    mutating func send(_ arrivals: [Arrival]) async throws -> Outcome {
+        var rest = arrivals[...]
+        while !rest.isEmpty {
+            var byteCount = 0
+            let part = rest.prefix { arrival in
+                byteCount += arrival.record.byteCountInCommit
+                return byteCount <= Uploader.textBytesPerCommit
+            }
+            let sent = part.isEmpty ? rest.prefix(1) : part
+            guard case .sent = try await sendTogether(Array(sent)) else { return .condemned }
+            rest = rest[sent.endIndex...]
+        }
+        return .sent
+    }
+
+    private mutating func sendTogether(_ arrivals: [Arrival]) async throws -> Outcome {
+        for _ in 0..<Self.attemptLimit {
+            var plan = Plan(merged: merged, lost: lost)
+            var isCondemned = false
+            // What is there already is told by the newest commit.
+            _ = try await session.catchUp()
+            let outcome = try await session.append(pauses: ScratchReplica.pauses) {
+                plan = try await self.plan(arrivals)
+                isCondemned = try refersToCondemned(plan.standing)
+                guard !plan.standing.isEmpty, !isCondemned else { return nil }
+                try await writeManifests(&plan)
+                return LogSession.Draft(records: plan.standing.map(\.record))
+            } landed: { commit in
+                try apply(commit, plan.standing)
+            }
+            switch outcome {
+            case .overtaken: continue
+            case .nothing where isCondemned: return .condemned
+            case .nothing, .landed:
+                resolve(plan)
+                return .sent
+            }
+        }
+        throw FileError(.busy, "other devices are faster; try again later")
+    }
+
+    /// What becomes of a batch if its commit lands now.
+    private struct Plan {
+        var standing: [Arrival] = []
+        var problems: [TransferProblem] = []
+        var presentCount = 0
+        var merged: [ItemID: ItemID]
+        var lost: Set<ItemID>
+        /// The directories of the batch, and the names that it takes.
+        var directories: Set<ItemID> = []
+        var names: Set<NameKey> = []
+
+        struct NameKey: Hashable {
+            let parent: ItemID
+            let name: ItemName
+        }
+
+        mutating func leaveOut(_ arrival: Arrival, _ reason: String) {
+            lost.insert(arrival.record.id)
+            problems.append(TransferProblem(.failed, path: arrival.path, reason))
+        }
+    }
+
+    private func plan(_ arrivals: [Arrival]) async throws -> Plan {
+        var plan = Plan(merged: merged, lost: lost)
+        for var arrival in arrivals {
+            let record = arrival.record
+            let parent = plan.merged[record.parent] ?? record.parent
+            arrival.record.parent = parent
+            if let content = arrival.content {
+                arrival.record.content = .inline(content)
+                arrival.record.size = content.byteCount
+            }
+            // Every device would drop it, and then the devices would differ.
+            if let fault = arrival.record.fault(in: Commit.highestNumber) {
+                plan.leaveOut(arrival, fault)
+                continue
+            }
+            guard arrival.record.byteCountInCommit <= ItemRecord.byteLimit else {
+                plan.leaveOut(arrival, "its attributes are too long to be one object's")
+                continue
+            }
+            if plan.lost.contains(parent) {
+                plan.leaveOut(arrival, "the directory that it lies in did not come")
+                continue
+            }
+            let isInBatch = plan.directories.contains(parent)
+            if !isInBatch, try directory(parent) == nil {
+                plan.leaveOut(arrival, "another device removed the directory that it belongs in")
+                continue
+            }
+            let occupant = isInBatch ? nil : try await occupant(record.name, in: parent)
+            switch ImportConflict(
+                kind: record.kind, target: record.target, content: arrival.content, meeting: occupant)
+            {
+            case .present(let item):
+                plan.merged[record.id] = item
+                plan.presentCount += 1
+            case .taken:
+                plan.leaveOut(arrival, "another device has put something else there meanwhile, which stays")
+            case .free:
+                guard plan.names.insert(.init(parent: parent, name: record.name)).inserted else {
+                    plan.leaveOut(arrival, "something else of this tree has the same name")
+                    continue
+                }
+                if record.kind == .directory { plan.directories.insert(record.id) }
+                plan.standing.append(arrival)
+            }
+        }
+        return plan
+    }
+
+    private func refersToCondemned(_ arrivals: [Arrival]) throws(FileError) -> Bool {
+        for content in arrivals.compactMap(\.content) where try replica.refersToCondemned(content) { return true }
+        return false
+    }
+
+    private func writeManifests(_ plan: inout Plan) async throws {
+        for index in plan.standing.indices {
+            guard let content = plan.standing[index].content else { continue }
+            let replica = replica
+            let environment = visitor.sync.context.environment
+            plan.standing[index].record.content = try await visitor.persistently {
+                try await manifests.reference(to: content, replica, environment)
+            }
+        }
+    }
+
+    private func apply(_ commit: Commit, _ arrivals: [Arrival]) throws(FileError) {
+        let contents = arrivals.compactMap { arrival in arrival.content.map { (arrival.record.id, $0) } }
+        try session.applyAppended(commit, contents: Dictionary(uniqueKeysWithValues: contents))
+    }
+
+    private mutating func resolve(_ plan: Plan) {
+        merged = plan.merged
+        lost = plan.lost
+        report.presentCount += plan.presentCount
+        for arrival in plan.standing {
+            switch arrival.record.kind {
+            case .directory: report.directoryCount += 1
+            case .symbolicLink: report.linkCount += 1
+            case .file, .fifo, .socket, .characterDevice, .blockDevice:
+                report.fileCount += 1
+                report.byteCount += arrival.record.size
+            }
+        }
+        plan.problems.forEach { tell($0) }
+    }
+}

@@ -1,0 +1,77 @@
+import Coordination
+import Foundation
+import Model
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+/// Who may have bytes brought by reading, asked at once after another answer.
+@Suite struct DownloadRulesTests {
+    /// Runs `sleep` under a name, twice, as children of this process.
+    private func withTwo(named name: String, _ body: (Int32, Int32) throws -> Void) throws {
+        let place = FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: place) }
+        let program = place.appending(path: name)
+        try FileManager.default.copyItem(at: URL(filePath: "/bin/sleep"), to: program)
+        var processes: [Process] = []
+        defer {
+            for process in processes {
+                kill(process.processIdentifier, SIGKILL)
+                process.waitUntilExit()
+            }
+        }
+        for _ in 0..<2 {
+            let process = Process()
+            process.executableURL = program
+            process.arguments = ["60"]
+            try process.run()
+            processes.append(process)
+            // Until then it is still the process that was forked.
+            while ProcessTable.command(of: process.processIdentifier) != name { usleep(1000) }
+        }
+        try body(processes[0].processIdentifier, processes[1].processIdentifier)
+    }
+
+    private func expect(
+        _ process: Int32, isAdmitted: Bool, by rules: DownloadRules, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let inode = OpenInode(number: InodeNumber(rawValue: 2), descriptor: nil, access: .direct)
+        let handle = OpenHandle(id: HandleID(rawValue: 1), inode: inode, flags: 0)
+        let answer = Result { () throws(FileError) in try rules.admit(process, to: handle) }
+        switch answer {
+        case .success: #expect(isAdmitted, sourceLocation: location)
+        case .failure(let error): #expect(!isAdmitted && error.code == .downloadRefused, sourceLocation: location)
+        }
+    }
+
+    @Test func `who is withheld is refused at once, with its descendants and nobody else`() throws {
+        try withTwo(named: "reader") { one, other in
+            let rules = DownloadRules(programs: ["never"])
+            try expect(one, isAdmitted: true, by: rules)
+            rules.withhold(from: ProcessID(one))
+            try expect(one, isAdmitted: false, by: rules)
+            try expect(other, isAdmitted: true, by: rules)
+            // The parent of both.
+            rules.withhold(from: ProcessID(getpid()))
+            try expect(other, isAdmitted: false, by: rules)
+            rules.restore(ProcessID(getpid()))
+            try expect(other, isAdmitted: true, by: rules)
+            try expect(one, isAdmitted: false, by: rules)
+        }
+    }
+
+    @Test func `a program that never may is refused beside one with the same parent that may`() throws {
+        let rules = DownloadRules(programs: ["thumbs"])
+        try withTwo(named: "reader") { reader, _ in
+            try withTwo(named: "thumbs") { thumbs, other in
+                try expect(reader, isAdmitted: true, by: rules)
+                try expect(thumbs, isAdmitted: false, by: rules)
+                try expect(reader, isAdmitted: true, by: rules)
+                try expect(other, isAdmitted: false, by: rules)
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Model
+import Remote
+import Replica
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+/// What a reader gets while a file comes, and what that costs.
+@Suite struct DownloadTests {
+    /// Numbered lines of 64 bytes.
+    private func text(byteCount: Int) -> String {
+        let filler = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ....\n"
+        return (0..<byteCount / 64).map { String(format: "%07x", $0) + filler }.joined()
+    }
+
+    private func pair(_ store: FaultyStore = FaultyStore(MemoryStore())) async throws -> (TestDevice, TestDevice) {
+        (try await TestDevice.start(on: store, name: "A"), try await TestDevice.start(on: store, name: "B"))
+    }
+
+    @Test(arguments: [(0, 4096), (100, 50), (1_048_576, 4096), (1_048_570, 20), (2_000_000, 1 << 20), (2_097_152, 9)])
+    func `whoever waits for a piece of a file gets just the bytes that were asked for`(
+        offset: Int, byteCount: Int
+    ) async throws {
+        let (a, b) = try await pair()
+        let text = text(byteCount: 2 << 20)
+        try await a.write(text, to: "f")
+        try await converge(a, b)
+        let handle = try await b.open("f", O_RDONLY)
+        let expected = Array(Array(text.utf8)[offset...].prefix(byteCount))
+        // The first time it waits for them, the second time they are here.
+        #expect(try await b.bytes(handle, at: Int64(offset), byteCount: byteCount) == expected)
+        #expect(try await b.bytes(handle, at: Int64(offset), byteCount: byteCount) == expected)
+        try await b.close(handle)
+        try await a.close()
+        try await b.close()
+    }
+
+    /// - Returns: Which bytes of the pack each GET asked for, when the first 4 KiB of a file of 5 MiB are read, and then the next.
+    private func requests(
+        without off: Set<FastPath> = [], _ store: FaultyStore = FaultyStore(MemoryStore()),
+        plan: (FaultyStore) -> Void = { _ in }
+    ) async throws -> [Range<Int64>?] {
+        let a = try await TestDevice.start(on: store, name: "A")
+        var options = FileSystemOptions()
+        options.off = off
+        let b = try await TestDevice.start(on: store, name: "B", options: options)
+        let text = text(byteCount: 5 << 20)
+        let expected = Array(text.utf8)
+        try await a.write(text, to: "f")
+        try await converge(a, b)
+        plan(store)
+        let handle = try await b.open("f", O_RDONLY)
+        for offset in [0, 4096, 61_440, 65_536, 1 << 20] {
+            let bytes = try await b.bytes(handle, at: Int64(offset), byteCount: 4096)
+            let isRight = bytes.elementsEqual(expected[offset..<offset + 4096])
+            #expect(isRight, "4096 bytes at \(offset)")
+        }
+        try await b.close(handle)
+        let isRight = try await b.read("f").utf8.elementsEqual(expected.prefix(1 << 20))
+        #expect(isRight, "the first MiB")
+        try await a.close()
+        try await b.close()
+        return store.ranges(prefix: "packs/")
+    }
+
+    @Test func `who reads a little at the beginning of a long file gets the head first`() async throws {
+        let ranges = try await requests()
+        #expect(ranges.first == 0..<65_536)
+        #expect(ranges.dropFirst().contains { $0?.lowerBound == 0 }, "the first piece comes as well")
+    }
+
+    @Test func `without heads the first piece comes first`() async throws {
+        #expect(try await requests(without: [.fileHeads]).first == 0..<1 << 20)
+    }
+
+    @Test func `a head that does not come, or damaged, is no loss`() async throws {
+        for fault in [FaultyStore.Fault.failBefore(.unavailable), .damage(offset: 9), .truncate(byteCount: 100)] {
+            let ranges = try await requests { $0.plan(fault, on: .get, prefix: "packs/") }
+            #expect(ranges.first == 0..<65_536)
+        }
+    }
+
+    @Test(arguments: [[], [FastPath.parallelDownloads]])
+    func `a head that hangs keeps neither the reader nor the file waiting`(off: [FastPath]) async throws {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        var options = FileSystemOptions()
+        options.off = Set(off)
+        let b = try await TestDevice.start(on: store, name: "B", options: options)
+        let text = text(byteCount: 5 << 20)
+        try await a.write(text, to: "f")
+        try await converge(a, b)
+        store.plan(.delay(.seconds(600)), on: .get, prefix: "packs/")
+        let handle = try await b.open("f", O_RDONLY)
+        #expect(try await b.bytes(handle, at: 10, byteCount: 20).elementsEqual(Array(text.utf8)[10..<30]))
+        try await b.close(handle)
+        let inode = try b.inode("f")
+        #expect(try await holds { try b.fileSystem.replica.inode(inode).isLocal })
+        #expect(store.ranges(prefix: "packs/").first == 0..<65_536)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test(arguments: [(3 << 20, 0, 4096), (5 << 20, 0, 65_537), (5 << 20, 65_536, 10), (5 << 20, 1 << 20, 10)])
+    func `a short file, much at a time, and what lies behind come without the head`(
+        size: Int, offset: Int, byteCount: Int
+    ) async throws {
+        let store = FaultyStore(MemoryStore())
+        let (a, b) = try await pair(store)
+        try await a.write(text(byteCount: size), to: "f")
+        try await converge(a, b)
+        let handle = try await b.open("f", O_RDONLY)
+        _ = try await b.bytes(handle, at: Int64(offset), byteCount: byteCount)
+        #expect(store.ranges(prefix: "packs/").allSatisfy { $0.map { $0.count >= 1 << 20 } ?? false })
+        try await b.close(handle)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a long file comes with few requests`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let (a, b) = try await pair(store)
+        let text = text(byteCount: 24 << 20)
+        let expected = Array(text.utf8)
+        try await a.write(text, to: "f")
+        try await converge(a, b)
+        let before = store.callCount(.get, prefix: "packs/")
+        let handle = try await b.open("f", O_RDONLY)
+        for offset in stride(from: 0, to: 24 << 20, by: 1 << 20) {
+            let bytes = try await b.bytes(handle, at: Int64(offset), byteCount: 1 << 20)
+            #expect(bytes.elementsEqual(expected[offset..<offset + (1 << 20)]))
+        }
+        // Of two pieces each it would be twelve.
+        #expect(store.callCount(.get, prefix: "packs/") - before < 12)
+        try await b.close(handle)
+        try await a.close()
+        try await b.close()
+    }
+}

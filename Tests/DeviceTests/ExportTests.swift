@@ -1,0 +1,180 @@
+import Foundation
+import Model
+import Remote
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+@Suite(.timeLimit(.minutes(5))) struct ExportTests {
+    private let bench: TransferBench
+
+    init() throws { bench = try TransferBench() }
+
+    private static let fixture = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../RemoteTests/Fixtures/container").standardizedFileURL.path
+
+    /// A copy of the container that has a little of everything.
+    private func fixtureStore() throws -> DirectoryStore {
+        try FileManager.default.copyItem(atPath: Self.fixture, toPath: bench.path("container"))
+        return try DirectoryStore(root: bench.path("container"), createIfMissing: false)
+    }
+
+    @Test func `the tree is the one that the script restores, to the nanosecond`() async throws {
+        let report = try await bench.export(try fixtureStore())
+        #expect(report.fileCount == 8 && report.directoryCount == 2 && report.linkCount == 1 && report.failedCount == 0)
+        let restored = try bench.run([
+            "python3", TransferBench.restoreScript, bench.path("container"), bench.path("restored"),
+        ])
+        #expect(restored.status == 0, "\(restored.output)")
+        let listing = try bench.listing("out")
+        #expect(listing == (try bench.listing("restored")))
+        #expect(listing.split(separator: "\n").count == 11)
+        #expect(bench.told == [])
+        // 66 MiB of hole take no room.
+        let blocks = try bench.script("stat -c %b out/sparse.img")
+        #expect((Int(blocks.trimmingCharacters(in: .newlines)) ?? .max) < 100)
+    }
+
+    @Test func `a container whose log was trimmed is exported from its snapshot and what followed`() async throws {
+        let store = MemoryStore()
+        let a = try await TestDevice.start(on: store, name: "A")
+        try a.makeDirectory("d")
+        try await a.write("one", to: "d/one")
+        // Longer than a record's own list of chunks.
+        try await a.write(String(repeating: "x", count: 66 << 20), to: "long")
+        try await a.fileSystem.sync(wait: true)
+        let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        for commit in 1...number { try await ChangeLog(store: store).trim(commit) }
+        try await a.write("two", to: "d/two")
+        try a.remove("d/one")
+        try await a.fileSystem.sync(wait: true)
+        let report = try await bench.export(store)
+        #expect(report.fileCount == 2 && report.failedCount == 0 && report.byteCount == 66 << 20 + 3)
+        #expect(try bench.script("cd out; cat d/*; wc -c < long; ls") == "two\(66 << 20)\nd\nlong\n")
+        try await a.close()
+    }
+
+    @Test func `many small files of one pack come with few requests`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        for number in 0..<200 { try await a.write("file \(number)", to: "\(number)") }
+        try await a.fileSystem.sync(wait: true)
+        try await a.close()
+        let before = store.callCount(.get, prefix: "packs/")
+        #expect(try await bench.export(store).fileCount == 200)
+        #expect(store.callCount(.get, prefix: "packs/") - before < 40)
+        #expect(try bench.script("cat out/199") == "file 199")
+    }
+
+    @Test func `a file whose bytes are damaged or gone is named, and the rest comes`() async throws {
+        let store = try fixtureStore()
+        let packs = try await store.list(prefix: "packs/", after: nil, limit: 9).map(\.key)
+        var pack = try await store.get(packs[0], range: nil).collect(upTo: 1000)
+        pack[0] ^= 1
+        try await store.put(packs[0], .bytes(pack))
+        let manifest = try #require(try await store.list(prefix: "manifests/", after: nil, limit: 9).first).key
+        try await store.delete(manifest)
+        let report = try await bench.export(store)
+        // The first chunk of that pack was a letter's that has been edited since.
+        #expect(report.failedCount == 1 && report.fileCount == 7)
+        #expect(bench.told == ["failed sparse.img"])
+        #expect(!FileManager.default.fileExists(atPath: bench.path("out/sparse.img")))
+        pack[32] ^= 1
+        pack[44] ^= 1
+        try await store.put(packs[0], .bytes(pack))
+        let second = try await bench.export(store, to: "second")
+        #expect(second.failedCount == 3, "\(bench.told)")
+        #expect(!bench.told.contains { $0.contains("雨") })
+    }
+
+    @Test func `a directory with something in it is refused and left alone`() async throws {
+        try bench.script("mkdir out; touch out/mine")
+        let error = await #expect(throws: FileError(.notEmpty, "")) { try await bench.export(try fixtureStore()) }
+        #expect(error?.detail == "\(bench.path("out")) is not empty; give a new directory, or an empty one")
+        #expect(try bench.script("ls -A out") == "mine\n")
+    }
+
+    @Test func `the losers of conflicts stand beside their files`() async throws {
+        let store = MemoryStore()
+        try await Container.create(in: store, identity: TestDevice.identity)
+        var writer = PackWriter(store: store, makeID: { ItemID(uuid: UUID()) })
+        func content(_ text: String) async throws -> ItemRecord.Reference {
+            let bytes = Array(text.utf8)
+            _ = try await writer.append(ChunkHash(hashing: bytes), bytes)
+            let chunk = try #require(try await writer.flush().first)
+            return .inline(
+                Content(runs: [
+                    .stored(
+                        pack: chunk.pack, offset: 0, chunks: [.init(hash: chunk.hash, byteCount: chunk.byteCount)])
+                ]))
+        }
+        let device = DeviceID(uuid: UUID())
+        let time = Timestamp(seconds: 1_769_860_800, nanoseconds: 5)
+        func version(_ text: String, _ name: String) async throws -> ConflictVersion {
+            ConflictVersion(
+                id: UUID(), device: device, deviceName: name, modified: time, size: Int64(text.utf8.count),
+                content: try await content(text))
+        }
+        let versions = [
+            try await version("lost", "so/fa"), try await version("lost too", "so/fa"), try await version("x", "desk"),
+        ]
+        let names = ["a.b.txt", "a.b (conflict desk 2026-01-31 12.00.00).txt"]
+        let records = try await [
+            ItemRecord(
+                id: ItemID(uuid: UUID()), parent: .root, name: ItemName(names[0]), kind: .file, mode: 0o640,
+                modified: time, size: 4, content: content("kept"), conflicts: versions, device: device, base: 0),
+            ItemRecord(
+                id: ItemID(uuid: UUID()), parent: .root, name: ItemName(names[1]), kind: .file, mode: 0o600,
+                modified: time, size: 5, content: content("other"), device: device, base: 0),
+        ]
+        _ = try await ChangeLog(store: store).append(
+            Commit(
+                sequence: 1, device: device, deviceName: "desk", time: time, nonce: UUID(), records: records,
+                tombstones: []))
+        let report = try await bench.export(store)
+        #expect(report.fileCount == 2 && report.conflictCount == 3 && report.failedCount == 0)
+        #expect(
+            try bench.script("cd out; for name in *; do echo \"$name: $(cat \"$name\")\"; done") == """
+                a.b (conflict desk 2026-01-31 12.00.00 2).txt: x
+                a.b (conflict desk 2026-01-31 12.00.00).txt: other
+                a.b (conflict so-fa 2026-01-31 12.00.00 2).txt: lost too
+                a.b (conflict so-fa 2026-01-31 12.00.00).txt: lost
+                a.b.txt: kept
+
+                """)
+    }
+
+    @Test func `a log that is damaged in the middle gives the state before`() async throws {
+        let store = try fixtureStore()
+        try await store.put(ChangeLog.key(3), .bytes([1]))
+        let report = try await bench.export(store)
+        #expect(report.failedCount == 1 && bench.told == ["failed "])
+        #expect(try bench.script("ls out") == "Documents\nall hole\nhollow.bin\nlatest\npasswd\nsparse.img\n")
+    }
+
+    @Test(arguments: [
+        ("report.pdf", "sofa", 1, "report (conflict sofa 2026-01-31 12.00.00).pdf"),
+        ("report", "", 2, "report (conflict 00000000 2026-01-31 12.00.00 2)"),
+        (".hidden", "a\0b/c", 1, ".hidden (conflict a-b-c 2026-01-31 12.00.00)"),
+    ])
+    func `the name of a loser says whose it is and when it was made`(
+        name: String, device: String, number: Int, expected: String
+    ) throws {
+        let version = ConflictVersion(
+            id: UUID(), device: DeviceID(uuid: ItemID.root.uuid), deviceName: device,
+            modified: Timestamp(seconds: 1_769_860_800, nanoseconds: 0), size: 0, content: .inline(.empty))
+        #expect(ConflictFileName.candidate(for: version, of: try ItemName(name), number: number) == expected)
+    }
+
+    @Test func `a loser's name is cut to what a file system takes`() throws {
+        let version = ConflictVersion(
+            id: UUID(), device: DeviceID(uuid: UUID()), deviceName: String(repeating: "é", count: 100),
+            modified: Timestamp(seconds: 0, nanoseconds: 0), size: 0, content: .inline(.empty))
+        let name = try ItemName(String(repeating: "ü", count: 125) + ".txt")
+        let candidate = ConflictFileName.candidate(for: version, of: name, number: 1000)
+        #expect(candidate.utf8.count <= 255 && candidate.utf8.count > 250)
+        #expect(candidate.hasSuffix(" 1000).txt") && candidate.hasPrefix("üü"))
+    }
+}

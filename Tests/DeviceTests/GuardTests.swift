@@ -1,0 +1,272 @@
+import FileSystem
+import Foundation
+import Model
+import Remote
+import Sync
+import Synchronization
+import Testing
+
+/// Sync stops when an end of it is not what it was, and goes on by itself when that is put right.
+@Suite(.timeLimit(.minutes(5))) struct GuardTests {
+    private func device(_ store: any ObjectStore, _ time: TestTime) async throws -> TestDevice {
+        let device = try await TestDevice.start(on: store, name: "A", time: time)
+        for name in ["one", "two"] {
+            try await device.write(name, to: name)
+            try await device.fileSystem.sync(wait: true)
+        }
+        return device
+    }
+
+    /// The device notices `sentence`, sends nothing and loses nothing; after `putRight` it goes on.
+    private func expectStop(
+        _ sentence: String, _ device: TestDevice, _ store: FaultyStore, _ time: TestTime,
+        putRight: () async throws -> Void
+    ) async throws {
+        let keys = try await store.keys()
+        time.jump(by: .seconds(301))
+        try await device.write("three", to: "three")
+        let stop = try await #require(throws: FileError.self) { try await device.fileSystem.sync(wait: true) }
+        #expect(stop.code == .inputOutput && stop.detail.contains(sentence))
+        #expect(try device.fileSystem.containerStatus().problem == stop.detail)
+        #expect(try await store.keys() == keys)
+        #expect(try device.names() == ["one", "three", "two"])
+        #expect(try await device.read("one") == "one")
+        try await putRight()
+        #expect(try await holds { try device.fileSystem.containerStatus().pendingUploadCount == 0 })
+        #expect(try device.fileSystem.containerStatus().problem == nil)
+    }
+
+    @Test func `an emptied store stops sync`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        let putBack = try await store.takeAway()
+        try await expectStop("holds no container any more", a, store, time, putRight: putBack)
+        try await a.close()
+    }
+
+    @Test func `a store that lost its log stops sync`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        let putBack = try await store.takeAway("log/")
+        try await expectStop("has lost its log", a, store, time, putRight: putBack)
+        try await a.close()
+    }
+
+    @Test func `a store that fell back and went on from there stops sync`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        try await a.close()
+        let last = try #require(try await store.keys("log/").last)
+        let putBack = try await store.takeAway(last)
+        let b = try await TestDevice.start(on: store, name: "B", time: time)
+        try await b.write("other", to: "other")
+        try await b.fileSystem.sync(wait: true)
+        try await b.close()
+        let keys = try await store.keys()
+        #expect(keys.contains(last))
+        let a2 = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
+        try await expectStop("went on from there", a2, store, time) {
+            try await store.delete(last)
+            try await putBack()
+        }
+        try await a2.close()
+    }
+
+    @Test func `a store that fell back to an older state stops sync`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        let last = try #require(try await store.keys("log/").last)
+        let putBack = try await store.takeAway(last)
+        try await expectStop("has lost its log", a, store, time, putRight: putBack)
+        try await a.close()
+    }
+
+    @Test func `another container in its place stops sync`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        let putBack = try await store.takeAway("container.json")
+        var other = TestDevice.identity
+        other.uuid = UUID()
+        try await Container.create(in: store, identity: other)
+        try await expectStop("now holds another container", a, store, time) {
+            try await store.delete("container.json")
+            try await putBack()
+        }
+        try await a.close()
+    }
+
+    @Test func `a log that was trimmed behind a snapshot is whole`() async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        let last = try #require(try await store.keys("log/").last)
+        try await store.put("snapshot/" + last.dropFirst("log/".count), .bytes([1]))
+        for key in try await store.keys("log/") { try await store.delete(key) }
+        time.jump(by: .seconds(301))
+        try await a.write("three", to: "three")
+        #expect(try await holds { try a.fileSystem.containerStatus().pendingUploadCount == 0 })
+        try await a.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `a backing directory that is emptied or gone stops sync`(isGone: Bool) async throws {
+        let (store, time) = (FaultyStore(MemoryStore()), TestTime())
+        let a = try await device(store, time)
+        let keys = try await store.keys()
+        let (files, elsewhere) = (a.state + "/files", a.state + "/elsewhere")
+        if isGone {
+            #expect(rename(files, elsewhere) == 0)
+        } else {
+            #expect(mkdir(elsewhere, 0o700) == 0)
+            for name in ["one", "two"] { #expect(rename("\(files)/\(name)", "\(elsewhere)/\(name)") == 0) }
+        }
+        time.jump(by: .seconds(301))
+        let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
+        #expect(stop.code == .inputOutput && stop.detail.contains(files))
+        #expect(try await store.keys() == keys)
+        #expect(try a.names() == ["one", "two"])
+        if isGone {
+            #expect(rename(elsewhere, files) == 0)
+        } else {
+            for name in ["one", "two"] { #expect(rename("\(elsewhere)/\(name)", "\(files)/\(name)") == 0) }
+        }
+        try await a.fileSystem.sync(wait: true)
+        #expect(try await a.read("one") == "one")
+        try await a.close()
+    }
+
+    @Test func `looking costs little`() async throws {
+        let start = ContinuousClock.now
+        let store = FaultyStore(MemoryStore())
+        let a = try await device(store, TestTime())
+        let (gets, lengths) = (store.callCount(.get, prefix: "container.json"), store.callCount(.byteCount))
+        for index in 0..<20 {
+            try await a.write("\(index)", to: "\(index)")
+            try await a.fileSystem.sync(wait: true)
+        }
+        // Where this takes minutes, a look is due in each.
+        let due = Int((ContinuousClock.now - start) / .seconds(60))
+        #expect(store.callCount(.get, prefix: "container.json") - gets <= due)
+        #expect(store.callCount(.byteCount) - lengths <= due)
+        try await a.close()
+    }
+
+    @Test func `a store that overwrites what it should only create gets no commit`() async throws {
+        let store = FaultyStore(OverwritingStore())
+        let a = try TestDevice.startKnown(
+            on: store, name: "A",
+            state: FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())").path)
+        try await store.put("container.json", .bytes(Array(try JSONEncoder().encode(TestDevice.identity))))
+        try await a.write("text", to: "f")
+        #expect(try await holds { try a.fileSystem.containerStatus().problem?.contains("overwrites") == true })
+        #expect(try await store.keys("log/").isEmpty)
+        try await a.close()
+    }
+
+    // MARK: Mass deletes
+
+    private static let fileCount = 1010
+
+    /// A container with ``fileCount`` small files on two devices.
+    private func full() async throws -> (TestDevice, TestDevice, FaultyStore) {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try a.makeDirectory("d")
+        for index in 0..<Self.fileCount { try await a.write("", to: "d/\(index)") }
+        try await converge(a, b)
+        return (a, b, store)
+    }
+
+    private func removeAll(_ device: TestDevice) throws {
+        for index in 0..<Self.fileCount { try device.remove("d/\(index)") }
+    }
+
+    @Test func `a mass delete is held while everything else goes on, until it is confirmed`() async throws {
+        let (a, b, store) = try await full()
+        try removeAll(a)
+        try await a.write("new", to: "new")
+        let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
+        #expect(stop.code == .busy && stop.detail.contains("dewpoint confirm"))
+        #expect(try a.fileSystem.containerStatus().heldDeletionCount == Self.fileCount)
+        #expect(try a.fileSystem.containerStatus().problem == stop.detail)
+        try await b.fileSystem.sync(wait: true)
+        #expect(try b.names() == ["d", "new"] && b.names("d").count == Self.fileCount)
+        try await a.close()
+        // A restart, and one more deletion much later, change nothing.
+        let a2 = try await TestDevice.start(on: store, name: "A", state: a.state)
+        try a2.remove("new")
+        await #expect(throws: FileError(.busy, "")) { try await a2.fileSystem.sync(wait: true) }
+        try a2.fileSystem.answerHeldDeletions(discarding: false)
+        try await converge(a2, b)
+        #expect(try b.names() == ["d"] && b.names("d").isEmpty)
+        #expect(try a2.fileSystem.containerStatus().problem == nil)
+        #expect(throws: FileError(.invalid, "")) { try a2.fileSystem.answerHeldDeletions(discarding: false) }
+        try await a2.close()
+        try await b.close()
+    }
+
+    @Test func `a mass delete that takes minutes is held as a whole`() async throws {
+        let fileCount = 3000
+        let store = FaultyStore(MemoryStore())
+        let clock = SetClock()
+        var environment = TestTime().environment
+        environment.now = { clock.now }
+        let a = try await TestDevice.start(on: store, name: "A", environment: environment)
+        try a.makeDirectory("d")
+        for index in 0..<fileCount { try await a.write("", to: "d/\(index)") }
+        try await a.fileSystem.sync(wait: true)
+        for index in 0..<fileCount {
+            try a.remove("d/\(index)")
+            clock.advance(by: .milliseconds(50))
+            // Now and then the uploader has time for a look: less than half of the items are gone, and more are going.
+            if index % 200 == 0, index < fileCount / 2 { try await Task.sleep(for: .milliseconds(100)) }
+        }
+        clock.advance(by: .seconds(10))
+        let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
+        #expect(stop.code == .busy && stop.detail.contains("dewpoint confirm"))
+        #expect(try a.fileSystem.containerStatus().heldDeletionCount == fileCount)
+        try await a.close()
+    }
+
+    @Test func `a held mass delete can be taken back`() async throws {
+        let (a, b, _) = try await full()
+        try await b.write("text", to: "d/0")
+        try await converge(b, a)
+        try removeAll(a)
+        await #expect(throws: FileError(.busy, "")) { try await a.fileSystem.sync(wait: true) }
+        try a.fileSystem.answerHeldDeletions(discarding: true)
+        #expect(try a.names("d").count == Self.fileCount)
+        #expect(try await a.read("d/0") == "text")
+        try await converge(a, b)
+        #expect(try b.names("d").count == Self.fileCount)
+        #expect(try a.fileSystem.containerStatus().heldDeletionCount == 0)
+        try await a.close()
+        try await b.close()
+    }
+}
+
+/// A wall clock that goes on only when it is told to.
+private final class SetClock: Sendable {
+    private let time = Mutex(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
+
+    var now: Timestamp { time.withLock { $0 } }
+
+    func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+}
+
+/// A store that takes `create` for `put`, as some do.
+private struct OverwritingStore: ObjectStore {
+    let base = MemoryStore()
+
+    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await base.get(key, range: range)
+    }
+    func put(_ key: String, _ body: Body) async throws(StoreError) { try await base.put(key, body) }
+    func create(_ key: String, _ body: Body) async throws(StoreError) { try await base.put(key, body) }
+    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        try await base.list(prefix: prefix, after: after, limit: limit)
+    }
+    func delete(_ key: String) async throws(StoreError) { try await base.delete(key) }
+    func byteCount(of key: String) async throws(StoreError) -> Int64 { try await base.byteCount(of: key) }
+    func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
+}

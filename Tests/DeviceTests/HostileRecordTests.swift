@@ -1,0 +1,107 @@
+import Foundation
+import Model
+import Remote
+import Replica
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+/// Records that somebody made who means no good: they cost their reader little, and what is beside them is applied.
+@Suite(.timeLimit(.minutes(5))) struct HostileRecordTests {
+    private let store = FaultyStore(MemoryStore())
+    private let stranger = DeviceID(uuid: UUID())
+
+    private func append(_ records: [ItemRecord], as number: CommitNumber = 1) async throws {
+        let commit = Commit(
+            sequence: number, device: stranger, deviceName: "stranger", time: Timestamp(rawValue: 1), nonce: UUID(),
+            records: records, tombstones: [])
+        #expect(try await ChangeLog(store: store).append(commit) == .landed)
+    }
+
+    private func record(
+        _ name: String, in parent: ItemID = .root, _ kind: ItemKind = .directory, id: ItemID = ItemID(uuid: UUID()),
+        content: Content? = nil
+    ) throws -> ItemRecord {
+        ItemRecord(
+            id: id, parent: parent, name: try ItemName(name), kind: kind, mode: 0o755, modified: Timestamp(rawValue: 1),
+            size: content?.byteCount ?? 0, content: content.map { .inline($0) }, device: stranger, base: 0)
+    }
+
+    private func device() async throws -> TestDevice {
+        let device = try await TestDevice.start(on: store, name: "A")
+        try await device.fileSystem.sync(wait: true)
+        return device
+    }
+
+    @Test(arguments: [Int64.max - 5, 1 << 62])
+    func `bytes at the end of all offsets are none`(_ offset: Int64) async throws {
+        let chunk = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: 5)
+        let content = Content(runs: [.stored(pack: ItemID(uuid: UUID()), offset: offset, chunks: [chunk])])
+        try await append([try record("far", in: .root, .file, content: content), try record("good")])
+        let a = try await device()
+        #expect(try a.names() == ["good"])
+        try await a.close()
+    }
+
+    @Test func `numbers at the end of their range are none`() async throws {
+        try await append([try record("good")])
+        for key in ["snapshot/18446744073709551615", "snapshot/09223372036854775807", "log/18446744073709551615"] {
+            try await store.put(key, .bytes([1]))
+        }
+        let a = try await device()
+        #expect(try a.names() == ["good"])
+        #expect(a.fileSystem.replica.applied == 1)
+        try await a.write("mine", to: "mine")
+        try await a.fileSystem.sync(wait: true)
+        #expect(try await a.fileSystem.syncEngine.snapshots.make() != nil)
+        _ = try await a.fileSystem.syncEngine.collectGarbage(grace: .zero, isDryRun: false)
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        try await a.close()
+    }
+
+    @Test func `ten thousand directories in each other come in any order`() async throws {
+        var records: [ItemRecord] = []
+        var parent = ItemID.root
+        for _ in 0..<10_000 {
+            let record = try record("d", in: parent)
+            records.append(record)
+            parent = record.id
+        }
+        try await append(records.reversed())
+        let a = try await device()
+        #expect(try a.names() == ["d"])
+        #expect(try a.fileSystem.replica.entry(of: parent)?.name.string == "d")
+        try await a.close()
+    }
+
+    @Test func `thousands of equal names do not stop the log`() async throws {
+        let count = 11_000
+        try await append(try (0..<count).map { _ in try record("same") })
+        try await append([try record("after")], as: 2)
+        let a = try await device(upTo: 2)
+        let names = try a.names()
+        #expect(names.count == count + 1 && Set(names).count == count + 1)
+        #expect(names.contains("after"))
+        try await a.close()
+    }
+
+    /// A device that has followed so far, whatever it has to say to it.
+    private func device(upTo number: CommitNumber) async throws -> TestDevice {
+        let device = try await TestDevice.start(on: store, name: "A")
+        #expect(try await holds { device.fileSystem.replica.applied >= number })
+        return device
+    }
+
+    @Test func `a hole of eight tebibytes costs what a hole costs`() async throws {
+        let content = Content(runs: [.zeros(byteCount: 8 << 40)])
+        try await append([try record("hole", in: .root, .file, content: content)])
+        let a = try await device()
+        #expect(try a.fileSystem.attributes(of: a.inode("hole")).size == 8 << 40)
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        let inode = try a.fileSystem.replica.inode(try a.inode("hole"))
+        #expect(try #require(inode.content).hasSameBytes(as: content))
+        try await a.close()
+    }
+}

@@ -1,0 +1,130 @@
+import FileSystem
+import Foundation
+import Glibc
+import Model
+import Remote
+import Sync
+import Testing
+
+/// A device whose disk has fallen back behind what the device had already sent.
+@Suite struct LostPowerTests {
+    /// Has a device send a change, and then its index, and what else `lose` restores, be as they were before.
+    private func fallBack(
+        _ store: any ObjectStore, _ state: String, send: (TestDevice) async throws -> Void, lose: () throws -> Void
+    ) async throws -> TestDevice {
+        let index = "\(state)/index.sqlite"
+        let oldIndex = try Data(contentsOf: URL(fileURLWithPath: index))
+        let device = try await TestDevice.start(on: store, name: "A", state: state)
+        try await send(device)
+        try await device.fileSystem.sync(wait: true)
+        try await device.close()
+        try lose()
+        for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + name) }
+        try oldIndex.write(to: URL(fileURLWithPath: index))
+        try "another-boot 1\n".write(toFile: "\(state)/running", atomically: false, encoding: .utf8)
+        return try await TestDevice.start(on: store, name: "A", state: state)
+    }
+
+    /// Writes in place, so that the file keeps its identity.
+    private func overwrite(_ file: String, _ text: String, times: [timespec]) throws {
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+        try handle.write(contentsOf: Data(text.utf8))
+        try handle.close()
+        try #require(utimensat(AT_FDCWD, file, times, 0) == 0)
+    }
+
+    private func begin(_ store: any ObjectStore) async throws -> String {
+        let device = try await TestDevice.start(on: store, name: "A")
+        try await device.write("one", to: "f")
+        try await device.fileSystem.sync(wait: true)
+        try await device.close()
+        return device.state
+    }
+
+    @Test func `a change that was sent and that the disk has lost comes back from the container`() async throws {
+        let store = MemoryStore()
+        let state = try await begin(store)
+        let file = "\(state)/files/f"
+        var before = stat()
+        try #require(stat(file, &before) == 0)
+        let a = try await fallBack(store, state) { device in
+            try await device.overwrite("f", "two")
+        } lose: {
+            try overwrite(file, "one", times: [before.st_atim, before.st_mtim])
+        }
+        let b = try await TestDevice.start(on: store, name: "B")
+        for device in [a, b] { try await device.fileSystem.sync(wait: true) }
+        for device in [a, b] { #expect(try await device.tree() == ["f": "two"]) }
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        for device in [a, b] { try await device.close() }
+    }
+
+    @Test func `a change that was sent is kept as a version when the disk has fallen back to an older change`()
+        async throws
+    {
+        let network = Network()
+        let store = network.store()
+        let state = try await begin(store)
+        let file = "\(state)/files/f"
+        network.goAway()
+        let offline = try TestDevice.startKnown(on: store, name: "A", state: state)
+        try await offline.overwrite("f", "mid")
+        try await offline.close()
+        network.comeBack()
+        var before = stat()
+        try #require(stat(file, &before) == 0)
+        let a = try await fallBack(store, state) { device in
+            try await device.overwrite("f", "two")
+        } lose: {
+            try overwrite(file, "mid", times: [before.st_atim, before.st_mtim])
+        }
+        let b = try await TestDevice.start(on: store, name: "B")
+        for _ in 0..<2 { for device in [a, b] { try await device.fileSystem.sync(wait: true) } }
+        for device in [a, b] {
+            #expect(try await device.tree() == ["f": "mid"])
+            let conflicts = try device.fileSystem.versions("f").filter { $0.kind == .conflict }
+            #expect(conflicts.map(\.size) == [3])
+        }
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        for device in [a, b] { try await device.close() }
+    }
+
+    @Test func `a rename that was sent and that the disk has lost happens again`() async throws {
+        let store = MemoryStore()
+        let state = try await begin(store)
+        let a = try await fallBack(store, state) { device in
+            try device.rename("f", to: "g")
+        } lose: {
+            try FileManager.default.moveItem(atPath: "\(state)/files/g", toPath: "\(state)/files/f")
+        }
+        try await a.fileSystem.sync(wait: true)
+        #expect(try await a.tree() == ["g": "one"])
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        try await a.close()
+    }
+
+    @Test func `a removal that was sent and that the disk has lost happens again`() async throws {
+        let store = MemoryStore()
+        let state = try await begin(store)
+        let saved = "\(state)/saved"
+        try FileManager.default.linkItem(atPath: "\(state)/files/f", toPath: saved)
+        let a = try await fallBack(store, state) { device in
+            try device.remove("f")
+        } lose: {
+            try FileManager.default.moveItem(atPath: saved, toPath: "\(state)/files/f")
+        }
+        try await a.fileSystem.sync(wait: true)
+        #expect(try await a.tree() == [:])
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        try await a.close()
+    }
+}
+
+extension TestDevice {
+    /// Writes in place.
+    fileprivate func overwrite(_ path: String, _ text: String) async throws {
+        let handle = try await open(path, O_RDWR)
+        try await write(text, to: handle, at: 0)
+        try await close(handle)
+    }
+}

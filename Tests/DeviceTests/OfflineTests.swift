@@ -1,0 +1,287 @@
+import FileSystem
+import Foundation
+import Model
+import Remote
+import Sync
+import Synchronization
+import Testing
+
+/// What works without the store, how long the rest takes to fail, and what happens when the store is back.
+@Suite(.timeLimit(.minutes(5))) struct OfflineTests {
+    private let network = Network()
+
+    private static func options(timeout: Duration) -> FileSystemOptions {
+        var options = FileSystemOptions()
+        options.networkTimeout = timeout
+        return options
+    }
+
+    @Test func `a known container starts, answers and takes changes without the store, and they go out in order`()
+        async throws
+    {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try a.makeDirectory("d")
+        try await a.write("here", to: "d/here")
+        try await b.write("away", to: "d 2")
+        try await converge(a, b)
+        try await a.close()
+        network.goAway()
+        let a2 = try TestDevice.startKnown(
+            on: store, name: "A", state: a.state, options: Self.options(timeout: .seconds(1)))
+        #expect(try a2.names() == ["d", "d 2"] && a2.names("d") == ["here"])
+        #expect(try await a2.read("d/here") == "here")
+        let names = (0..<5).map { "new \($0)" }
+        for name in names {
+            try await a2.write(name, to: "d/\(name)")
+            // Each in a commit of its own, were the store there.
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        try a2.rename("d/here", to: "moved")
+        #expect(try await a2.read("d/new 3") == "new 3")
+        #expect(try a2.fileSystem.containerStatus().problem?.contains("injected") == true)
+        await #expect(throws: FileError(.unreachable, "")) { try await a2.fileSystem.sync(wait: true) }
+
+        let applied = try a2.fileSystem.containerStatus().applied
+        let start = ContinuousClock.now
+        network.comeBack()
+        #expect(try await holds { try a2.fileSystem.containerStatus().pendingUploadCount == 0 })
+        // Five seconds at most, and what a busy machine needs.
+        #expect(ContinuousClock.now - start < .seconds(15))
+        let log = ChangeLog(store: store)
+        var sent: [String] = []
+        for number in applied + 1...(try a2.fileSystem.containerStatus().applied) {
+            let commit = try #require(try await log.read(number)).commit
+            sent += commit.records.filter { $0.kind == .file }.map(\.name.string)
+        }
+        #expect(sent == names + ["moved"])
+        try await b.fileSystem.sync(wait: true)
+        #expect(try b.names("d") == names)
+        try await a2.close()
+        try await b.close()
+    }
+
+    @Test func `the first read without the store waits the stated time, the next ones do not`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(2)))
+        try await a.write("f", to: "f")
+        try await converge(a, b)
+        let first = try await store.keys("packs/")
+        try await a.write("g", to: "g")
+        try await converge(a, b)
+        let second = try #require(try await store.keys("packs/").first { !first.contains($0) })
+        network.goAway()
+        let start = ContinuousClock.now
+        await #expect(throws: FileError(.unreachable, "")) { try await b.read("f") }
+        #expect(ContinuousClock.now - start > .milliseconds(1500))
+        await #expect(throws: FileError(.unreachable, "")) { try await b.read("g") }
+        // The first answer that does not come is the last that is waited for.
+        #expect(store.callCount(.get, prefix: second) == 1)
+        network.comeBack()
+        #expect(try await b.read("g") == "g")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a read waits no longer than the stated time for a store that hangs`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(1)))
+        try await a.write("f", to: "f")
+        try await converge(a, b)
+        network.set { operation, key in key.hasPrefix("packs/") ? .delay(.seconds(3600)) : nil }
+        await #expect(throws: FileError(.unreachable, "")) { try await b.read("f") }
+        network.comeBack()
+        // The call that hung is cancelled, which takes a moment.
+        #expect(try await holds { (try? await b.read("f")) == "f" })
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a read that was waiting when the machine went to sleep goes on waiting afterwards`() async throws {
+        let store = network.store()
+        let time = TestTime()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(
+            on: store, name: "B", options: Self.options(timeout: .seconds(8)), time: time)
+        try await a.write("f", to: "f")
+        try await converge(a, b)
+        network.goAway()
+        async let text = b.read("f")
+        try await Task.sleep(for: .milliseconds(500))
+        time.jump(by: .seconds(8 * 3600))
+        try await Task.sleep(for: .milliseconds(700))
+        network.comeBack()
+        #expect(try await text == "f")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a reader that waits for the store can be interrupted`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await a.write("f", to: "f")
+        try await converge(a, b)
+        network.goAway()
+        let reader = Task { try await b.read("f") }
+        try await Task.sleep(for: .milliseconds(200))
+        reader.cancel()
+        let start = ContinuousClock.now
+        await #expect(throws: FileError(.interrupted, "")) { try await reader.value }
+        #expect(ContinuousClock.now - start < .seconds(10))
+        network.comeBack()
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a store that does not answer is asked for one of many requested files, and rarely`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        // Pauses of a second and more take a hundredth of their time.
+        var environment = TestTime().environment
+        environment.sleep = { duration throws(CancellationError) in
+            let pause = duration < .seconds(1) ? duration : duration / 100
+            do { try await Task.sleep(for: pause) } catch { throw CancellationError() }
+        }
+        let log = TestLog()
+        let b = try await TestDevice.start(
+            on: store, name: "B", options: Self.options(timeout: .seconds(1)), environment: environment,
+            logger: log.logger)
+        let names = (0..<12).map { "\($0)" }
+        for name in names { try await a.write(name, to: name) }
+        try await converge(a, b)
+        network.goAway()
+        for name in names { try await b.setAttribute("download", "1", of: name) }
+        #expect(
+            try await holds {
+                names.allSatisfy { (try? b.attribute("downloadingError", of: $0))?.contains("4355") ?? false }
+            })
+        let (asked, warned) = (store.callCount(.get, prefix: "packs/"), log.count("download failed"))
+        // Five minutes.
+        try await Task.sleep(for: .seconds(3))
+        #expect(store.callCount(.get, prefix: "packs/") - asked < names.count)
+        #expect(warned == names.count && log.count("download failed") == warned)
+        network.comeBack()
+        #expect(try await holds { try names.allSatisfy { try b.attribute("downloadingStatus", of: $0) == "Current" } })
+        try await a.close()
+        try await b.close()
+    }
+
+    // MARK: Pausing
+
+    @Test func `a paused container neither sends nor applies, and remembers it`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await converge(a, b)
+        try a.fileSystem.setPaused("", true)
+        #expect(try a.attribute("syncPaused", of: "") == "1" && a.fileSystem.containerStatus().isPaused)
+        try await a.write("mine", to: "mine")
+        try await b.write("theirs", to: "theirs")
+        try await b.fileSystem.sync(wait: true)
+        await #expect(throws: FileError(.busy, "")) { try await a.fileSystem.sync(wait: true) }
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(try a.names() == ["mine"] && b.names() == ["theirs"])
+        try await a.close()
+        let a2 = try await TestDevice.start(on: store, name: "A", state: a.state)
+        #expect(try a2.attribute("syncPaused", of: "mine") == "1")
+        try a2.fileSystem.setPaused("", false)
+        try await converge(a2, b)
+        #expect(try a2.names() == ["mine", "theirs"] && b.names() == ["mine", "theirs"])
+        try await a2.close()
+        try await b.close()
+    }
+
+    @Test func `a paused directory keeps its changes, and takes names but no bytes`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try a.makeDirectory("d")
+        for name in ["d/f", "d/g"] { try await a.write("old", to: name) }
+        try await converge(a, b)
+        for name in ["d/f", "d/g"] { try await b.setAttribute("download", "wait", of: name) }
+        try b.fileSystem.setPaused("d", true)
+        try await b.write("edited on B", to: "d/f")
+        try await b.write("beside", to: "beside")
+        try await a.write("edited on A", to: "d/g")
+        try await a.fileSystem.sync(wait: true)
+        await #expect(throws: FileError(.busy, "")) { try await b.fileSystem.sync(wait: true) }
+        #expect(try await holds { try b.attribute("downloadingStatus", of: "d/g") == "Downloaded" })
+        #expect(try await b.read("d/g") == "old")
+        try await a.fileSystem.sync(wait: true)
+        #expect(try a.names().contains("beside"))
+        #expect(try await a.read("d/f") == "old")
+        try b.fileSystem.setPaused("d", false)
+        try await converge(b, a)
+        try await b.setAttribute("download", "wait", of: "d/g")
+        #expect(try await b.read("d/g") == "edited on A")
+        try await a.setAttribute("download", "wait", of: "d/f")
+        #expect(try await a.read("d/f") == "edited on B")
+        try await a.close()
+        try await b.close()
+    }
+
+    // MARK: Exclusion
+
+    @Test func `an item that is excluded goes from the container and stays here with its bytes`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try a.makeDirectory("d")
+        try await a.write("text", to: "d/f")
+        try await a.write("other", to: "other")
+        try await converge(a, b)
+        // B has none of its bytes yet: they come first.
+        try await b.setAttribute("isExcludedFromSync", "1", of: "d")
+        #expect(try b.attribute("isExcludedFromSync", of: "d/f") == "1")
+        #expect(try b.attribute("isUbiquitousItem", of: "d/f") == "0")
+        try await converge(b, a)
+        #expect(try a.names() == ["other"])
+        #expect(try await b.read("d/f") == "text")
+        try await b.write("new", to: "d/new")
+        try await converge(b, a)
+        #expect(try a.names() == ["other"])
+        try await b.setAttribute("isExcludedFromSync", "0", of: "d")
+        try await converge(b, a)
+        #expect(try a.names("d") == ["f", "new"])
+        #expect(try await a.read("d/f") == "text")
+        #expect(try b.attribute("isUploaded", of: "d/f") == "1")
+        await #expect(throws: FileError(.invalid, "")) { try await a.setAttribute("isExcludedFromSync", "1", of: "") }
+        await #expect(throws: FileError(.invalid, "")) { try await a.setAttribute("syncPaused", "2", of: "d") }
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `without its bytes nothing can be excluded`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(1)))
+        try await a.write("text", to: "f")
+        try await converge(a, b)
+        network.goAway()
+        await #expect(throws: FileError(.unreachable, "")) {
+            try await b.setAttribute("isExcludedFromSync", "1", of: "f")
+        }
+        #expect(try b.attribute("isExcludedFromSync", of: "f") == "0")
+        network.comeBack()
+        try await converge(b, a)
+        #expect(try a.names() == ["f"])
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a new item that is excluded before it was sent never leaves`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        try a.fileSystem.setPaused("", true)
+        try await a.write("secret", to: "f")
+        try await a.setAttribute("isExcludedFromSync", "1", of: "f")
+        try a.fileSystem.setPaused("", false)
+        try await a.fileSystem.sync(wait: true)
+        #expect(try await store.keys() == ["container.json"])
+        try await a.close()
+    }
+}

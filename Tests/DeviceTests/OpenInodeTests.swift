@@ -1,0 +1,84 @@
+import Glibc
+import Model
+import Replica
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+/// What fdatasync may leave out.
+@Suite struct OpenInodeTests {
+    private let descriptor: Descriptor
+    private let inode: OpenInode
+
+    init() throws {
+        var path = Array("/tmp/dewpoint-open-inode-XXXXXX".utf8CString)
+        let raw = mkstemp(&path)
+        try #require(raw >= 0, "mkstemp: \(errno)")
+        unlink(path)
+        descriptor = Descriptor(owning: raw)
+        inode = OpenInode(number: InodeNumber(rawValue: 2), descriptor: descriptor, access: .direct)
+    }
+
+    private func write(_ text: String, marks: inout Int) throws {
+        _ = try inode.beginWrite { () throws(FileError) in marks += 1 }
+        try Array(text.utf8).withBytes { bytes throws(FileError) in try descriptor.write(bytes, at: 0) }
+        inode.finishWrite(at: .zero)
+    }
+
+    private func record() throws {
+        guard let (descriptor, change) = inode.unrecorded else { return }
+        inode.noteRecorded(try BackingStatus(of: descriptor), change: change)
+    }
+
+    @Test func `the bytes alone need a sync once the index on the disk has their size and counts them as changed`()
+        throws
+    {
+        var marks = 0
+        try write("bytes", marks: &marks)
+        #expect(inode.recordedBytes == nil, "the index does not know this size")
+        try record()
+        #expect(!inode.isDurable(size: 5), "the index was not synced")
+        inode.noteDurable(try #require(inode.recordedBytes))
+        #expect(inode.isDurable(size: 5))
+        try write("BYTES", marks: &marks)
+        #expect(inode.isDurable(size: 5))
+        #expect(!inode.isDurable(size: 6))
+        #expect(marks == 1)
+    }
+
+    @Test func `an upload that begins while the index is synced leaves nothing durable`() throws {
+        var marks = 0
+        try write("bytes", marks: &marks)
+        try record()
+        let recorded = try #require(inode.recordedBytes)
+        #expect(inode.beginUpload(uptime: .seconds(60), quiet: .seconds(1)))
+        inode.noteDurable(recorded)
+        #expect(!inode.isDurable(size: 5))
+        try write("BYTES", marks: &marks)
+        inode.noteDurable(recorded)
+        #expect(!inode.isDurable(size: 5), "the mark of this write may be in the memory only")
+        #expect(marks == 2)
+    }
+
+    @Test func `what was durable is not after an upload, an eviction or a download`() throws {
+        let ends: [(OpenInode) -> Void] = [
+            { _ = $0.beginUpload(uptime: .seconds(60), quiet: .seconds(1)) },
+            { $0.evicted() },
+            { $0.becamePlaceholder() },
+            { [descriptor] in $0.arrived(descriptor) },
+        ]
+        for end in ends {
+            var marks = 0
+            inode.arrived(descriptor)
+            _ = inode.beginUpload(uptime: .seconds(60), quiet: .seconds(1))
+            try write("bytes", marks: &marks)
+            try record()
+            inode.noteDurable(try #require(inode.recordedBytes))
+            #expect(inode.isDurable(size: 5))
+            end(inode)
+            #expect(!inode.isDurable(size: 5))
+        }
+    }
+}

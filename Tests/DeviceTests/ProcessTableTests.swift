@@ -1,0 +1,51 @@
+import Coordination
+import Foundation
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+@Suite struct ProcessTableTests {
+    /// Runs a program under a name that looks like the text around it in `/proc`.
+    private func withProcess(named name: String, _ body: (Int32) throws -> Void) throws {
+        let place = FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: place) }
+        let program = place.appending(path: name)
+        try FileManager.default.copyItem(at: URL(filePath: "/bin/sleep"), to: program)
+        let process = Process()
+        process.executableURL = program
+        process.arguments = ["60"]
+        try process.run()
+        defer {
+            // Also one that stands still.
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+        }
+        // Until then it is still the process that was forked.
+        while ProcessTable.command(of: process.processIdentifier) != name { usleep(1000) }
+        try body(process.processIdentifier)
+    }
+
+    @Test(arguments: ["plain", "a ) R 1 1 (b", "sp ace", "näme"])
+    func `a process, its parent and its group are found whatever its name`(name: String) throws {
+        try withProcess(named: name) { process in
+            let ancestry = ProcessTable.ancestry(of: ProcessID(process))
+            #expect(ancestry.prefix(2).map(\.process) == [ProcessID(process), ProcessID(getpid())])
+            #expect(ancestry.first?.command == name)
+            #expect(ProcessTable.group(of: process) == getpgid(process))
+            #expect(ProcessTable.process(ofThread: process) == process)
+            #expect(!ProcessTable.isStopped(process))
+            kill(process, SIGSTOP)
+            while !ProcessTable.isStopped(process) { usleep(1000) }
+        }
+    }
+
+    @Test func `of a process that is gone only its number is known`() {
+        let gone: Int32 = 1 << 30
+        #expect(ProcessTable.ancestry(of: ProcessID(gone)).map(\.command) == [""])
+        #expect(ProcessTable.group(of: gone) == nil)
+        #expect(ProcessTable.process(ofThread: gone) == gone)
+    }
+}

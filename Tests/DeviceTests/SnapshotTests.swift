@@ -1,0 +1,312 @@
+import Foundation
+import Glibc
+import Model
+import Remote
+import Replica
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+@Suite(.timeLimit(.minutes(5))) struct SnapshotTests {
+    private let store = FaultyStore(MemoryStore())
+    private var log: ChangeLog { ChangeLog(store: store) }
+
+    /// A device with directories, links, attributes, an empty and a large file, in several commits.
+    private func filled() async throws -> TestDevice {
+        let a = try await TestDevice.start(on: store, name: "A")
+        try a.makeDirectory("d")
+        try a.makeDirectory("d/deep")
+        try await a.write("one", to: "d/deep/one")
+        try await a.fileSystem.sync(wait: true)
+        try await a.write("", to: "empty")
+        try await a.write("old", to: "caf\u{e9}")
+        try await a.write("gone", to: "gone")
+        try await a.fileSystem.sync(wait: true)
+        try await a.write("new", to: "caf\u{e9}")
+        try a.remove("gone")
+        _ = try a.fileSystem.makeSymbolicLink(
+            try ItemName("link"), in: .root, target: "d/deep/one", by: TestDevice.caller)
+        try await a.fileSystem.sync(wait: true)
+        return a
+    }
+
+    /// Every item below a directory with what a program sees of it, the bytes of files included.
+    private func tree(_ device: TestDevice, _ directory: String = "") async throws -> [String] {
+        var lines: [String] = []
+        for name in try device.names(directory).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            let path = directory.isEmpty ? name : "\(directory)/\(name)"
+            let attributes = try device.fileSystem.attributes(of: try device.inode(path))
+            let bytes = attributes.kind == .file ? try await device.read(path) : ""
+            lines.append(
+                "\(path) \(attributes.kind) \(attributes.mode) \(attributes.modified.rawValue) \(attributes.linkCount) \(bytes)"
+            )
+            if attributes.kind == .directory { lines += try await tree(device, path) }
+        }
+        return lines
+    }
+
+    private func trim(through number: CommitNumber) async throws {
+        for commit in 1...number { try await log.trim(commit) }
+    }
+
+    @Test func `a new device takes the snapshot and then the log's tail`() async throws {
+        let a = try await filled()
+        let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        #expect(number == a.fileSystem.replica.applied)
+        try await a.write("tail", to: "d/tail")
+        try await a.fileSystem.sync(wait: true)
+        let before = store.callCount(.get, prefix: "log/")
+        let b = try await TestDevice.start(on: store, name: "B")
+        #expect(await b.fileSystem.syncEngine.waitForTree(atMost: .seconds(20)))
+        try await b.fileSystem.sync(wait: true)
+        #expect(b.fileSystem.replica.applied == a.fileSystem.replica.applied)
+        #expect(store.callCount(.get, prefix: ChangeLog.key(1)) <= before)
+        let c = try await startWithoutSnapshots()
+        try await c.fileSystem.sync(wait: true)
+        let expected = try await tree(a)
+        #expect(try await tree(b) == expected)
+        #expect(try await tree(c) == expected)
+        // What both know of the container is the same, commit numbers included.
+        #expect(try await exported(b) == exported(c))
+        #expect(try await b.fileSystem.syncEngine.check() == [])
+        // B is a device like any other.
+        try await b.write("from b", to: "d/b")
+        try await converge(b, a)
+        #expect(try await a.read("d/b") == "from b")
+        for device in [a, b, c] { try await device.close() }
+    }
+
+    /// A device that has to read the log from its beginning.
+    private func startWithoutSnapshots() async throws -> TestDevice {
+        let store = FaultyStore(self.store) { operation, key in
+            operation == .get && key.hasPrefix("snapshot/") ? .failBefore(.notFound) : nil
+        }
+        return try await TestDevice.start(on: store, name: "C")
+    }
+
+    /// What a device would write as a snapshot.
+    private func exported(_ device: TestDevice) async throws -> [String] {
+        let path = "\(device.state)/exported"
+        let summary = try await device.fileSystem.replica.exportSnapshot(to: path)
+        let file = try await SnapshotFile.open(
+            path, container: TestDevice.identity.uuid, number: summary.number
+        ) { _, _ in nil }
+        // To a replica that has nothing, everything is new.
+        let empty = try Replica.open(
+            "\(device.state)/empty-\(summary.number)", container: TestDevice.identity,
+            environment: ReplicaEnvironment(
+                now: { Timestamp(rawValue: 0) }, makeItemID: { ItemID(uuid: UUID()) }, owner: 0, group: 0))
+        _ = try await file.prepareSteps(for: empty)
+        let step = try await file.step(after: 0, limit: 10_000)
+        empty.abandon()
+        try file.close()
+        return step.records.map { "\($0.number) \($0.record)" }.sorted()
+    }
+
+    @Test func `half skipping unreadable snapshot: the one before it counts, and then the log`() async throws {
+        let a = try await filled()
+        let first = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        try await a.write("later", to: "later")
+        try await a.fileSystem.sync(wait: true)
+        let second = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        #expect(second > first)
+        try await halve(second)
+        let expected = try await tree(a)
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await b.fileSystem.sync(wait: true)
+        #expect(try await tree(b) == expected)
+        #expect(store.callCount(.get, prefix: SnapshotStore.key(first)) == 1)
+        try await halve(first)
+        let c = try await TestDevice.start(on: store, name: "C")
+        try await c.fileSystem.sync(wait: true)
+        #expect(try await tree(c) == expected)
+        for device in [a, b, c] { try await device.close() }
+    }
+
+    private func halve(_ number: CommitNumber) async throws {
+        let key = SnapshotStore.key(number)
+        let object = try await store.get(key, range: nil).collect(upTo: 100 << 20)
+        try await store.put(key, .bytes(Array(object.prefix(object.count / 2))))
+    }
+
+    @Test func `a snapshot is due after so many commits, and two devices make one`() async throws {
+        let a = try await filled()
+        let count = Int(a.fileSystem.replica.applied)
+        #expect(try await a.fileSystem.syncEngine.snapshots.isDue(commitLimit: count))
+        #expect(try await !a.fileSystem.syncEngine.snapshots.isDue(commitLimit: count + 1))
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await b.fileSystem.sync(wait: true)
+        async let one = a.fileSystem.syncEngine.snapshots.make()
+        async let other = b.fileSystem.syncEngine.snapshots.make()
+        #expect(try await one == other)
+        #expect(try await SnapshotStore(store: store).numbers().count == 1)
+        #expect(try await !a.fileSystem.syncEngine.snapshots.isDue(commitLimit: 1))
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `no snapshot tells of changes that are not in the container`() async throws {
+        let a = try await filled()
+        store.plan(.failBefore(.unavailable), on: .create, prefix: "log/", count: 1000)
+        try a.remove("empty")
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(try await a.fileSystem.syncEngine.snapshots.make() == nil)
+        await a.stop()
+        try a.fileSystem.shutDown()
+    }
+
+    @Test func `a device behind a trimmed log catches up and loses none of its own changes`() async throws {
+        let a = try await filled()
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await converge(a, b)
+        #expect(try await b.read("caf\u{e9}") == "new")
+        await b.stop()
+        // While B is away: an edit of what B edits too, an edit and a deletion of what it does not, a deletion of what it edits.
+        try await a.write("edited by a", to: "caf\u{e9}")
+        try await a.write("edited by a", to: "empty")
+        try a.remove("d/deep/one")
+        try await a.write("new from a", to: "d/new")
+        try await a.fileSystem.sync(wait: true)
+        try a.rename("d/deep", to: "shallow")
+        try await a.fileSystem.sync(wait: true)
+        let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        try await trim(through: number)
+        try await b.write("edited by b, offline", to: "caf\u{e9}")
+        try await b.write("edited by b, offline", to: "d/deep/one")
+        try await b.write("made by b, offline", to: "d/deep/mine")
+        try b.fileSystem.shutDown()
+
+        let b2 = try await TestDevice.start(on: store, name: "B", state: b.state)
+        try await converge(b2, a, b2)
+        // The later of two edits is current, the other a conflict version.
+        for device in [a, b2] { try await device.setAttribute("download", "wait", of: "caf\u{e9}") }
+        let expected = try await tree(a)
+        #expect(try await tree(b2) == expected)
+        #expect(try await a.read("shallow/mine") == "made by b, offline")
+        #expect(try await a.read("shallow/one") == "edited by b, offline")
+        #expect(try await a.read("caf\u{e9}") == "edited by b, offline")
+        #expect(try b2.fileSystem.versions("caf\u{e9}").filter(\.conflict).map(\.computer) == ["A"])
+        #expect(try await a.read("d/new") == "new from a")
+        #expect(try await b2.fileSystem.syncEngine.check() == [])
+        #expect(try await exported(b2) == exported(a))
+        // Nobody wrote a trimmed number again.
+        for commit in 1...number { #expect(try await log.isTrimmed(commit)) }
+        try await a.close()
+        try await b2.close()
+    }
+
+    @Test func `a log that was cut off without a trace is found at the start`() async throws {
+        let a = try await filled()
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await converge(a, b)
+        try await b.close()
+        let known = a.fileSystem.replica.applied
+        for text in ["1", "2", "3"] {
+            try await a.write(text, to: "caf\u{e9}")
+            try await a.fileSystem.sync(wait: true)
+        }
+        try await a.fileSystem.syncEngine.snapshots.make()
+        try await store.delete(ChangeLog.key(known + 1))
+        let b2 = try await TestDevice.start(on: store, name: "B", state: b.state)
+        try await b2.write("mine", to: "mine")
+        try await converge(b2, a)
+        #expect(try await tree(b2) == tree(a))
+        #expect(try await log.read(known + 1) == nil)
+        try await a.close()
+        try await b2.close()
+    }
+
+    @Test func `a new device with files of its own merges them with the snapshot`() async throws {
+        let a = try await filled()
+        let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        try await trim(through: number)
+        let broken = FaultyStore(store) { operation, key in
+            key.hasPrefix("log/") || key.hasPrefix("snapshot/") ? .failBefore(.unavailable) : nil
+        }
+        let b = try await TestDevice.start(on: broken, name: "B")
+        try b.makeDirectory("d")
+        try await b.write("mine", to: "d/mine")
+        try await b.write("mine", to: "empty")
+        await b.stop()
+        try b.fileSystem.shutDown()
+        let b2 = try await TestDevice.start(on: store, name: "B", state: b.state)
+        try await converge(b2, a)
+        #expect(try await tree(b2) == tree(a))
+        #expect(try a.names("d") == ["deep", "mine"])
+        #expect(try await a.read("empty") == "")
+        #expect(try await a.read("empty 2") == "mine")
+        try await a.close()
+        try await b2.close()
+    }
+
+    @Test func `catching up goes on where it was cut off`() async throws {
+        let a = try await filled()
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await converge(a, b)
+        await b.stop()
+        for index in 0..<20 { try await a.write("\(index)", to: "f\(index)") }
+        try a.remove("d/deep/one")
+        try await a.fileSystem.sync(wait: true)
+        let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        try await trim(through: number)
+        // The first step is applied, the others are not.
+        let path = "\(b.state)/by-hand"
+        try await SnapshotStore(store: store).fetch(number, to: path)
+        let file = try await SnapshotFile.open(path, container: TestDevice.identity.uuid, number: number) { _, _ in nil
+        }
+        let count = try await file.prepareSteps(for: b.fileSystem.replica)
+        let step = try await file.step(after: 0, limit: 10)
+        let contents = step.records.compactMap { record, _ -> (ItemID, Content)? in
+            guard case .inline(let content)? = record.content else { return nil }
+            return (record.id, content)
+        }
+        let findings = RecordFindings(contents: Dictionary(uniqueKeysWithValues: contents), localBytes: [:])
+        try b.fileSystem.syncEngine.session.applier.apply(step, of: number, nonce: nil, findings)
+        #expect(try b.fileSystem.replica.snapshotUnderWay() == number)
+        #expect(try await file.prepareSteps(for: b.fileSystem.replica) == count - 10)
+        try file.close()
+        try b.fileSystem.shutDown()
+        let b2 = try await TestDevice.start(on: store, name: "B", state: b.state)
+        try await converge(b2)
+        #expect(try await tree(b2) == tree(a))
+        #expect(try b2.fileSystem.replica.snapshotUnderWay() == nil)
+        #expect(try await exported(b2) == exported(a))
+        try await a.close()
+        try await b2.close()
+    }
+
+    @Test func `without a snapshot a trimmed log is a problem that is named`() async throws {
+        let a = try await filled()
+        try await log.trim(1)
+        let b = try await TestDevice.start(on: store, name: "B")
+        await #expect(throws: StoreError(.corrupt, key: ChangeLog.key(1))) {
+            try await b.fileSystem.syncEngine.follower.catchUp()
+        }
+        #expect(try b.names() == [])
+        await b.stop()
+        try await a.close()
+        try b.fileSystem.shutDown()
+    }
+
+    @Test func `a long file whose chunk list came with no snapshot is downloaded all the same`() async throws {
+        let a = try await TestDevice.start(on: store, name: "A")
+        let handle = try await a.open("big", O_RDWR | O_CREAT)
+        // 66 chunks, every second one a hole's neighbour: more than a record holds.
+        for index in 0..<66 { try await a.write("\(index)", to: handle, at: Int64(index) << 20) }
+        try await a.close(handle)
+        try await a.fileSystem.sync(wait: true)
+        #expect(try await store.list(prefix: "manifests/", after: nil, limit: 9).count == 1)
+        try await a.fileSystem.syncEngine.snapshots.make()
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await b.fileSystem.sync(wait: true)
+        try await b.setAttribute("download", "1", of: "big")
+        while try b.attribute("downloadingStatus", of: "big") != "Current" {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(try b.fileSystem.attributes(of: b.inode("big")).size == 65 << 20 + 2)
+        try await a.close()
+        try await b.close()
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Glibc
+import Logging
+import Model
+import Remote
+import S3Server
+import Synchronization
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+@testable import Transfer
+
+/// Directories of one test, for trees that move in and out of a container.
+final class TransferBench: Sendable {
+    let directory: String
+    let problems = Mutex<[TransferProblem]>([])
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "transfer-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    }
+
+    // A leftover in the temporary directory fails no test.
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    func path(_ name: String) -> String { "\(directory)/\(name)" }
+
+    /// What was told, as `kind path`.
+    var told: [String] { problems.withLock { $0.map { "\($0.kind) \($0.path)" }.sorted() } }
+
+    var notify: @Sendable (TransferProblem) -> Void {
+        { [self] problem in problems.withLock { $0.append(problem) } }
+    }
+
+    /// Runs `body` as a device that is there for one command.
+    func visiting<Value>(
+        _ store: any ObjectStore, environment: EngineEnvironment = TestTime().environment,
+        _ body: (ScratchReplica) async throws -> Value
+    ) async throws -> Value {
+        var logger = Logger(label: "test.visitor")
+        logger.logLevel = .critical
+        let visitor = try ScratchReplica(
+            container: try await Container.open(in: store), remote: "memory", deviceName: "Visitor",
+            scratch: directory, environment: environment, logger: logger)
+        defer { visitor.leave() }
+        return try await body(visitor)
+    }
+
+    func export(_ store: any ObjectStore, to name: String = "out") async throws -> TransferReport {
+        try await visiting(store) { try await Export($0, notify: notify).run(into: path(name)) }
+    }
+
+    func importTree(
+        _ name: String = "in", to store: any ObjectStore, into destination: String = "", isContinued: Bool = false
+    ) async throws -> TransferReport {
+        try await visiting(store) { visitor in
+            var run = try Import(visitor, into: destination, isContinued: isContinued, notify: notify)
+            return try await run.run(from: path(name))
+        }
+    }
+
+    func adopt(
+        _ prefix: String, in store: any ObjectStore, into destination: String = "", isContinued: Bool = false,
+        environment: EngineEnvironment = TestTime().environment
+    ) async throws -> TransferReport {
+        try await visiting(store, environment: environment) { visitor in
+            var run = try Adoption(
+                visitor, prefix: prefix, into: destination, isContinued: isContinued, notify: notify)
+            return try await run.run()
+        }
+    }
+
+    /// Runs a program to its end.
+    @discardableResult
+    func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        try Program.result(of: arguments, in: directory)
+    }
+
+    /// Runs a script of bash in the bench's directory, which must succeed.
+    @discardableResult
+    func script(_ text: String) throws -> String {
+        let result = try run(["bash", "-euo", "pipefail", "-c", text])
+        try #require(result.status == 0, "\(result.output)")
+        return result.output
+    }
+
+    static let restoreScript = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../scripts/restore.py").standardizedFileURL.path
+
+    /// Every item of a tree, a line each: kind, mode, time, attributes, and the hash of its bytes or its target. Python looks, so that
+    /// names are bytes.
+    func listing(_ name: String) throws -> String {
+        let program = """
+            import hashlib, os, stat, sys
+            def line(path):
+                status = os.lstat(path)
+                kind = stat.S_IFMT(status.st_mode)
+                content = b""
+                if kind == stat.S_IFREG: content = hashlib.sha256(open(path, "rb").read()).hexdigest().encode()
+                if kind == stat.S_IFLNK: content = os.readlink(path)
+                names = [] if kind == stat.S_IFLNK else os.listxattr(path)
+                xattrs = {name: os.getxattr(path, name) for name in sorted(names) if name.startswith("user.")}
+                return (oct(status.st_mode), status.st_mtime_ns, content, xattrs)
+            root = os.fsencode(sys.argv[1])
+            paths = [os.path.join(top, name) for top, tops, names in os.walk(root) for name in tops + names]
+            for path in sorted(paths): print(os.path.relpath(path, root), *line(path))
+            """
+        let result = try run(["python3", "-c", program, path(name)])
+        try #require(result.status == 0, "\(result.output)")
+        return result.output
+    }
+}
+
+/// A store on which something happens before an operation: another device is faster, a file changes.
+final class EventfulStore: ObjectStore {
+    private let base: any ObjectStore
+    private let event: @Sendable (FaultyStore.Operation, String) async throws -> Void
+
+    init(
+        _ base: any ObjectStore, before event: @escaping @Sendable (FaultyStore.Operation, String) async throws -> Void
+    ) {
+        self.base = base
+        self.event = event
+    }
+
+    private func pass(_ operation: FaultyStore.Operation, _ key: String) async throws(StoreError) {
+        do { try await event(operation, key) } catch { throw StoreError(.invalid, key: key, "\(error)") }
+    }
+
+    func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await pass(.get, key)
+        return try await base.get(key, range: range)
+    }
+
+    func put(_ key: String, _ body: Body) async throws(StoreError) {
+        try await pass(.put, key)
+        try await base.put(key, body)
+    }
+
+    func create(_ key: String, _ body: Body) async throws(StoreError) {
+        try await pass(.create, key)
+        try await base.create(key, body)
+    }
+
+    func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
+        try await base.list(prefix: prefix, after: after, limit: limit)
+    }
+
+    func delete(_ key: String) async throws(StoreError) { try await base.delete(key) }
+
+    func byteCount(of key: String) async throws(StoreError) -> Int64 { try await base.byteCount(of: key) }
+
+    func changes(prefix: String) -> AsyncStream<Void>? { nil }
+
+    func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [NeighbourListing] {
+        try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+    }
+
+    func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
+        try await pass(.get, key)
+        return try await base.getNeighbour(key, range: range)
+    }
+
+    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { try await base.neighbour(key) }
+}
+
+/// Lets the first of many through, once.
+final class Once: Sendable {
+    private let isOver = Atomic<Bool>(false)
+
+    var isFirst: Bool { isOver.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged }
+}

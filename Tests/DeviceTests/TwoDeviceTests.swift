@@ -1,0 +1,347 @@
+import FileSystem
+import Foundation
+import Glibc
+import Model
+import Remote
+import Replica
+import Sync
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct TwoDeviceTests {
+    private func pair() async throws -> (TestDevice, TestDevice, FaultyStore) {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        return (a, b, store)
+    }
+
+    @Test func `a file made on one device is a placeholder on the other until it is read`() async throws {
+        let (a, b, store) = try await pair()
+        try a.makeDirectory("Documents")
+        try await a.write("hello", to: "Documents/note.txt")
+        try await converge(a, b)
+        #expect(try b.names("Documents") == ["note.txt"])
+        #expect(try b.attribute("downloadingStatus", of: "Documents/note.txt") == "NotDownloaded")
+        #expect(try b.fileSystem.attributes(of: b.inode("Documents/note.txt")).size == 5)
+        #expect(store.callCount(.get, prefix: "packs/") == 0)
+        #expect(try await b.read("Documents/note.txt") == "hello")
+        try await b.setAttribute("download", "wait", of: "Documents/note.txt")
+        #expect(try b.attribute("downloadingStatus", of: "Documents/note.txt") == "Current")
+        #expect(store.callCount(.get, prefix: "packs/") == 1)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `what another device puts into a set-group-ID directory gets the directory's group`() async throws {
+        let (a, b, _) = try await pair()
+        try a.makeDirectory("d")
+        try await converge(a, b)
+        let change = AttributeChange(mode: 0o2777, group: 42)
+        _ = try b.fileSystem.setAttributes(of: try b.inode("d"), change, by: TestDevice.caller)
+        try await a.write("text", to: "d/f")
+        try await converge(a, b)
+        #expect(try b.fileSystem.attributes(of: b.inode("d/f")).group == 42)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `an edit isSynced back`() async throws {
+        let (a, b, _) = try await pair()
+        try await a.write("one", to: "x")
+        try await converge(a, b)
+        #expect(try await b.read("x") == "one")
+        try await b.write("two, longer", to: "x")
+        try await converge(b, a)
+        try await a.setAttribute("download", "wait", of: "x")
+        #expect(try await a.read("x") == "two, longer")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `rename and delete travel without a download`() async throws {
+        let (a, b, store) = try await pair()
+        try a.makeDirectory("d")
+        try await a.write("1", to: "d/one")
+        try await a.write("2", to: "d/two")
+        try await converge(a, b)
+        try b.rename("d", to: "e")
+        try b.remove("e/two")
+        try await converge(b, a)
+        #expect(try a.names() == ["e"])
+        #expect(try a.names("e") == ["one"])
+        #expect(store.callCount(.get, prefix: "packs/") == 0)
+        #expect(try await a.read("e/one") == "1")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `two new directories of one name are one`() async throws {
+        let (a, b, store) = try await pair()
+        await b.stop()
+        try a.makeDirectory("Photos")
+        try await a.write("a", to: "Photos/a")
+        try await a.fileSystem.sync(wait: true)
+        try b.makeDirectory("Photos")
+        try await b.write("b", to: "Photos/b")
+        let b2 = try await restart(b, on: store)
+        try await converge(b2, a)
+        #expect(try a.names("Photos") == ["a", "b"])
+        #expect(try b2.names("Photos") == ["a", "b"])
+        #expect(try a.names() == ["Photos"])
+        try await a.close()
+        try await b2.close()
+    }
+
+    @Test func `an edit beats a deletion`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("base", to: "f")
+        try await converge(a, b)
+        #expect(try await b.read("f") == "base")
+        await b.stop()
+        try a.remove("f")
+        try await a.fileSystem.sync(wait: true)
+        try await b.write("edited", to: "f")
+        let b2 = try await restart(b, on: store)
+        try await converge(b2, a)
+        #expect(try await a.read("f") == "edited")
+        #expect(try await b2.read("f") == "edited")
+        try await a.close()
+        try await b2.close()
+    }
+
+    /// Starts a device again on its state.
+    private func restart(_ device: TestDevice, on store: any ObjectStore) async throws -> TestDevice {
+        try device.fileSystem.shutDown()
+        return try await TestDevice.start(on: store, name: "B", state: device.state)
+    }
+
+    @Test func `an unchanged chunk is never sent again`() async throws {
+        let (a, b, store) = try await pair()
+        let block = String(repeating: "x", count: Content.chunkByteCount)
+        let handle = try await a.open("big", O_RDWR | O_CREAT)
+        for index in 0..<3 {
+            try await a.write(
+                block.replacingOccurrences(of: "x", with: "\(index)"), to: handle,
+                at: Int64(index * Content.chunkByteCount))
+        }
+        try await a.close(handle)
+        try await converge(a, b)
+        let before = store.callCount(.put, prefix: "packs/")
+        try a.rename("big", to: "bigger")
+        try await converge(a, b)
+        #expect(store.callCount(.put, prefix: "packs/") == before)
+        let again = try await a.open("bigger", O_RDWR)
+        try await a.write("!", to: again, at: Int64(Content.chunkByteCount))
+        try await a.close(again)
+        try await converge(a, b)
+        #expect(store.callCount(.put, prefix: "packs/") == before + 1)
+        #expect(try a.fileSystem.itemStatus("bigger").isUploaded)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `an eviction is refused while there are changes and gives the bytes up afterwards`() async throws {
+        let (a, b, store) = try await pair()
+        let handle = try await a.open("f", O_RDWR | O_CREAT)
+        try await a.write("text", to: handle, at: 0)
+        await #expect(throws: FileError(.busy, "")) { try await a.setAttribute("evict", "1", of: "f") }
+        try await a.close(handle)
+        try await converge(a, b)
+        try await a.setAttribute("pinned", "1", of: "f")
+        await #expect(throws: FileError(.busy, "")) { try await a.setAttribute("evict", "1", of: "f") }
+        try await a.setAttribute("pinned", "0", of: "f")
+        try await a.setAttribute("evict", "1", of: "f")
+        #expect(try a.attribute("downloadingStatus", of: "f") == "NotDownloaded")
+        #expect(FileManager.default.fileExists(atPath: a.state + "/files/.f.icloud"))
+        #expect(try await a.read("f") == "text")
+        #expect(store.callCount(.get, prefix: "packs/") == 1)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a hundred readers cause one download`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("shared by all", to: "f")
+        try await converge(a, b)
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<100 { group.addTask { try await b.read("f") } }
+            for try await text in group { #expect(text == "shared by all") }
+        }
+        #expect(store.callCount(.get, prefix: "packs/") == 1)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a file removed while its commit is on its way is gone everywhere`() async throws {
+        let (a, b, store) = try await pair()
+        store.plan(.delay(.milliseconds(500)), on: .create, prefix: "log/")
+        try await a.write("short life", to: "f")
+        while store.callCount(.create, prefix: "log/") == 0 { await Task.yield() }
+        try a.remove("f")
+        try await converge(a, b)
+        #expect(try a.names() == [])
+        #expect(try b.names() == [])
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a commit that landed although its answer was lost counts once`() async throws {
+        let (a, b, store) = try await pair()
+        store.plan(.failAfter(.unavailable), on: .create, prefix: "log/")
+        try await a.write("text", to: "f")
+        try await converge(a, b)
+        #expect(store.callCount(.create, prefix: "log/") == 1)
+        #expect(try b.names() == ["f"])
+        #expect(try await b.read("f") == "text")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `copying what is not here shares its chunks`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("shared", to: "one")
+        try await converge(a, b)
+        let puts = store.callCount(.put, prefix: "packs/")
+        let source = try await b.open("one", O_RDONLY)
+        let copy = try await b.open("two", O_RDWR | O_CREAT)
+        #expect(try await b.copy(from: source, to: copy) == 6)
+        try await b.close(source)
+        try await b.close(copy)
+        #expect(try b.attribute("downloadingStatus", of: "two") == "NotDownloaded")
+        try await converge(b, a)
+        #expect(store.callCount(.get, prefix: "packs/") == 0)
+        #expect(store.callCount(.put, prefix: "packs/") == puts)
+        try await a.setAttribute("evict", "1", of: "one")
+        #expect(try await a.read("two") == "shared")
+        #expect(try await b.read("two") == "shared")
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a damaged pack costs its file only`() async throws {
+        let (a, b, store) = try await pair()
+        try await a.write("good", to: "good")
+        try await converge(a, b)
+        try await a.write("bad", to: "bad")
+        try await converge(a, b)
+        let packs = try await store.list(prefix: "packs/", after: nil, limit: 10).map(\.key)
+        for pack in packs where try await store.get(pack, range: nil).collect(upTo: 100) == Array("bad".utf8) {
+            try await store.put(pack, .bytes(Array("BAD".utf8)))
+        }
+        await #expect(throws: FileError(.corrupt, "")) { try await b.read("bad") }
+        #expect(try await b.read("good") == "good")
+        #expect(try b.attribute("downloadingError", of: "bad").hasPrefix("NSCocoaErrorDomain 259"))
+        try await a.close()
+        try await b.close()
+    }
+
+    /// The commit lands, nobody hears of it, and meanwhile what it brought goes again.
+    @Test(arguments: [false, true])
+    func `what is removed while its commit is in invalidate does not come back`(isRestarted: Bool) async throws {
+        let (network, base) = (Network(), MemoryStore())
+        let a = try await TestDevice.start(on: network.store(base), name: "A")
+        let b = try await TestDevice.start(on: base, name: "B")
+        try await converge(a, b)
+        // Without a look at the end of the log nothing is appended: it cannot be read from the moment when the commit lands.
+        let hasLanded = Atomic(false)
+        network.set { operation, key in
+            guard key.hasPrefix("log/") else { return nil }
+            if operation == .create {
+                hasLanded.store(true, ordering: .releasing)
+                return .failAfter(.unavailable)
+            }
+            return hasLanded.load(ordering: .acquiring) ? .failBefore(.unavailable) : nil
+        }
+        try a.makeDirectory("d")
+        try await a.write("gone", to: "d/f")
+        try await a.write("moved", to: "d/g")
+        try await a.write("other", to: "f")
+        #expect(try await holds { try await base.keys("log/").count == 1 })
+        try a.remove("d/f")
+        try a.rename("d/g", to: "f")
+        try a.removeDirectory("d")
+        // Another takes the name of what went.
+        try await a.write("new", to: "d")
+        var a2 = a
+        if isRestarted {
+            try await a.close()
+            a2 = try await TestDevice.start(on: network.store(base), name: "A", state: a.state)
+        }
+        network.comeBack()
+        // The store has been silent: who waits for it is refused until it has been heard again.
+        #expect(try await holds { (try? await a2.fileSystem.sync(wait: true)) != nil })
+        try await converge(a2, b)
+        for device in [a2, b] { #expect(try await device.tree() == ["d": "new", "f": "moved"]) }
+        try await a2.close()
+        try await b.close()
+    }
+
+    @Test func `a file that is written while it makes room for a directory is moved with the directory's commit`()
+        async throws
+    {
+        let (network, base) = (Network(), MemoryStore())
+        let store = network.store(base)
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: base, name: "B")
+        try a.makeDirectory("d")
+        try await a.write("text", to: "f")
+        try await converge(a, b)
+        network.set { operation, key in operation == .put && key.hasPrefix("packs/") ? .delay(.seconds(1)) : nil }
+        let sent = store.callCount(.put, prefix: "packs/")
+        let handle = try await a.open("f", O_RDWR)
+        try await a.write("more", to: handle, at: 0)
+        try a.exchange("d", "f")
+        try await a.write("other", to: "other")
+        #expect(try await holds { store.callCount(.put, prefix: "packs/") > sent })
+        // It has been looked at for the commit, and changes once more before that goes out.
+        try await a.write("most", to: handle, at: 0)
+        #expect(try await holds { (try? b.names()) == ["d", "f", "other"] })
+        #expect(try b.fileSystem.attributes(of: b.inode("f")).kind == .directory)
+        network.comeBack()
+        try await a.close(handle)
+        try await converge(a, b)
+        for device in [a, b] { #expect(try await device.tree() == ["d": "most", "f": "/", "other": "other"]) }
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a file is not sent empty while it is made`() async throws {
+        let (network, base) = (Network(), MemoryStore())
+        let isMaking = Mutex(false)
+        var environment = TestTime().environment
+        environment.interrupt = { step in
+            // The file is in the index, and whoever makes it has not been told.
+            guard step == .afterCommit, isMaking.withLock({ $0.take() }) else { return }
+            Thread.sleep(forTimeInterval: 1)
+        }
+        let a = try await TestDevice.start(on: network.store(base), name: "A", environment: environment)
+        let b = try await TestDevice.start(on: base, name: "B")
+        // What was looked at before the write is sent after it.
+        network.set { operation, key in operation == .put && key.hasPrefix("log/") ? .delay(.seconds(1)) : nil }
+        let sync = Task {
+            try await Task.sleep(for: .milliseconds(200))
+            try await a.fileSystem.sync(wait: true)
+        }
+        isMaking.withLock { $0 = true }
+        let handle = try await a.open("f", O_WRONLY | O_CREAT)
+        try await a.write("text", to: handle, at: 0)
+        try await a.close(handle)
+        try await sync.value
+        network.comeBack()
+        try await converge(a, b)
+        try await a.setAttribute("evict", "1", of: "f")
+        for device in [a, b] { #expect(try await device.read("f") == "text") }
+        try await a.close()
+        try await b.close()
+    }
+}
+
+extension Bool {
+    /// Makes it false.
+    /// - Returns: What it was.
+    fileprivate mutating func take() -> Bool {
+        defer { self = false }
+        return self
+    }
+}

@@ -1,0 +1,103 @@
+import FileSystem
+import Foundation
+import Model
+import Remote
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct VersionTests {
+    private func pair() async throws -> (TestDevice, TestDevice) {
+        let store = MemoryStore()
+        return (
+            try await TestDevice.start(on: store, name: "desk"), try await TestDevice.start(on: store, name: "sofa")
+        )
+    }
+
+    @Test func `an earlier version is listed on every device and can be made current from any`() async throws {
+        let (a, b) = try await pair()
+        try await a.write("one", to: "f")
+        try await converge(a, b)
+        try await a.write("two!", to: "f")
+        try await converge(a, b)
+        for device in [a, b] {
+            let versions = try device.fileSystem.versions("f")
+            #expect(versions.map(\.kind) == [.current, .earlier])
+            #expect(versions.map(\.size) == [4, 3])
+            #expect(versions.map(\.computer) == ["desk", "desk"])
+        }
+        let id = try #require(try b.fileSystem.versions("f").last?.id)
+        try await b.fileSystem.restoreVersion("f", id: id)
+        try await converge(b, a)
+        #expect(try await a.tree() == ["f": "one"])
+        #expect(try await b.tree() == ["f": "one"])
+        #expect(try a.fileSystem.versions("f").map(\.size) == [3, 4, 3])
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a version that is not kept is refused`() async throws {
+        let (a, b) = try await pair()
+        try await a.write("one", to: "f")
+        try await converge(a, b)
+        await #expect(throws: FileError(.superseded, "")) {
+            try await a.fileSystem.restoreVersion("f", id: "commit-77")
+        }
+        #expect(throws: FileError(.invalid, "")) { try a.fileSystem.versions("") }
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `what one device deleted the other brings back with its directory`() async throws {
+        let (a, b) = try await pair()
+        try a.makeDirectory("d")
+        try a.makeDirectory("d/e")
+        try await a.write("one", to: "d/e/f")
+        try await a.write("two", to: "d/g")
+        try await converge(a, b)
+        try a.remove("d/e/f")
+        try a.removeDirectory("d/e")
+        try a.remove("d/g")
+        try a.removeDirectory("d")
+        try await converge(a, b)
+        for device in [a, b] {
+            #expect(try await device.tree() == [:])
+            #expect(Set(try device.fileSystem.trash().map(\.path)) == ["d", "d/e", "d/e/f", "d/g"])
+        }
+        let item = try #require(try b.fileSystem.trash().first { $0.path == "d" }).item
+        #expect(try await b.fileSystem.restoreDeleted(item) == "d")
+        try await converge(b, a)
+        let expected = ["d": "/", "d/e": "/", "d/e/f": "one", "d/g": "two"]
+        #expect(try await a.tree() == expected)
+        #expect(try await b.tree() == expected)
+        #expect(try a.fileSystem.trash() == [])
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a deleted file comes back beside one that took its name`() async throws {
+        let (a, b) = try await pair()
+        try await a.write("one", to: "f.txt")
+        try await converge(a, b)
+        try a.remove("f.txt")
+        try await a.write("other", to: "f.txt")
+        try await converge(a, b)
+        let item = try #require(try a.fileSystem.trash().first).item
+        #expect(try await a.fileSystem.restoreDeleted(item) == "f 2.txt")
+        await #expect(throws: FileError(.notFound, "")) { try await a.fileSystem.restoreDeleted(item) }
+        try await converge(a, b)
+        #expect(try await b.tree() == ["f.txt": "other", "f 2.txt": "one"])
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a deletion that has not reached the container can be taken back`() async throws {
+        let (a, b) = try await pair()
+        try await a.write("one", to: "f")
+        try await converge(a, b)
+        await a.stop()
+        try a.remove("f")
+        let item = try #require(try a.fileSystem.trash().first).item
+        #expect(try await a.fileSystem.restoreDeleted(item) == "f")
+        #expect(try a.names() == ["f"])
+        try await b.close()
+    }
+}
