@@ -1,4 +1,4 @@
-/// How claim sets go on: after every event, until nobody can.
+/// Advances claim sets after every event, until none can advance further.
 extension LockTable {
     mutating func advance(now: Instant, _ effects: inout [Effect]) {
         guard !claims.isAdvancing, !claims.isEmpty || claims.gatesAreStale else { return }
@@ -6,17 +6,17 @@ extension LockTable {
         defer { claims.isAdvancing = false }
         var hasChanged: Bool
         repeat {
-            // First the plain writers and name changes that were kept off: no line of claims goes before all of them.
+            // First the gates for plain writers and name changes: no set may advance before all of them are in place.
             if claims.gatesAreStale { renewGates(now: now, &effects) }
             wakeNameChanges(&effects)
             hasChanged = false
             for id in claims.line where step(id, now: now, &effects) { hasChanged = true }
-            // Whoever is refused for a deadlock makes way for others.
+            // A set refused for a deadlock makes way for others.
             if !hasChanged, claims.graphHasGrown { nameDeadlocks(now: now, &effects) }
         } while hasChanged || claims.gatesAreStale
     }
 
-    /// Takes one set as far as it can go now, and tells whether that was any further.
+    /// Advances one set as far as possible, and returns whether it advanced.
     private mutating func step(_ id: ClaimSetID, now: Instant, _ effects: inout [Effect]) -> Bool {
         guard let entry = claims[id] else { return false }
         switch entry.phase {
@@ -66,7 +66,7 @@ extension LockTable {
         if !items.isEmpty { effects.append(.claim(.download(id, items))) }
     }
 
-    /// All is ready: from here on nobody else's claim, and no new plain writer, gets in the way.
+    /// The set is ready: from here on no other claim and no new plain writer gets in its way.
     private mutating func clear(_ entry: ClaimEntry, _ effects: inout [Effect]) -> Bool {
         switch entry.set.mode {
         case .batch:
@@ -75,7 +75,7 @@ extension LockTable {
             if let other = claims.refusing(entry) {
                 finish(entry.id, .failed(.claimed(other)), &effects)
             } else if let presenter = ClaimMessages(for: entry.set, presenters: claims.presenters).first {
-                // It may let go only by not presenting the item any more.
+                // A presenter permits the eviction only by no longer presenting the item.
                 finish(entry.id, .failed(.presented(presenter)), &effects)
             } else {
                 grant(entry.id, &effects)
@@ -97,7 +97,7 @@ extension LockTable {
 }
 
 extension Claim {
-    /// Whether the bytes must be looked for: a directory that is no package has none.
+    /// Whether the bytes must be local: a directory that is not a package has none.
     fileprivate var wantsDownload: Bool {
         let whole = item.whole
         return kind.wantsBytes && whole.inode != nil && (!whole.isDirectory || !whole.packages.isEmpty)

@@ -14,7 +14,7 @@ extension LockTable {
         return effects
     }
 
-    /// A waiting open or a held write was interrupted: it leaves at once. Nothing happens if it was woken already.
+    /// A waiting open or a held write was interrupted: it is removed at once. Does nothing if it was woken already.
     package mutating func cancel(_ ticket: Ticket, now: Instant) -> [Effect] {
         var effects: [Effect] = []
         if cancelNameChange(ticket, now: now, &effects) { return effects }
@@ -23,9 +23,10 @@ extension LockTable {
         return effects
     }
 
-    /// A process is gone: its record locks end, what it waited for is cancelled, its claims are revoked, its presenters are gone.
+    /// A process has exited: its record locks end, its waits are cancelled, its claims are revoked, its presenters
+    /// removed.
     ///
-    /// Its turns and flock locks stay, for a child may share the open file description; they end with the last close.
+    /// Its turns and flock locks stay, since a child may share the open file description; they end with the last close.
     package mutating func processDied(_ process: ProcessID, now: Instant) -> [Effect] {
         guard process != .kernel else { return [] }
         var effects: [Effect] = []
@@ -42,7 +43,7 @@ extension LockTable {
     ) {
         var order = take(inode)
         order.cancel(&effects, who: who)
-        // Who stood behind it may go on now.
+        // Requests queued behind it may now be granted.
         order.serve(now: now, limits, &effects)
         put(order, inode, now: now, &effects)
     }

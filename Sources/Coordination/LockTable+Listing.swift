@@ -1,14 +1,14 @@
 import Model
 
 extension LockTable {
-    /// All items that someone holds, waits for or presents, in ascending order; empty when nobody is left.
+    /// All items that are held, waited for or presented, in ascending order; empty when there are none.
     package func snapshot(now: Instant) -> [NodeListing] {
         var nodes: [InodeNumber: NodeListing] = [:]
         for inode in Set(orders.keys).union(advisory.files.keys) {
             var listing = NodeListing(inode: inode)
             orders[inode]?.list(into: &listing, claims, now: now)
             advisory.files[inode]?.list(into: &listing, now: now)
-            // Who merely shares a file holds nothing.
+            // A file that is merely shared is not listed.
             if !listing.holders.isEmpty || !listing.waiters.isEmpty { nodes[inode] = listing }
         }
         if !claims.isEmpty { listClaims(into: &nodes, now: now) }
@@ -78,7 +78,7 @@ extension LockWaiter {
     }
 }
 
-/// Processes in ascending order, each once, without the kernel, which is none.
+/// Processes in ascending order, each once, without the kernel, which is not a process.
 private func sorted(_ processes: [ProcessID]) -> [ProcessID] {
     Set(processes).subtracting([.kernel]).sorted()
 }

@@ -1,36 +1,36 @@
 import Model
 
-/// Who writes which file now, who writes it next, who holds or awaits claims and advisory locks: a pure value.
+/// The current and next writers of each file, and the holders and waiters of claims and advisory locks: a pure value.
 ///
-/// Events go in as mutating calls that carry their moment, effects come out as a list; the caller guards the table with
-/// one lock and performs the effects after releasing it. Nothing here waits, reads a clock or touches a file.
+/// Events are mutating calls that carry their time; effects are returned as a list. The caller guards the table with
+/// one lock and performs the effects after releasing it. The table never waits, reads a clock or touches a file.
 ///
 /// Plain programs take turns at open (see ``WriteOrder``):
 /// ```
-///                  rewriting open                     last close; when someone waits: quiet, or its limit
+///                  rewriting open                     last close; if contended: quiet, or its limit
 ///     (nobody) ──────────────────────▶ turn ───────────────────────────────────────────────────────▶ (nobody)
-///                                        ▲                                   │ somebody is in line
+///                                        ▲                                   │ opens are waiting
 ///                                        └───────────────────────────────────┘ rewriting opens one by one, others at once
 /// ```
-/// A turn orders opens. Who has a file open writes at once, whoever has the turn; only a granted claim holds writes off, and only for
-/// ``Limits/heldWrite``: the kernel holds the inode's lock meanwhile.
+/// A turn orders opens. An open handle writes at once, whoever holds the turn; only a granted claim holds writes off,
+/// and only for ``Limits/heldWrite``, since the kernel holds the inode's lock meanwhile.
 package struct LockTable: Sendable {
     package struct Limits: Hashable, Sendable {
-        /// A turn that someone waits for ends after so long without a write. A claim waits as long for those who share a file.
+        /// A contended turn ends after this long without a write. A claim waits as long for writers that share a file.
         package var quiet: Duration
-        /// A turn that someone waits for ends after so long in all. A claim waits no longer for those who share a file.
+        /// A contended turn ends after this long in all. A claim waits no longer for writers that share a file.
         package var turn: Duration
         /// How long a write through an open handle waits for a granted claim before it is refused.
         package var heldWrite: Duration = .seconds(2)
-        /// How long a request for an advisory lock that nobody but earlier waiters stands before lets them go first.
+        /// How long a request for an advisory lock that conflicts only with earlier waiters lets them go first.
         ///
-        /// Letting them go keeps a stream of readers from starving a writer. Linux has no such rule, so a program may
-        /// rely on the grant to release what the waiter waits for: hence a bound.
+        /// This keeps a stream of readers from starving a writer. Linux has no such rule, so a program may rely on the
+        /// grant to release what the waiter waits for: hence a bound.
         package var courtesy: Duration = .seconds(5)
         package var claims = ClaimLimits()
-        /// Waiting opens and held writes of one file, and as many again for its advisory locks.
+        /// Waiting opens and held writes of one file; the same bound applies to waiters for its advisory locks.
         package var waitersPerFile = 1024
-        /// Ranges that are locked in one file at a time.
+        /// Locked ranges in one file at a time.
         package var recordLocksPerFile = 65_536
 
         package init(quiet: Duration = .milliseconds(500), turn: Duration = .seconds(30)) {
@@ -40,17 +40,17 @@ package struct LockTable: Sendable {
     }
 
     package let limits: Limits
-    /// Files that are open for writing, or that somebody waits to open; others are not kept.
+    /// Files that are open for writing or waited for; others have no order.
     var orders: [InodeNumber: WriteOrder] = [:]
-    /// The files of `orders` with somebody in line or with claims: those that deadlines matter for.
+    /// The files of `orders` with waiters or gates: only these have deadlines.
     var contended: Set<InodeNumber> = []
-    /// Where the opens and writes are that wait.
+    /// The files of waiting opens and writes.
     var parked: [Ticket: InodeNumber] = [:]
     var advisory: AdvisoryLocks
     var claims: ClaimTable
-    /// Where the files of `orders` are, once there are claims.
+    /// The locations of the files of `orders`, once there are claims.
     var places: [InodeNumber: ClaimItem] = [:]
-    /// One order for turns, claim sets and name changes.
+    /// One sequence for turns, claim sets and name changes.
     var lastNumber: UInt64 = 0
 
     package init(limits: Limits = Limits()) {
@@ -59,10 +59,10 @@ package struct LockTable: Sendable {
         claims = ClaimTable(limits: limits.claims)
     }
 
-    /// Whether nobody holds anything, nobody waits, and nobody presents anything.
+    /// Whether nothing is held, waited for or presented.
     package var isEmpty: Bool { orders.isEmpty && advisory.isEmpty && claims.isEmpty }
 
-    /// The processes whose death must be told with ``processDied(_:now:)``, in ascending order.
+    /// The processes whose exit must be reported with ``processDied(_:now:)``, in ascending order.
     package var processes: [ProcessID] {
         let waiting = contended.flatMap { orders[$0]?.waitingProcesses ?? [] }
         return Set(waiting).subtracting([.kernel]).union(advisory.processes).union(claims.processes).sorted()
@@ -70,7 +70,7 @@ package struct LockTable: Sendable {
 }
 
 extension LockTable {
-    /// When ``timePassed(now:)`` must be called next; `nil` when no deadline is running. May lie in the past.
+    /// When ``timePassed(now:)`` must be called next; `nil` without a deadline. May lie in the past.
     package var nextDeadline: Instant? {
         var next = [advisory.nextDeadline, claims.nextDeadline].compactMap(\.self).min()
         for inode in contended {
@@ -80,7 +80,7 @@ extension LockTable {
         return next
     }
 
-    /// Ends what has reached its deadline. Calling it early, late or twice does no harm.
+    /// Ends waits and turns that have reached their deadline. Calling it early, late or twice does no harm.
     package mutating func timePassed(now: Instant) -> [Effect] {
         var effects: [Effect] = []
         // In a fixed order, so that a run can be replayed.
@@ -96,18 +96,18 @@ extension LockTable {
         return effects
     }
 
-    /// Takes the order of a file out of the table, so that changing it copies nothing; ``put(_:_:now:_:)`` brings it back.
+    /// Moves the order of a file out of the table, to change it without a copy; ``put(_:_:now:_:)`` puts it back.
     mutating func take(_ inode: InodeNumber) -> WriteOrder { orders.removeValue(forKey: inode) ?? WriteOrder() }
 
-    /// Keeps what there is to keep; a claim that waited for just that goes on.
+    /// Puts an order back unless it is empty; a claim that waited for this file may advance.
     mutating func put(_ changed: WriteOrder, _ inode: InodeNumber, now: Instant, _ effects: inout [Effect]) {
-        // A claim also waits for a file of which it is not known yet whether it matters.
+        // A claim also waits for a file whose location is not known yet.
         let matters = !changed.gates.isEmpty || (!claims.hasNoSets && places[inode] == nil)
         put(changed, inode, &effects)
         if matters { advance(now: now, &effects) }
     }
 
-    /// Keeps what there is to keep, and brings the look-up tables into agreement with it.
+    /// Puts an order back unless it is empty, and updates the look-up tables.
     mutating func put(_ changed: WriteOrder, _ inode: InodeNumber, _ effects: inout [Effect]) {
         if changed.isContended { contended.insert(inode) } else { contended.remove(inode) }
         if !parked.isEmpty {

@@ -6,20 +6,20 @@ package enum HolderKind: String, Hashable, Sendable, Codable {
     case flock
 }
 
-/// Who holds one file and who waits for it, at one moment: a node of what `dewpoint locks` prints.
+/// The holders and waiters of one file at one moment: a node of the output of `dewpoint locks`.
 package struct NodeListing: Hashable, Sendable, Codable {
     package struct Holder: Hashable, Sendable, Codable {
         package var kind: HolderKind
         /// In ascending order.
         package var processes: [ProcessID]
         package var age: Duration
-        /// How a lock is held; `nil` for a turn, which is always exclusive.
+        /// The mode of a lock; `nil` for a turn, which is always exclusive.
         package var mode: LockMode?
         /// The bytes of a record lock, the last one included; `Int64.max` means to the end.
         package var range: ClosedRange<Int64>?
         /// Bytes written in a turn.
         package var byteCount: Int64
-        /// Writes of a turn that are going on.
+        /// Writes of a turn in flight.
         package var writesInFlight: Int
     }
 
@@ -37,12 +37,12 @@ package struct NodeListing: Hashable, Sendable, Codable {
         package var mode: LockMode?
         package var range: ClosedRange<Int64>?
         package var ticket: Ticket
-        /// The processes that hold what it waits for; for a request that only lets others go first, theirs.
+        /// The processes that hold what it waits for; for a request that yields to earlier waiters, those waiters.
         package var waitsFor: [ProcessID]
     }
 
     package var inode: InodeNumber
-    /// The directory it is in; `nil` for the root, for a file without a name, and where nobody has claims.
+    /// Its parent directory; `nil` for the root, for a file without a name, and while there are no claims.
     package var parent: InodeNumber?
     package var name: ItemName?
     package var presenters: [PresenterProxy] = []
@@ -56,7 +56,7 @@ package struct NodeListing: Hashable, Sendable, Codable {
 }
 
 extension NodeListing.Holder {
-    /// What there is to add to the kind, such as `exclusive, bytes 0-511`, for people.
+    /// Details for people, for example `exclusive, bytes 0-511`.
     package var detail: String {
         guard kind == .turn else { return describe(mode, range) }
         return "\(byteCount) B written" + (writesInFlight > 0 ? ", \(writesInFlight) in flight" : "")
@@ -76,12 +76,12 @@ private func describe(_ mode: LockMode?, _ range: ClosedRange<Int64>?) -> String
 }
 
 extension NodeListing {
-    /// The same in the words of the control API.
+    /// The same in the terms of the control API.
     ///
     /// - Parameters:
-    ///   - path: Below the container's root; empty for a file without a name.
+    /// - path: Below the container's root; empty for a file without a name.
     ///   - command: The name of a process, or empty.
-    ///   - namespace: The pid namespace of a process, where it is another one.
+    ///   - namespace: The pid namespace of a process, if it differs.
     package func listing(
         path: String, command: (ProcessID) -> String, namespace: (ProcessID) -> String? = { _ in nil }
     ) -> LockListing {

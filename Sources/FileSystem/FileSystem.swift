@@ -6,9 +6,9 @@ package import Replica
 package import Sync
 import Synchronization
 
-/// What the mount asks: it is answered from the replica, and what the replica lacks is brought from the container.
+/// The requests of the mount: answered from the replica; missing bytes are downloaded from the container.
 ///
-/// The flows that begin here, and where they live; what goes on by itself is told at ``SyncEngine``:
+/// The flows that begin here, and where they live; ``SyncEngine`` describes the background work:
 ///
 ///     read of a placeholder   FileSystem+Reading    → Downloads → Download
 ///     write                   FileSystem+Opening, FileSystem+Writing → LockManager
@@ -25,21 +25,21 @@ package final class FileSystem: Sendable {
     let cache: Cache
     private let abilities = Mutex(MountAbilities())
 
-    /// Who may write and rename when.
+    /// The order of writes and renames.
     struct Locking: Sendable {
         let manager: LockManager
         let places: ClaimPlaces
         let names: NameChanging
     }
 
-    /// Who has claimed, presents or follows what.
+    /// Claims, presenters and followers.
     struct Coordination: Sendable {
         let claims: Claims
         let events: ItemEvents
         let access: SyncAccess
     }
 
-    /// How bytes come that are not here.
+    /// Downloads of files that are not local.
     struct Reading: Sendable {
         let downloads: Downloads
         let rules: DownloadRules
@@ -47,20 +47,20 @@ package final class FileSystem: Sendable {
         let placeholders: PlaceholderWriter
     }
 
-    /// What keeps room on the disk.
+    /// Cache eviction.
     struct Cache: Sendable {
         let evictor: CacheEvictor
         let freeSpaceFloor: FreeSpaceFloor
     }
 
-    /// What the mount found out that the kernel lets it do.
+    /// The kernel features that the mount found available.
     struct MountAbilities: Sendable {
         var passthrough = false
-        /// Why fast paths that are wanted cannot be had.
+        /// Why requested fast paths are unavailable.
         var unavailable: [FastPath: String] = [:]
     }
 
-    /// Opens the replica below `location.state`, repairing it where the last run ended badly.
+    /// Opens the replica below `location.state`, repairing it after an unclean shutdown.
     ///
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another container.
     package convenience init(
@@ -105,7 +105,7 @@ package final class FileSystem: Sendable {
             access: SyncAccess(
                 context, lockManager: locking.manager, claims: claims, events: events,
                 patience: options.presenterTimeout))
-        // Weak: who hears of events may ask for downloads, and neither must keep the engine's files open.
+        // Weak: observers of events may request downloads, and neither must keep the engine's files open.
         downloads.whenArrived { [weak events] old, new in
             guard let events else { return }
             if events.hasObservers, old != new, let place = try? events.places.item(new) {
@@ -123,13 +123,13 @@ package final class FileSystem: Sendable {
     var activity: Activity { syncEngine.context.activity }
     var location: DeviceLocation { syncEngine.context.location }
 
-    /// The mount's, once it is there.
+    /// Attaches the kernel cache of the mount.
     package func attach(_ kernel: any KernelCache) { files.kernelLink.attach(kernel) }
 
-    /// From now on whole files are opened for pass-through.
+    /// Opens whole files for pass-through from now on.
     package func enablePassthrough() { abilities.withLock { $0.passthrough = true } }
 
-    /// A fast path cannot be had on this mount, for a reason that people read; it is not tried again.
+    /// Records that a fast path is unavailable on this mount, with a reason for people; it is not tried again.
     package func unavailable(_ path: FastPath, because reason: String) {
         abilities.withLock { abilities in
             abilities.unavailable[path] = reason
@@ -139,7 +139,7 @@ package final class FileSystem: Sendable {
 
     var mountAbilities: MountAbilities { abilities.withLock { $0 } }
 
-    /// Runs what goes on in the background until cancelled: uploads, other devices' changes, downloads, deadlines of turns and claims.
+    /// Runs the background work until cancelled: uploads, remote changes, downloads, deadlines of turns and claims.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reading.downloads.run() }
@@ -157,12 +157,12 @@ package final class FileSystem: Sendable {
         }
     }
 
-    /// How often clean bytes are put on the disk for good.
+    /// Interval between syncs of downloaded bytes to disk.
     private static let settlePause = Duration.seconds(300)
 
-    /// Makes downloads outlast a power failure, in quiet moments rather than one by one.
+    /// Periodically makes downloads survive a power failure, in one sync rather than one for each file.
     private func settleNowAndThen() async {
-        // Cancelled: the engine ends, and closing settles once more.
+        // Cancelled: the engine shuts down, and closing settles once more.
         while (try? await environment.sleep(Self.settlePause)) != nil {
             do throws(FileError) {
                 try replica.settle()
@@ -174,7 +174,7 @@ package final class FileSystem: Sendable {
         }
     }
 
-    /// What waited for the store goes on as soon as anything has had an answer.
+    /// Resumes work that waits for the store as soon as any request has been answered.
     private func goOnWhenStoreReturns() async {
         for await _ in syncEngine.store.returns {
             logger.info("the store is reachable again")
@@ -193,20 +193,20 @@ package final class FileSystem: Sendable {
         }
     }
 
-    /// Ends orderly: what is written is recorded, and the state is marked clean.
+    /// Shuts down cleanly: records what was written, and marks the state clean.
     package func shutDown() throws(FileError) {
         for inode in files.open.openInodes { try recordBytes(of: inode) }
         do throws(FileError) {
             try cache.evictor.recordUses()
         } catch {
-            // Which files were used last is no reason to end in disorder.
+            // Failing to record the last uses must not make the shutdown unclean.
             logger.warning("failed to record when files were last used", metadata: ["error": "\(error)"])
         }
         try replica.makeDurable()
         try replica.close()
     }
 
-    /// Ends as a killed process does: nothing is finished or recorded, and nothing is answered any more.
+    /// Stops as a killed process does: nothing is finished or recorded, and no request is answered any more.
     package func abandon() { replica.abandon() }
 }
 

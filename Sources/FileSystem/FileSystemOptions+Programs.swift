@@ -1,8 +1,8 @@
 extension FileSystemOptions {
-    /// Programs that read files because they are there, and not because somebody wants them: indexers and thumbnailers.
+    /// Programs that read files only because they exist: indexers and thumbnailers.
     ///
-    /// Names as ``nonDownloadingPrograms`` takes them. Not among them, since a person starts them for what they read: backup programs,
-    /// virus scanners such as `clamscan`, media servers, and `grep`.
+    /// Names in the form of ``nonDownloadingPrograms``. Not included, since people start them in order to read: backup
+    /// programs, virus scanners such as `clamscan`, media servers, and `grep`.
     package static let indexersAndThumbnailers = indexers + thumbnailers
 
     private static let indexers = [
@@ -17,7 +17,7 @@ extension FileSystemOptions {
         "tumblerd", "ffmpegthumbnailer", "totem-video-thumbnailer", "gdk-pixbuf-thumbnailer", "glycin-thumbnailer",
         "evince-thumbnailer", "papers-thumbnailer", "atril-thumbnailer", "xreader-thumbnailer", "gnome-thumbnail-font",
         "mate-thumbnail-font", "gsf-office-thumbnailer", "heif-thumbnailer", "raw-thumbnailer",
-        // One program for everything that KDE's programs reach by name; only the worker for previews is meant.
+        // One program serves all of KDE's protocols; only its thumbnail worker is meant.
         "kioworker/thumbnail.so", "kioslave5/thumbnail.so",
     ]
 }

@@ -1,36 +1,37 @@
 import Coordination
 package import Model
 
-/// What a mount may set.
+/// The file system's options of a mount.
 package struct FileSystemOptions: Sendable, Hashable {
-    /// How long the holder of a turn that someone waits for may write nothing. Default 500 ms; 10 ms to 60 s.
+    /// How long the holder of a contended turn may stay without writing. Default 500 ms; 10 ms to 60 s.
     package var turnQuiet: Duration = .milliseconds(500)
-    /// How long a turn that someone waits for may last in all. Default 30 s; 1 s to 1 h.
+    /// How long a contended turn may last in all. Default 30 s; 1 s to 1 h.
     package var turnLimit: Duration = .seconds(30)
-    /// How long an operation that needs the store goes on trying while the store does not answer. Default 20 s; 1 s to 1 h.
+    /// How long an operation keeps retrying while the store does not answer. Default 20 s; 1 s to 1 h.
     package var networkTimeout: Duration = .seconds(20)
 
-    /// How long a presenter may take for an answer before it counts as unresponsive. Default 60 s; 1 s to 1 h.
+    /// How long a presenter may take to answer before it counts as unresponsive. Default 60 s; 1 s to 1 h.
     package var presenterTimeout: Duration = .seconds(60)
-    /// What becomes of a claim whose presenter does not answer.
+    /// What happens to a claim whose presenter does not answer.
     package var presenterPatience = PresenterPatience.wait
-    /// Whether the last one of those who wait for each other in a circle is refused; else the circle is only named.
+    /// Whether the claim that completes a deadlock is refused; otherwise the deadlock is only logged.
     package var refusesDeadlocks = false
 
-    /// Programs that may not download by reading, nor may what they start. Default none.
+    /// Programs that may not download by reading; this includes their child processes. Default none.
     ///
-    /// `PROGRAM`, as `/proc/PID/comm` has it (a longer name is cut to its 15 bytes), or `PROGRAM/ARGUMENT` for one that was started
-    /// with an argument that is `ARGUMENT` or ends in `/ARGUMENT`.
+    /// `PROGRAM`, as in `/proc/PID/comm` (a longer name is cut to its 15 bytes), or `PROGRAM/ARGUMENT` for a program
+    /// started with an argument that is `ARGUMENT` or ends in `/ARGUMENT`.
     package var nonDownloadingPrograms: [String] = []
 
     /// Fast paths that are turned off. Default none.
     package var off: Set<FastPath> = []
 
-    /// How many files, and how many bytes, a process group may ask for within a minute by reading before it is held. Default no limit.
+    /// How many files and bytes a process group may download by reading within a minute before its reads are held.
+    /// Default no limit.
     package var stormFileLimit: Int?
     package var stormByteLimit: Int64?
 
-    /// What downloaded bytes may take. Default no limit.
+    /// Limits on downloaded bytes. Default no limit.
     package var cacheLimits = CacheLimits()
 
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }

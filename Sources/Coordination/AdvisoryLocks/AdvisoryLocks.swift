@@ -2,16 +2,16 @@ import Model
 
 /// The advisory locks of all files: record locks (`fcntl(2)`) and whole-file locks (`flock(2)`), held and awaited.
 ///
-/// The two kinds ignore each other, as on Linux. Blocking requests that conflict are served first come, first served
-/// (see ``LockTable/Limits/courtesy``); those that may not wait look only at what is held.
+/// The two kinds ignore each other, as on Linux. Conflicting blocking requests are served first come, first served (see
+/// ``LockTable/Limits/courtesy``); non-blocking ones consider only locks that are held.
 struct AdvisoryLocks: Sendable {
     private let limits: LockTable.Limits
     private(set) var files: [InodeNumber: FileLocks] = [:]
-    /// Where each waiter is.
+    /// The file of each waiter.
     private var waiting: [Ticket: InodeNumber] = [:]
-    /// In which files an owner waits for record locks, once for each request: the edges of the deadlock search.
+    /// The files in which an owner waits for record locks, once for each request: the edges of the deadlock search.
     private var awaited: [LockOwner: [InodeNumber]] = [:]
-    /// Files in which someone lets earlier waiters go first.
+    /// Files with a request that yields to earlier waiters.
     private var yielding: Set<InodeNumber> = []
 
     init(limits: LockTable.Limits) { self.limits = limits }
@@ -54,7 +54,7 @@ struct AdvisoryLocks: Sendable {
             if case .record(let lock) = claim { awaited[lock.owner, default: []].append(inode) }
         }
         change(inode, now: now, &effects) { file in
-            // As on Linux, converting is unlocking and locking again: what cannot be locked again at once is lost.
+            // As on Linux, a conversion unlocks and locks again: a lock that cannot be taken again at once is lost.
             if case .flock(_, let handle) = claim { file.releaseFlock(of: handle) }
             guard let ticket, refusal == nil else { return }
             file.waiters.append(LockWaiter(ticket: ticket, claim: claim, process: process, since: now))
@@ -62,7 +62,7 @@ struct AdvisoryLocks: Sendable {
         return refusal.map { .refused($0) } ?? .parked
     }
 
-    /// The lock with the lowest offset that stands in the way of a request.
+    /// The lock with the lowest offset that conflicts with a request.
     func conflict(with request: RecordLock, on inode: InodeNumber) -> RecordLock? {
         files[inode]?.records.conflicts(with: request).min { $0.range.lowerBound < $1.range.lowerBound }
     }
@@ -108,11 +108,11 @@ extension AdvisoryLocks {
         change(inode, now: now, &effects) { $0.waiters.removeAll(where: who) }
     }
 
-    /// Changes the locks of one file, then grants what can be granted there.
+    /// Changes the locks of one file, then grants waiting requests there.
     private mutating func change(
         _ inode: InodeNumber, now: Instant, _ effects: inout [Effect], _ body: (inout FileLocks) -> Void
     ) {
-        // Taken out, so that changing it copies nothing.
+        // Moved out, to change it without a copy.
         var file = files.removeValue(forKey: inode) ?? FileLocks()
         body(&file)
         if !file.waiters.isEmpty {
@@ -133,7 +133,7 @@ extension AdvisoryLocks {
         if awaited[lock.owner]?.isEmpty == true { awaited[lock.owner] = nil }
     }
 
-    /// Whether a new request that nobody who holds is in the way of lets earlier waiters go first.
+    /// Whether a new request that conflicts with no holder yields to earlier waiters.
     private func yields(_ claim: LockClaim, on inode: InodeNumber) -> Bool {
         files[inode]?.hasWaiter(conflictingWith: claim) == true && !holdsAny(forOwnerOf: claim)
     }
@@ -143,10 +143,10 @@ extension AdvisoryLocks {
         files.values.contains { $0.holdsAny(forOwnerOf: claim) }
     }
 
-    /// Whether those who hold what a request needs wait, directly or through others, for its own owner.
+    /// Whether the holders that a request conflicts with wait, directly or through others, for its own owner.
     ///
-    /// Owners are what waits, as on Linux: with threads a cycle of owners may still resolve itself, and is refused all
-    /// the same.
+    /// The wait is between owners, as on Linux: with threads a cycle of owners may still resolve itself, and is refused
+    /// all the same.
     private func waitsForItself(_ request: RecordLock, on inode: InodeNumber) -> Bool {
         var seen: Set<LockOwner> = []
         var unvisited = files[inode]?.records.conflicts(with: request).map(\.owner) ?? []

@@ -1,4 +1,4 @@
-/// What an advisory lock is asked of: a range for an owner, or a whole file for an open file description.
+/// A requested advisory lock: a range for an owner, or a whole file for an open file description.
 enum LockClaim: Hashable, Sendable {
     case record(RecordLock)
     case flock(LockMode, OpenHandleID)
@@ -18,7 +18,7 @@ struct LockWaiter: Sendable {
     let claim: LockClaim
     let process: ProcessID
     let since: Instant
-    /// Nobody who holds is in its way: it lets earlier waiters go first.
+    /// It conflicts with no holder, and lets earlier waiters go first.
     var isYielding = false
 }
 
@@ -49,7 +49,7 @@ struct FileLocks: Sendable {
         }
     }
 
-    /// Who holds what a claim must wait for.
+    /// The holders that a request must wait for.
     func blockers(of claim: LockClaim) -> [ProcessID] {
         switch claim {
         case .record(let request): records.conflicts(with: request).map(\.process)
@@ -58,7 +58,7 @@ struct FileLocks: Sendable {
         }
     }
 
-    /// Whether the owner of a claim holds anything of that kind here.
+    /// Whether the owner of a request holds any lock of that kind in this file.
     func holdsAny(forOwnerOf claim: LockClaim) -> Bool {
         switch claim {
         case .record(let request): records.isHolding(request.owner)
@@ -86,16 +86,16 @@ struct FileLocks: Sendable {
         waiters.filter(\.isYielding).map { $0.since + limits.courtesy }.min()
     }
 
-    /// Grants what can be granted, first come first served, and returns who was.
+    /// Grants waiting requests, first come, first served, and returns those granted.
     ///
-    /// - Parameter isExempt: Whether an owner lets nobody go first, because it holds a lock that they may be waiting
-    ///   for.
+    /// - Parameter isExempt: Whether an owner does not yield to waiters, because it holds a lock that they may be
+    ///   waiting for.
     mutating func grantWaiters(
         now: Instant, _ limits: LockTable.Limits, isExempt: (LockClaim) -> Bool
     ) -> [LockWaiter] {
         var granted: [LockWaiter] = []
         var before: Int
-        // Again after a grant: one that replaced an exclusive lock by a shared one may have made way for others.
+        // Repeated after a grant: replacing an exclusive lock by a shared one may have made way for others.
         repeat {
             before = granted.count
             let inLine = waiters

@@ -1,12 +1,12 @@
 package import Model
 
 extension LockTable {
-    /// Locks a range for reading or writing, in place of whatever the owner held there. Related: `F_SETLK`, `F_SETLKW`.
+    /// Locks a range for reading or writing, replacing the owner's locks there. Related: `F_SETLK`, `F_SETLKW`.
     ///
-    /// - Parameter ticket: Names the request if it must wait; `nil` when it may not.
+    /// - Parameter ticket: Identifies the request if it must wait; `nil` when it may not.
     /// - Returns: `.refused(.wouldBlock)` without a ticket (EAGAIN), `.refused(.deadlock)` when the owner would wait
-    ///   for itself through others (EDEADLK), `.refused(.tooMany)` at a bound (ENOLCK). The effects concern others:
-    ///   replacing an exclusive lock by a shared one lets them go on.
+    ///   for itself through others (EDEADLK), `.refused(.tooMany)` at a bound (ENOLCK). The effects concern other
+    ///   requests: replacing an exclusive lock by a shared one may wake them.
     package mutating func lockRecord(
         _ request: RecordLock, on inode: InodeNumber, ticket: Ticket?, now: Instant
     ) -> (verdict: LockVerdict, effects: [Effect]) {
@@ -16,7 +16,7 @@ extension LockTable {
         return (verdict, effects)
     }
 
-    /// Unlocks a range, of which nothing need be locked. Related: `F_UNLCK`.
+    /// Unlocks a range; it need not be locked. Related: `F_UNLCK`.
     package mutating func unlockRecord(
         _ range: ClosedRange<Int64>, of owner: LockOwner, on inode: InodeNumber, now: Instant
     ) -> [Effect] {
@@ -25,7 +25,7 @@ extension LockTable {
         return effects
     }
 
-    /// Unlocks all that an owner holds in a file, as close(2) of any of its handles does. Related: FUSE_FLUSH.
+    /// Unlocks all record locks of an owner in a file, as close(2) of any of its handles does. Related: FUSE_FLUSH.
     package mutating func releaseRecords(of owner: LockOwner, on inode: InodeNumber, now: Instant) -> [Effect] {
         unlockRecord(0...Int64.max, of: owner, on: inode, now: now)
     }
@@ -38,8 +38,8 @@ extension LockTable {
 
     /// Locks a whole file for an open file description, or converts its lock. Related: `flock(2)`.
     ///
-    /// - Parameter ticket: Names the request if it must wait; `nil` with `LOCK_NB`. A conversion that must wait, or is
-    ///   refused, has lost the lock it had, as on Linux.
+    /// - Parameter ticket: Identifies the request if it must wait; `nil` with `LOCK_NB`. A conversion that must wait,
+    ///   or is refused, has lost the lock it had, as on Linux.
     package mutating func flock(
         _ mode: LockMode, handle: OpenHandleID, process: ProcessID, on inode: InodeNumber, ticket: Ticket?, now: Instant
     ) -> (verdict: LockVerdict, effects: [Effect]) {

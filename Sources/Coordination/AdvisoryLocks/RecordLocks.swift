@@ -1,4 +1,4 @@
-/// The record locks that are held in one file: for each owner, ranges that are sorted and disjoint.
+/// The record locks held in one file: for each owner, ranges that are sorted and disjoint.
 struct RecordLocks: Sendable {
     struct Segment: Sendable {
         var range: ClosedRange<Int64>
@@ -23,20 +23,20 @@ struct RecordLocks: Sendable {
         }
     }
 
-    /// In the order in which they came.
+    /// In the order of their first locks.
     private var holdings: [Holding] = []
     private(set) var count = 0
 
     var isEmpty: Bool { holdings.isEmpty }
 
-    /// All that is held: owner by owner, then by offset.
+    /// All held locks: by owner, then by offset.
     var all: [(owner: LockOwner, segment: Segment)] {
         holdings.flatMap { holding in holding.segments.map { (holding.owner, $0) } }
     }
 
     func isHolding(_ owner: LockOwner) -> Bool { holdings.contains { $0.owner == owner } }
 
-    /// The locks of others that a request conflicts with: of each owner the one with the lowest offset.
+    /// The locks of other owners that a request conflicts with: for each owner the one with the lowest offset.
     func conflicts(with request: RecordLock) -> [RecordLock] {
         holdings.compactMap { holding in
             guard holding.owner != request.owner else { return nil }
@@ -55,9 +55,9 @@ struct RecordLocks: Sendable {
 
     func hasConflict(with request: RecordLock) -> Bool { !conflicts(with: request).isEmpty }
 
-    /// Locks a range, in place of whatever its owner held there; neighbours of the same mode become one.
+    /// Locks a range, replacing its owner's locks there; adjacent ranges of the same mode are joined.
     ///
-    /// Whether others conflict is the caller's to know.
+    /// The caller has checked for conflicts.
     mutating func lock(_ request: RecordLock, now: Instant) {
         replace(
             request.range, of: request.owner,
@@ -65,7 +65,7 @@ struct RecordLocks: Sendable {
                 range: request.range, mode: request.mode, process: request.process, since: now))
     }
 
-    /// Unlocks a range of one owner; what lies outside it stays locked.
+    /// Unlocks a range of one owner; the rest stays locked.
     mutating func unlock(_ range: ClosedRange<Int64>, of owner: LockOwner) {
         replace(range, of: owner, with: nil)
     }
@@ -90,9 +90,9 @@ struct RecordLocks: Sendable {
 }
 
 extension RecordLocks.Holding {
-    /// Cuts a range out, puts the new segment there, and returns by how much the number of segments grew.
+    /// Cuts a range out, inserts the new segment there, and returns by how much the number of segments grew.
     fileprivate mutating func replace(_ range: ClosedRange<Int64>, with segment: RecordLocks.Segment?) -> Int {
-        // One byte more on either side, so that neighbours are seen and can be joined.
+        // One byte more on either side, to find adjacent segments and join them.
         let first = firstIndex(endingFrom: max(range.lowerBound, 1) - 1)
         var end = first
         var kept: [RecordLocks.Segment] = []

@@ -1,29 +1,29 @@
 package import Model
 
-/// What the engine does after an event of claims or presenters, outside the lock that guards the table.
+/// An action for the engine after an event of claims or presenters, outside the lock that guards the table.
 package enum ClaimEffect: Hashable, Sendable {
-    /// Tell where these files are, with ``LockTable/located(_:now:)``: somebody writes them, and a claim must know
-    /// whether it concerns them.
+    /// Locate these files, with ``LockTable/located(_:now:)``: they are being written, and a claim must know whether it
+    /// concerns them.
     case locate([InodeNumber])
     /// Send the message; the answer goes to ``LockTable/answered(_:_:now:)``.
     case ask(Question)
-    /// It has not answered in time, for the log. What becomes of the claim is ``ClaimLimits/patience``.
+    /// The question was not answered in time, for the log. ``ClaimLimits/patience`` decides about the claim.
     case unresponsive(Question)
-    /// Its claim is over: run the reacquirer that came with the answer to this question.
+    /// The claim is over: run the reacquirer that was passed with the answer to this question.
     case reacquire(PresenterID, QuestionID)
-    /// Bring the bytes of these items here unless they are, then call ``LockTable/downloaded(_:now:)`` or
-    /// ``LockTable/downloadFailed(_:_:now:)``. A package means all that it contains.
+    /// Download these items unless they are local, then call ``LockTable/downloaded(_:now:)`` or
+    /// ``LockTable/downloadFailed(_:_:now:)``. A package includes everything in it.
     case download(ClaimSetID, [ClaimItem])
-    /// The accessor runs, until ``LockTable/release(_:now:)``.
+    /// Run the accessor, until ``LockTable/release(_:now:)``.
     case granted(ClaimSetID)
-    /// The set is gone from the table, and was not released by its client.
+    /// The set was removed from the table, and was not released by its client.
     case ended(ClaimSetID, ClaimEnd)
-    /// They wait for each other in a circle: each link's `waitsFor` is the next one's `waiter`. Told once.
+    /// A deadlock: each link's `waitsFor` is the next one's `waiter`. Reported once.
     case deadlock([WaitLink])
 }
 
 package enum ClaimEnd: Hashable, Sendable {
-    /// It was broken, its process died, or its connection ended.
+    /// It was revoked by a user, its process died, or its connection ended.
     case revoked
     case cancelled
     case failed(ClaimFailure)
@@ -37,8 +37,8 @@ package enum ClaimFailure: Hashable, Sendable {
     case unresponsive(PresenterID)
     case download(FileError.Code, String)
     case deadlock([WaitLink])
-    /// An eviction of what has a presenter that does not let it go, or stays.
+    /// An eviction of an item whose presenter does not permit it, or keeps presenting it.
     case presented(PresenterID)
-    /// An eviction of what this set has claimed.
+    /// An eviction of an item claimed by this set.
     case claimed(ClaimSetID)
 }

@@ -1,14 +1,14 @@
 package import Model
 
-/// Where an item is, as far as claims and presenters care: a pure value that the engine resolves.
+/// The location of an item, as far as claims and presenters care: a pure value that the engine resolves.
 ///
-/// An item keeps its inode number wherever it goes; what does not exist yet is known by its parent and name.
+/// An item keeps its inode number when it moves; an item that does not exist yet is identified by its parent and name.
 package struct ClaimItem: Hashable, Sendable, Codable {
     /// The directories above it, from the container's root down; empty for the root, and for a file without a name.
     package var ancestors: [InodeNumber]
     /// `nil` for the root, and for a file without a name.
     package var name: ItemName?
-    /// `nil` for what does not exist yet.
+    /// `nil` for an item that does not exist yet.
     package var inode: InodeNumber?
     package var isDirectory: Bool
     /// The file packages that enclose it, from the outermost in, and itself if it is one.
@@ -31,7 +31,7 @@ package struct ClaimItem: Hashable, Sendable, Codable {
     package var parent: InodeNumber? { ancestors.last }
 }
 
-/// How one item lies to another.
+/// The position of one item relative to another.
 package enum ItemRelation: String, Hashable, Sendable, CaseIterable {
     case same
     /// Strictly inside the other one, which is a directory.
@@ -42,7 +42,7 @@ package enum ItemRelation: String, Hashable, Sendable, CaseIterable {
 }
 
 extension ClaimItem {
-    /// What the item stands for: the outermost package that encloses it, or itself.
+    /// The outermost package that encloses the item, or the item itself.
     package var whole: ClaimItem {
         guard let package = packages.first, package != inode, let index = ancestors.firstIndex(of: package) else {
             return self
@@ -51,7 +51,7 @@ extension ClaimItem {
             ancestors: Array(ancestors[..<index]), name: nil, inode: package, isDirectory: true, packages: [package])
     }
 
-    /// How the item lies to another, with either standing for its package.
+    /// The position of the item relative to another, either replaced by its package.
     package func relation(to other: ClaimItem) -> ItemRelation {
         let (left, right) = (whole, other.whole)
         if left.isSame(as: right) { return .same }
@@ -60,13 +60,13 @@ extension ClaimItem {
         return .unrelated
     }
 
-    /// Whether both are the same entry, packages apart.
+    /// Whether both are the same entry, ignoring packages.
     func isSame(as other: ClaimItem) -> Bool {
         if let inode, let number = other.inode { return inode == number }
         return name != nil && name == other.name && parent == other.parent
     }
 
-    /// Whether it is anywhere below a directory, packages apart.
+    /// Whether it is anywhere below a directory, ignoring packages.
     func isContained(in directory: ClaimItem) -> Bool {
         guard let number = directory.inode else { return false }
         return ancestors.contains(number)
@@ -74,7 +74,7 @@ extension ClaimItem {
 }
 
 extension ClaimItem {
-    /// The item after something was moved or renamed: that itself, a directory above it, or neither.
+    /// The item after a move or rename of itself, of a directory above it, or of neither.
     package func following(_ moved: InodeNumber, to place: ClaimItem) -> ClaimItem {
         if inode == moved { return place }
         guard let index = ancestors.firstIndex(of: moved) else { return self }
@@ -85,7 +85,7 @@ extension ClaimItem {
         return item
     }
 
-    /// The item of a claim whose place was fixed at the call: what moves away leaves the place behind.
+    /// The item of a claim whose place was fixed at the call: an item that moves away leaves the place behind.
     func staying(_ moved: InodeNumber) -> ClaimItem {
         guard inode == moved else { return self }
         var item = self
@@ -94,7 +94,7 @@ extension ClaimItem {
         return item
     }
 
-    /// The item after something has come to stand where it is, or was: from now on it is that.
+    /// The item after another one appeared at its place, present or former: from now on it is that one.
     func meeting(_ newcomer: ClaimItem, inPlaceOf replaced: InodeNumber?) -> ClaimItem {
         let isReplaced = replaced != nil && inode == replaced
         guard isReplaced || (inode == nil && isSame(as: newcomer)) else { return self }

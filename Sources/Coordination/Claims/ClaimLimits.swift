@@ -1,29 +1,29 @@
 /// Bounds and choices for claims and presenters.
 package struct ClaimLimits: Hashable, Sendable {
-    /// What becomes of a claim that a presenter does not answer for.
+    /// What happens to a claim when a presenter does not answer.
     package enum Patience: String, Hashable, Sendable, Codable {
-        /// It waits on; the presenter is marked and named.
+        /// It keeps waiting; the presenter is marked and logged.
         case wait
         /// It fails.
         case fail
-        /// It goes on as if the presenter had answered.
+        /// It proceeds as if the presenter had answered.
         case skip
     }
 
     /// How long a presenter may take for one answer before it counts as unresponsive.
     package var presenterTimeout: Duration = .seconds(60)
     package var patience = Patience.wait
-    /// How long a presenter whose process is stopped is waited for.
+    /// How long to wait for a presenter whose process is stopped.
     package var stoppedGrace: Duration = .seconds(5)
-    /// Whether the last one of a cycle is refused; else the cycle is only named.
+    /// Whether the last set of a deadlock is refused; otherwise the deadlock is only logged.
     package var refusesDeadlocks = false
-    /// Sets that hold or wait at a time, and as many name changes.
+    /// Sets held or waiting at a time; the same bound applies to name changes.
     package var sets = 4096
     package var claimsPerSet = 1024
     package var presenters = 65_536
-    /// Messages that one presenter has not answered; who would add to them fails.
+    /// Unanswered messages of one presenter; a set that would add to them fails.
     package var questionsPerPresenter = 1024
-    /// Cancelled coordinators that are remembered of one client.
+    /// Remembered cancelled coordinators of one client.
     package var cancelledCoordinators = 4096
 
     package init() {}

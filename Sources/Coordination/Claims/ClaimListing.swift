@@ -1,7 +1,7 @@
 package import Model
 
 package enum ClaimState: String, Hashable, Sendable, Codable {
-    /// For another claim, or for those who write now.
+    /// For another claim, or for current writers.
     case waiting
     /// Presenters are being asked.
     case messaging
@@ -10,14 +10,14 @@ package enum ClaimState: String, Hashable, Sendable, Codable {
 }
 
 extension NodeListing {
-    /// A claim of the item, or of something that does not exist yet in this directory.
+    /// A claim of the item, or of an item in this directory that does not exist yet.
     package struct AccessClaim: Hashable, Sendable, Codable {
         package var set: ClaimSetID
         package var mode: ClaimSet.Mode
         package var isWrite: Bool
-        /// As the options are called, such as `forMoving`; empty for none.
+        /// The names of the options, for example `forMoving`; empty for none.
         package var options: [String]
-        /// The name of what does not exist yet.
+        /// The name of an item that does not exist yet.
         package var name: ItemName?
         /// `nil` for the coordinator's own.
         package var purpose: PurposeID?
@@ -27,11 +27,11 @@ extension NodeListing {
         /// Since the request.
         package var age: Duration
         package var waitsFor: [WaitNode]
-        /// The processes behind these.
+        /// The processes of these sets.
         package var waitsForProcesses: [ProcessID]
     }
 
-    /// A presenter of the item, or of something that does not exist yet in this directory.
+    /// A presenter of the item, or of an item in this directory that does not exist yet.
     package struct PresenterProxy: Hashable, Sendable, Codable {
         package var id: PresenterID
         package var client: ClientID
@@ -39,7 +39,7 @@ extension NodeListing {
         package var purpose: PurposeID?
         package var name: ItemName?
         package var isUnresponsive: Bool
-        /// What it was asked and has not answered, oldest first.
+        /// Its unanswered messages, oldest first.
         package var unanswered: [PresenterMethod]
     }
 }
@@ -75,7 +75,7 @@ extension ClaimEntry {
 }
 
 extension ClaimItem {
-    /// The node that it is listed at: its own, or that of the directory where it would be.
+    /// The node that it is listed at: its own, or that of its parent directory if it does not exist yet.
     fileprivate var node: InodeNumber? { inode ?? parent }
 }
 
@@ -150,7 +150,7 @@ extension LockTable {
 }
 
 extension NodeListing.AccessClaim {
-    /// What `dewpoint locks` calls it.
+    /// Its name in the output of `dewpoint locks`.
     package var kind: String {
         switch mode {
         case .access: isWrite ? "write claim" : "read claim"

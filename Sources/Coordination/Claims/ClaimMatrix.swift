@@ -1,4 +1,4 @@
-/// Who waits for whom: the table of `NSFileCoordinator.h`, "Asynchronous File Coordination".
+/// Which claims wait for which: the table of `NSFileCoordinator.h`, "Asynchronous File Coordination".
 ///
 /// ```
 /// N's item to E's item   E read, N read   E read, N write   E write, N read   E write, N write
@@ -7,10 +7,10 @@
 /// an ancestor of it      go               if N is deep      go                if N is deep
 /// unrelated              go               go                go                go
 /// ```
-/// It says the same with N and E exchanged, so it also tells whether two may hold at a time.
+/// The table is symmetric in N and E, so it also says whether two claims may be held at the same time.
 package enum ClaimMatrix {
     /// Whether a new access waits for an earlier one.
-    /// - Parameter relation: Of the new one's item to the earlier one's.
+    /// - Parameter relation: Of the new access's item to the earlier one's.
     package static func waits(new: AccessKind, _ relation: ItemRelation, earlier: AccessKind) -> Bool {
         switch relation {
         case .same: new.isWrite || earlier.isWrite

@@ -1,6 +1,7 @@
 import Model
 
-/// What the presenters of a set's items are asked before it is granted, in the order in which each is asked.
+/// The messages to the presenters of a set's items before it is granted, in the order in which each presenter gets
+/// them.
 ///
 /// ```
 /// claim                    chain                 contained       item, contained        packages around
@@ -12,15 +13,15 @@ import Model
 /// write metadata only      relinquish
 /// eviction                                                       accommodate eviction
 /// ```
-/// The chain is whoever presents the item or a package around it. ¹ Not with `withoutChanges`. ² And forReplacing.
-/// A batch asks those of contained items whatever the chain is asked.
+/// The chain is all presenters of the item or of a package around it. ¹ Not with `withoutChanges`. ² And forReplacing.
+/// A batch sends the presenters of contained items the same messages as the chain.
 struct ClaimMessages {
     private(set) var byPresenter: [PresenterID: [PresenterMessage]] = [:]
 
-    /// The first presenter of something to be evicted that does not say that it can let go.
+    /// The first presenter of an item to be evicted that cannot permit the eviction.
     private(set) var unwilling: PresenterID?
 
-    /// The first presenter that has anything to say.
+    /// The first presenter that gets a message or cannot permit the eviction.
     var first: PresenterID? { [unwilling, byPresenter.keys.min()].compactMap(\.self).min() }
 
     init(for set: ClaimSet, presenters: Presenters) {
@@ -37,7 +38,7 @@ struct ClaimMessages {
         }
         byPresenter = wanted.mapValues { messages in
             var messages = messages
-            // Who makes way for a writer makes way for a reader.
+            // Relinquishing to a writer includes relinquishing to a reader.
             if messages.contains(.relinquishToWriter) { messages.remove(.relinquishToReader) }
             return messages.sorted { $0.order < $1.order }
         }
@@ -73,7 +74,7 @@ struct ClaimMessages {
 }
 
 extension PresenterMessage {
-    /// First they let go, then they save or make ready.
+    /// Relinquishing comes first, then saving or preparing.
     fileprivate var order: (Int, UInt64, String) {
         switch self {
         case .relinquishToReader: (0, 0, "")

@@ -6,11 +6,11 @@ package struct ReadingOptions: OptionSet, Hashable, Sendable, Codable {
 
     /// Presenters are not asked to save first. Nothing else changes.
     package static let withoutChanges = ReadingOptions(rawValue: 1)
-    /// The claim is on what a symbolic link points to; whoever resolves the item has followed it already.
+    /// The claim is on the target of a symbolic link; the caller that resolves the item has followed the link already.
     package static let resolvesSymbolicLink = ReadingOptions(rawValue: 2)
-    /// Granted without the bytes; readers, writers and presenters of this machine are minded all the same.
+    /// Granted without the bytes; readers, writers and presenters of this machine are respected all the same.
     package static let immediatelyAvailableMetadataOnly = ReadingOptions(rawValue: 4)
-    /// A snapshot is made under the claim, which is let go before the snapshot is read.
+    /// A snapshot is made under the claim, which is released before the snapshot is read.
     package static let forUploading = ReadingOptions(rawValue: 8)
 
     /// - Throws: ``ClaimError/unknownOptions(_:)``.
@@ -20,7 +20,7 @@ package struct ReadingOptions: OptionSet, Hashable, Sendable, Codable {
     }
 }
 
-/// What a claim writes for; one at a time. The raw values are those of `NSFileCoordinator.WritingOptions`.
+/// The purpose of a write claim; one at a time. The raw values are those of `NSFileCoordinator.WritingOptions`.
 package enum WritingOption: UInt, Hashable, Sendable, Codable, CaseIterable {
     /// Changing the content, without any option.
     case plain = 0
@@ -50,7 +50,7 @@ package enum AccessKind: Hashable, Sendable, Codable {
         }
     }
 
-    /// Whether it reaches from a directory into everything that the directory contains.
+    /// Whether it extends from a directory to everything in it.
     package var isDeep: Bool {
         switch self {
         case .read, .write(.plain), .write(.forMerging), .write(.contentIndependentMetadataOnly): false
@@ -58,7 +58,7 @@ package enum AccessKind: Hashable, Sendable, Codable {
         }
     }
 
-    /// Whether the bytes must be here before it is granted: the others never look at them.
+    /// Whether the bytes must be local before it is granted: other accesses never read them.
     package var wantsBytes: Bool {
         switch self {
         case .read(let options): !options.contains(.immediatelyAvailableMetadataOnly)
@@ -70,12 +70,12 @@ package enum AccessKind: Hashable, Sendable, Codable {
     }
 }
 
-/// Why a request was refused before it became anybody's wait.
+/// Why a request was refused before it was queued.
 package enum ClaimError: Error, Hashable, Sendable {
-    /// Bits that mean nothing.
+    /// Undefined bits.
     case unknownOptions(UInt)
     case severalWritingOptions(UInt)
-    /// `resolvesSymbolicLink` and `forReplacing` mean nothing to a batch, which accesses nothing itself.
+    /// `resolvesSymbolicLink` and `forReplacing` do not apply to a batch, which accesses nothing itself.
     case notForBatches(AccessKind)
     case noItems
     /// A bound of ``ClaimLimits`` is reached.

@@ -1,4 +1,4 @@
-/// The name the engine gives to one call's claims. Never reused.
+/// The engine's identifier for the claims of one call. Never reused.
 package struct ClaimSetID: RawRepresentable, Hashable, Sendable, Codable {
     package let rawValue: UInt64
 
@@ -14,7 +14,7 @@ package struct ClientID: RawRepresentable, Hashable, Sendable, Codable {
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// An `NSFileCoordinator` of some client: unique among all of them, as a UUID is.
+/// An `NSFileCoordinator` of a client: unique among all clients, as a UUID is.
 package struct CoordinatorID: RawRepresentable, Hashable, Sendable, Codable {
     package let rawValue: String
 
@@ -22,7 +22,7 @@ package struct CoordinatorID: RawRepresentable, Hashable, Sendable, Codable {
     package init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What a coordinator works for: those of one purpose never wait for each other, whatever process they are in.
+/// The purpose of a coordinator: coordinators of one purpose never wait for each other, in whatever process.
 package struct PurposeID: RawRepresentable, Hashable, Sendable, Codable {
     package let rawValue: String
 
@@ -41,31 +41,32 @@ package struct Claim: Hashable, Sendable {
     }
 }
 
-/// All claims of one call: one place in the line, granted all or none.
+/// All claims of one call: one place in the queue, granted all or none.
 package struct ClaimSet: Hashable, Sendable {
     package enum Mode: String, Hashable, Sendable, Codable {
         case access
-        /// `prepare(forReadingItemsAt:…)`: presenters are asked, also those of everything contained; nobody is held off.
+        /// `prepare(forReadingItemsAt:…)`: presenters are asked, including those of everything contained; no access is
+        /// held off.
         case batch
-        /// The bytes are to go: presenters are asked, and whoever has claimed the item refuses it.
+        /// The bytes are to be removed: presenters are asked, and any claim of the item refuses it.
         case eviction
     }
 
     package var id: ClaimSetID
     package var mode: Mode
     package var client: ClientID
-    /// Whose plain writes it covers, with those of its descendants.
+    /// The process whose plain writes it permits, with its descendants.
     package var process: ProcessID
     package var coordinator: CoordinatorID
     package var purpose: PurposeID
-    /// The presenter that the coordinator was made with: it is never asked.
+    /// The presenter that the coordinator was created with: it is never asked.
     package var presenter: PresenterID?
-    /// The presenter on whose queue the call was made: it answers nothing until the call returns.
+    /// The presenter on whose queue the call was made: it cannot answer until the call returns.
     package var fromPresenter: PresenterID?
     /// The sets in whose accessors the call was made: they are not released until it returns.
     package var within: [ClaimSetID]
     package var claims: [Claim]
-    /// When it fails unless it was granted; `nil` to wait for ever.
+    /// When it fails unless granted; `nil` to wait forever.
     package var deadline: Instant?
 
     package init(
@@ -93,7 +94,7 @@ extension ClaimSet {
         id == other.id || coordinator == other.coordinator || purpose == other.purpose
     }
 
-    /// Whether some claim of it meets one of the other's that it cannot be held together with.
+    /// Whether some claim of it conflicts with one of the other's.
     func conflicts(with other: ClaimSet) -> Bool {
         claims.contains { new in other.claims.contains { ClaimMatrix.waits(new: new, earlier: $0) } }
     }

@@ -1,38 +1,38 @@
 import Model
 
-/// A message that was sent and is not answered.
+/// A message that was sent and is not answered yet.
 struct OpenQuestion: Sendable {
     let question: Question
     let asked: Instant
-    /// It was told that the answer is overdue.
+    /// It was reported that the answer is overdue.
     var isLate = false
 }
 
-/// All claim sets, in the order in which they came, with the presenters and what those are asked.
+/// All claim sets, in the order of their requests, with the presenters and their open questions.
 struct ClaimTable: Sendable {
     let limits: ClaimLimits
     private(set) var entries: [ClaimSetID: ClaimEntry] = [:]
     /// First come, first served.
     private(set) var line: [ClaimSetID] = []
     var presenters = Presenters()
-    /// Also those whose set has ended: a late answer may bring a reacquirer.
+    /// Including those whose set has ended: a late answer may pass a reacquirer.
     var questions: [QuestionID: OpenQuestion] = [:]
     var names = NameChanges()
-    /// Since when processes are stopped.
+    /// When processes were found stopped.
     var stopped: [ProcessID: Instant] = [:]
     var cancelled: [ClientID: Set<CoordinatorID>] = [:]
-    /// Cycles that stand, each once.
+    /// Current cycles, each once.
     var cycles: Set<Set<WaitNode>> = []
-    /// Who keeps plain writers off has changed since the gates were last set.
+    /// The sets that hold plain writers off have changed since the gates were last set.
     var gatesAreStale = false
-    /// Somebody began to wait for somebody since cycles were last looked for.
+    /// A new wait began since cycles were last searched.
     var graphHasGrown = false
     var isAdvancing = false
     private var lastQuestion: UInt64 = 0
 
     init(limits: ClaimLimits) { self.limits = limits }
 
-    /// Whether nobody has or wants a claim, so that nothing here matters to a plain writer.
+    /// Whether no claim is held or waited for, so that plain writers need not consult the table.
     var hasNoSets: Bool { entries.isEmpty }
 
     /// Whether a call was made from a presenter's queue or within another call's accessor.
@@ -48,7 +48,7 @@ struct ClaimTable: Sendable {
 
     subscript(_ id: ClaimSetID) -> ClaimEntry? { entries[id] }
 
-    /// In the order in which they came.
+    /// In the order of their requests.
     var all: [ClaimEntry] { line.compactMap { entries[$0] } }
 
     mutating func add(_ entry: ClaimEntry) {
@@ -88,13 +88,13 @@ struct ClaimTable: Sendable {
     }
 
     var nextDeadline: Instant? {
-        // A parked operation has no effects of its own: that it closes a circle is told by the clock.
+        // A parked operation has no effects of its own: a cycle that it closes is found by the next deadline.
         if graphHasGrown, !hasNoSets { return Instant(rawValue: .min) }
         let sets = entries.values.filter { $0.phase != .granted }.compactMap(\.set.deadline)
         return (sets + questions.values.compactMap { deadline(of: $0) } + names.deadlines).min()
     }
 
-    /// Takes every item through a change of names; `fixed` is for claims whose place was fixed at the call.
+    /// Applies a change of names to every item; `fixed` is for claims whose place was fixed at the call.
     mutating func follow(_ change: (ClaimItem) -> ClaimItem, fixed: (ClaimItem) -> ClaimItem) {
         for id in line {
             self.change(id) { entry in
@@ -112,7 +112,7 @@ struct ClaimTable: Sendable {
 }
 
 extension ClaimTable {
-    /// The sets that one waits for, in their order.
+    /// The sets that a set waits for, in their order.
     func blockers(of entry: ClaimEntry) -> [ClaimSetID] {
         guard entry.set.mode == .access else { return [] }
         return all.filter { other in
@@ -120,7 +120,7 @@ extension ClaimTable {
         }.map(\.id)
     }
 
-    /// The first of them, without looking for the others.
+    /// The first of them, without a search for the others.
     func firstBlocker(of entry: ClaimEntry) -> ClaimEntry? {
         guard entry.set.mode == .access else { return nil }
         for id in line {
@@ -137,9 +137,9 @@ extension ClaimTable {
         return other.holds || !isForAnswer(entry, before: other)
     }
 
-    /// Whether a set is what a presenter needs to answer, on behalf of `other` or of whom `other` waits for.
+    /// Whether a presenter needs a set in order to answer, on behalf of `other` or of a set that `other` waits for.
     ///
-    /// Who waits behind the one that asks must be overtaken too: it goes on only after the answer.
+    /// Sets that wait behind the asking one must be overtaken too: it advances only after the answer.
     private func isForAnswer(_ entry: ClaimEntry, before other: ClaimEntry) -> Bool {
         guard let presenter = entry.set.presenter else { return false }
         var seen: Set<ClaimSetID> = []
@@ -156,12 +156,12 @@ extension ClaimTable {
         return false
     }
 
-    /// The first set that refuses an eviction: whoever has, or waits for, a claim.
+    /// The first set, held or waiting, that refuses an eviction.
     func refusing(_ eviction: ClaimEntry) -> ClaimSetID? {
         all.first { $0.id != eviction.id && $0.isBlocking && eviction.set.conflicts(with: $0.set) }?.id
     }
 
-    /// The processes whose plain writes a set lets through: its own, and those of who holds beside it.
+    /// The processes whose plain writes a set permits: its own, and those of sets held beside it.
     func covered(by entry: ClaimEntry) -> Set<ProcessID> {
         var processes: Set<ProcessID> = [entry.set.process]
         for other in entries.values where other.holds && other.set.mode == .access {
@@ -170,7 +170,7 @@ extension ClaimTable {
         return processes
     }
 
-    /// The sets that keep a plain access of this kind off an item, for whoever is not covered.
+    /// The sets that hold a plain access of this kind off an item, for processes that are not covered.
     func keeping(_ kind: AccessKind, off item: ClaimItem) -> [ClaimEntry] {
         let access = Claim(kind, item)
         return all.filter { entry in

@@ -1,20 +1,20 @@
-/// What the engine asks of the table and changes nothing by.
+/// Queries of the table, without changes.
 extension LockTable {
-    /// Whether anybody has or wants a claim, presents something, or is still to answer: else plain programs need not say where they are.
+    /// Whether there are claims, presenters or open questions: otherwise plain programs need not give their location.
     package var hasClaimsOrPresenters: Bool { !claims.isEmpty }
 
-    /// A set that holds or waits, with its items where they are by now.
+    /// A set that is held or waits, with the current location of its items.
     package func claimSet(_ id: ClaimSetID) -> ClaimSet? { claims[id]?.set }
 
     package func isGranted(_ id: ClaimSetID) -> Bool { claims[id]?.phase == .granted }
 
-    /// Whether a set waits for somebody, rather than for bytes.
+    /// Whether a set waits for a process, rather than for bytes.
     package func isWaiting(_ id: ClaimSetID) -> Bool {
         guard let phase = claims[id]?.phase else { return false }
         return phase != .downloading && phase != .granted
     }
 
-    /// Those whom a set waits for first; empty when it waits for nobody.
+    /// The processes that a set waits for first; empty when it waits for none.
     package func processesAhead(of id: ClaimSetID, now: Instant) -> [ProcessID] {
         guard let entry = claims[id] else { return [] }
         switch entry.phase {
@@ -26,7 +26,7 @@ extension LockTable {
         }
     }
 
-    /// The presenter of a coordinator under whose claim somebody writes an item.
+    /// The presenter of a coordinator under whose claim a process writes an item.
     ///
     /// - Parameter ancestors: The writer's process and its ancestors.
     package func presenter(behind ancestors: Set<ProcessID>, writing item: ClaimItem) -> PresenterID? {
@@ -36,18 +36,18 @@ extension LockTable {
         }?.set.presenter
     }
 
-    /// Whether somebody has claimed, wants or presents the item, something in it, or a directory above it.
+    /// Whether the item, an item in it, or a directory above it is claimed, waited for or presented.
     package func hasClaimsOrPresenters(_ item: ClaimItem) -> Bool {
         claims.all.contains { entry in entry.set.claims.contains { $0.item.relation(to: item) != .unrelated } }
             || claims.presenters.all.contains { $0.item.map { $0.relation(to: item) != .unrelated } ?? false }
     }
 
-    /// Whether somebody holds what keeps such an access off.
+    /// Whether a held claim holds such an access off.
     package func isKept(_ kind: AccessKind, off item: ClaimItem) -> Bool { !claims.keeping(kind, off: item).isEmpty }
 
     package func isPresented(_ item: ClaimItem) -> Bool { !claims.presenters.presenting(item).isEmpty }
 
-    /// The processes that have been asked something and have not answered.
+    /// The processes with unanswered questions.
     package var processesToAnswer: Set<ProcessID> {
         Set(claims.questions.values.compactMap { claims.presenters[$0.question.presenter]?.process })
     }
@@ -55,7 +55,7 @@ extension LockTable {
     /// The processes that are known to be stopped.
     package var stoppedProcesses: Set<ProcessID> { Set(claims.stopped.keys) }
 
-    /// The sets that wait in a circle.
+    /// The deadlocked sets.
     package var deadlockedSets: Set<ClaimSetID> {
         Set(
             claims.cycles.joined().compactMap { node in
@@ -63,7 +63,7 @@ extension LockTable {
             })
     }
 
-    /// The process behind one who waits or is waited for.
+    /// The process behind a node of the wait-for graph.
     package func process(of node: WaitNode) -> ProcessID? {
         switch node {
         case .claims(let set): claims[set]?.set.process

@@ -2,10 +2,10 @@ package import Model
 
 /// Claims: coordinated access with the rules of `NSFileCoordinator`.
 extension LockTable {
-    /// Asks for all claims of one call, or for leave to evict.
+    /// Requests all claims of one call, or permission to evict.
     ///
-    /// What becomes of it comes as effects, here or later: exactly one ``ClaimEffect/granted(_:)``, which
-    /// ``release(_:now:)`` ends, or one ``ClaimEffect/ended(_:_:)``; a granted one may also be revoked.
+    /// The outcome is reported as effects, now or later: exactly one ``ClaimEffect/granted(_:)``, which
+    /// ``release(_:now:)`` ends, or one ``ClaimEffect/ended(_:_:)``; a granted set may also be revoked.
     package mutating func request(_ set: ClaimSet, now: Instant) throws(ClaimError) -> [Effect] {
         try set.check(claims.limits)
         guard claims[set.id] == nil else { throw .idInUse(set.id) }
@@ -18,7 +18,7 @@ extension LockTable {
         claims.add(entry)
         claims.graphHasGrown = true
         var effects: [Effect] = []
-        // From now on every writer tells where its file is; of those who came before only their files are known.
+        // From now on every writer gives its file's location; of earlier writers only the files are known.
         if isFirst, !orders.isEmpty { effects.append(.claim(.locate(unplacedFiles))) }
         if set.mode == .eviction, let other = claims.refusing(entry) {
             finish(set.id, .failed(.claimed(other)), &effects)
@@ -28,26 +28,26 @@ extension LockTable {
         return effects
     }
 
-    /// The accessor has returned, the batch is over, or what was to be evicted is.
+    /// The accessor has returned, the batch is over, or the eviction is done.
     ///
-    /// One that is not granted yet is cancelled. Nothing happens if it is gone already.
+    /// A set that is not granted yet is cancelled. Does nothing if the set is gone.
     package mutating func release(_ set: ClaimSetID, now: Instant) -> [Effect] {
         guard claims[set]?.phase == .granted else { return cancelClaims(set, now: now) }
         return ending(now: now) { table, effects in table.finish(set, nil, &effects) }
     }
 
-    /// Takes a set away from its holder, or out of the line.
+    /// Revokes a set, granted or waiting.
     package mutating func revoke(_ set: ClaimSetID, now: Instant) -> [Effect] {
         ending(now: now) { table, effects in table.finish(set, .revoked, &effects) }
     }
 
-    /// Takes a set out of the line; one that is granted goes on.
+    /// Cancels a waiting set; does nothing to a granted one.
     package mutating func cancelClaims(_ set: ClaimSetID, now: Instant) -> [Effect] {
         guard let entry = claims[set], entry.phase != .granted else { return [] }
         return ending(now: now) { table, effects in table.finish(set, .cancelled, &effects) }
     }
 
-    /// Takes all sets of a coordinator out of the line, and refuses those to come; what is granted goes on.
+    /// Cancels all waiting sets of a coordinator, and refuses later ones; granted ones are kept.
     package mutating func cancel(_ coordinator: CoordinatorID, of client: ClientID, now: Instant) -> [Effect] {
         if claims.cancelled[client, default: []].count < claims.limits.cancelledCoordinators {
             claims.cancelled[client, default: []].insert(coordinator)
@@ -60,7 +60,7 @@ extension LockTable {
         }
     }
 
-    /// A connection is over: its claims are revoked, its presenters gone, what they were asked counts as answered.
+    /// A connection has ended: its claims are revoked, its presenters removed, their open questions count as answered.
     package mutating func clientEnded(_ client: ClientID, now: Instant) -> [Effect] {
         claims.cancelled[client] = nil
         let sets = claims.all.filter { $0.set.client == client }
@@ -71,7 +71,7 @@ extension LockTable {
         }
     }
 
-    /// The bytes that ``ClaimEffect/download(_:_:)`` asked for are here.
+    /// The bytes requested by ``ClaimEffect/download(_:_:)`` are local.
     package mutating func downloaded(_ set: ClaimSetID, now: Instant) -> [Effect] {
         ending(now: now) { table, _ in table.claims.change(set) { $0.isDownloaded = true } }
     }
@@ -83,7 +83,7 @@ extension LockTable {
         }
     }
 
-    /// Whether somebody has claimed the item, waits to, or has claimed something that a deletion of it would meet.
+    /// Whether the item is claimed or waited for, or a claim would conflict with its deletion.
     package func isClaimed(_ item: ClaimItem) -> Bool {
         let access = Claim(.write(.forDeleting), item)
         return claims.all.contains { entry in
@@ -93,7 +93,7 @@ extension LockTable {
 }
 
 extension LockTable {
-    /// An event after which others may go on.
+    /// An event after which waiting sets may advance.
     mutating func ending(now: Instant, _ body: (inout LockTable, inout [Effect]) -> Void) -> [Effect] {
         var effects: [Effect] = []
         body(&self, &effects)
@@ -101,7 +101,7 @@ extension LockTable {
         return effects
     }
 
-    /// Takes a set out of the table; whoever let go for it is told. `end` is `nil` when its own client released it.
+    /// Removes a set; presenters that relinquished for it are told. `end` is `nil` when its own client released it.
     mutating func finish(_ set: ClaimSetID, _ end: ClaimEnd?, _ effects: inout [Effect]) {
         guard let entry = claims.remove(set) else { return }
         if let end { effects.append(.claim(.ended(set, end))) }

@@ -1,9 +1,9 @@
 /// Renames and unlinks: they wait for claims as a claim for moving would, and never for turns.
 extension LockTable {
-    /// A rename, unlink or the like is about to happen.
+    /// A rename, unlink or similar change is about to happen.
     ///
-    /// It waits for those who hold, not for those who wait: a holder that renames something another set waits for
-    /// would wait for itself. While there are no claims there is nothing to ask for.
+    /// It waits for held claims, not for waiting ones: otherwise a holder that renames an item that another set waits
+    /// for would wait for itself. Without claims there is nothing to check.
     package mutating func nameChange(
         _ change: NameChange, now: Instant
     ) -> (verdict: NameVerdict, effects: [Effect]) {
@@ -27,7 +27,7 @@ extension LockTable {
         return ending(now: now) { table, _ in table.claims.names.finish(ticket) }
     }
 
-    /// The sets that a name change waits for, in their order.
+    /// The held sets that a name change waits for, in their order.
     func holders(against change: NameChange) -> [ClaimSetID] {
         claims.all.filter { entry in
             guard entry.holds, entry.isBlocking else { return false }
@@ -44,7 +44,7 @@ extension LockTable {
         }
     }
 
-    /// Takes a parked name change out; `false` if the ticket is not one.
+    /// Removes a parked name change; `false` if the ticket does not identify one.
     mutating func cancelNameChange(_ ticket: Ticket, now: Instant, _ effects: inout [Effect]) -> Bool {
         let cancelled = claims.names.takeWaiting { $0.change.ticket == ticket }
         effects += cancelled.map { .wake($0.ticket, .cancelled) }

@@ -1,8 +1,8 @@
 package import Model
 
-/// Where the files are that somebody writes, and which claims keep the next writer off.
+/// The locations of written files, and the claims that hold the next writer off.
 extension LockTable {
-    /// The answer to ``ClaimEffect/locate(_:)``: where files are. One that has no name any more is an orphan.
+    /// The answer to ``ClaimEffect/locate(_:)``: the locations of files. A file that no longer has a name is an orphan.
     package mutating func located(_ found: [InodeNumber: ClaimItem], now: Instant) -> [Effect] {
         var effects: [Effect] = []
         guard !claims.hasNoSets else { return effects }
@@ -12,10 +12,10 @@ extension LockTable {
         return effects
     }
 
-    /// An item was renamed or moved to another place, over another one or not.
+    /// An item was renamed or moved to another place, possibly replacing another item.
     ///
     /// Claims and presenters follow, with those of everything inside it; a claim `forReplacing` stays with the place.
-    /// What was replaced is the newcomer from now on, as after an atomic save.
+    /// Claims of the replaced item now concern the new one, as after an atomic save.
     package mutating func moved(
         _ inode: InodeNumber, to item: ClaimItem, replacing replaced: InodeNumber? = nil, now: Instant
     ) -> [Effect] {
@@ -29,7 +29,7 @@ extension LockTable {
         return renewed(now: now)
     }
 
-    /// Something came to stand where nothing was: claims of that place, and its presenters, are about it now.
+    /// An item appeared at an empty place: claims and presenters of that place now concern the item.
     package mutating func appeared(_ item: ClaimItem, now: Instant) -> [Effect] {
         claims.follow {
             $0.meeting(item, inPlaceOf: nil)
@@ -39,7 +39,7 @@ extension LockTable {
         return renewed(now: now)
     }
 
-    /// An item lost its name: claims of it, and its presenters, wait for what comes to stand there.
+    /// An item lost its name: its claims and presenters wait for the next item at that place.
     package mutating func disappeared(_ inode: InodeNumber, now: Instant) -> [Effect] {
         if places[inode] != nil { places[inode] = ClaimItem(orphan: inode) }
         claims.follow {
@@ -58,10 +58,10 @@ extension LockTable {
 }
 
 extension LockTable {
-    /// Takes the order of a file; a fresh one gets the claims that keep writers off.
+    /// Moves the order of a file out of the table; a fresh one gets the gates that apply to it.
     mutating func take(_ inode: InodeNumber, _ standing: WriterContext?, now: Instant) -> WriteOrder {
         var order = take(inode)
-        // One that was there before the claims is placed by `located`: a set may go on then, and a write has no effects.
+        // An order from before the claims is placed by `located`: a set may advance then, and a write has no effects.
         guard let item = standing?.item, !claims.hasNoSets, order.isEmpty else { return order }
         places[inode] = item
         order.setGates(gates(of: order, at: item, now: now))
@@ -75,7 +75,7 @@ extension LockTable {
         }
     }
 
-    /// Puts up and takes down claims before all files that are written, and lets go on whoever they no longer bar.
+    /// Sets and removes the gates of all written files, and wakes requests that are no longer held off.
     mutating func renewGates(now: Instant, _ effects: inout [Effect]) {
         claims.gatesAreStale = false
         for (inode, item) in places.sorted(by: { $0.key < $1.key }) {
@@ -90,15 +90,16 @@ extension LockTable {
         if claims.hasNoSets { places = [:] }
     }
 
-    /// The files that are open for writing, nobody told where.
+    /// The files that are open for writing without a known location.
     var unplacedFiles: [InodeNumber] { orders.keys.filter { places[$0] == nil }.sorted() }
 
-    /// Whether nobody writes what a set has claimed, or writes it first, but those whom it covers.
+    /// Whether no writer that a set does not cover is active, or queued before it, in any file that the set has
+    /// claimed.
     func isClear(for set: ClaimSetID, now: Instant) -> Bool {
         orders.allSatisfy { inode, order in places[inode] != nil && order.isClear(for: set, now: now, limits) }
     }
 
-    /// The files whose writes a set waits for, or of which it is not known whether it does.
+    /// The files whose writers a set waits for, or may have to wait for.
     func filesWritten(before set: ClaimSetID, now: Instant) -> [InodeNumber] {
         orders.filter { inode, order in places[inode] == nil || !order.isClear(for: set, now: now, limits) }.keys
             .sorted()

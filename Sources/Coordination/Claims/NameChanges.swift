@@ -1,16 +1,16 @@
-/// A rename, unlink or the like, for whoever has claimed what it concerns.
+/// A rename, unlink or similar change, as seen by the claims on the items concerned.
 package struct NameChange: Hashable, Sendable {
-    /// Names it, whether it is parked or not.
+    /// Identifies it, whether it is parked or not.
     package var ticket: Ticket
-    /// What is moved or removed, what is replaced, and the place where it comes to stand.
+    /// The moved or removed item, the replaced item, and the destination.
     package var items: [ClaimItem]
     package var process: ProcessID
     /// The process and its ancestors.
     package var ancestors: Set<ProcessID>
-    /// When it is given up; `nil` to wait for ever.
+    /// When it is given up; `nil` to wait forever.
     ///
-    /// The kernel holds the inode locks of the directories meanwhile: who claimed the item cannot create anything
-    /// there either until this is over.
+    /// The kernel holds the inode locks of the directories meanwhile: the claim's holder cannot create anything there
+    /// either until this is over.
     package var deadline: Instant?
 
     package init(
@@ -33,7 +33,7 @@ extension NameChange {
     }
 }
 
-/// Name changes that wait for claims, and those that were let through and are not over.
+/// Name changes that wait for claims, and those that were told to proceed and are not over.
 struct NameChanges: Sendable {
     struct Waiting: Sendable {
         var change: NameChange
@@ -41,9 +41,9 @@ struct NameChanges: Sendable {
         let since: Instant
     }
 
-    /// First come, first looked at.
+    /// First come, first served.
     private(set) var waiting: [Waiting] = []
-    /// A set waits for these: what it is granted must not be renamed after it looked.
+    /// A set waits for these: an item must not be renamed after the set has checked it.
     private(set) var underWay: [Ticket: NameChange] = [:]
 
     var isEmpty: Bool { waiting.isEmpty && underWay.isEmpty }
@@ -76,7 +76,7 @@ struct NameChanges: Sendable {
         for (ticket, change) in underWay where change.process == process { underWay[ticket] = nil }
     }
 
-    /// The changes under way that concern what a set has claimed.
+    /// The changes under way that concern items claimed by a set.
     func concerning(_ set: ClaimSet) -> [Ticket] {
         underWay.values.filter { $0.concerns(set) }.map(\.ticket)
     }

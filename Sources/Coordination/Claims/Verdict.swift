@@ -2,13 +2,13 @@ import Model
 
 /// The answer to an open for writing, and to a write, truncate or fallocate.
 package enum WriteVerdict: Hashable, Sendable {
-    /// Do it. After a write call ``LockTable/finished(_:by:byteCount:now:)`` exactly once, after an open
-    /// ``LockTable/handleClosed(_:_:now:)`` when the handle is closed, or did not come about.
+    /// Go ahead. After a write call ``LockTable/finished(_:by:byteCount:now:)`` exactly once, after an open
+    /// ``LockTable/handleClosed(_:_:now:)`` when the handle is closed or the open failed.
     case proceed
-    /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows; if it is `.granted`, as `.proceed`.
+    /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows; if it is `.granted`, treat it as `.proceed`.
     case parked
     case refused(Refusal)
-    /// It depends on where the file is and whose relative the writer is: ask again with its ``WriterContext``.
+    /// It depends on the file's location and the writer's relatives: call again with its ``WriterContext``.
     case unplaced
 }
 
@@ -23,7 +23,7 @@ package enum LockVerdict: Hashable, Sendable {
 package enum Refusal: Hashable, Sendable {
     /// It would have to wait and may not (`O_NONBLOCK`, `F_SETLK`, `LOCK_NB`): EAGAIN.
     case wouldBlock
-    /// It would wait for someone who waits for it: EDEADLK.
+    /// It would complete a cycle of waits: EDEADLK.
     case deadlock
     /// A bound of ``LockTable/Limits`` is reached: EBUSY for a write, ENOLCK for an advisory lock.
     case tooMany
@@ -31,14 +31,14 @@ package enum Refusal: Hashable, Sendable {
 
 /// The answer to a rename or an unlink: they wait for claims, never for turns.
 package enum NameVerdict: Hashable, Sendable {
-    /// Do it, then call ``LockTable/nameChanged(_:now:)``.
+    /// Go ahead, then call ``LockTable/nameChanged(_:now:)``.
     case proceed
-    /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows; if it is `.granted`, as `.proceed`.
+    /// Exactly one ``Effect/wake(_:_:)`` for the ticket follows; if it is `.granted`, treat it as `.proceed`.
     case parked
     case refused(Refusal)
 }
 
-/// What claims and turns ask of a plain writer: where its file is, and whose relative it is.
+/// The facts about a plain writer that claims and turns depend on: its file's location, and its relatives.
 package struct WriterContext: Hashable, Sendable {
     package var item: ClaimItem
     /// The process and its ancestors: a claim covers the process that made it and its descendants.
@@ -53,7 +53,7 @@ package struct WriterContext: Hashable, Sendable {
     }
 }
 
-/// The name the engine gives to an operation it parks. Never reused.
+/// The engine's identifier for an operation that it parks. Never reused.
 package struct Ticket: RawRepresentable, Hashable, Sendable, Codable {
     package let rawValue: UInt64
 
@@ -61,20 +61,20 @@ package struct Ticket: RawRepresentable, Hashable, Sendable, Codable {
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// What the engine does after an event, in the order given and outside the lock that guards the table.
+/// An action for the engine after an event, in the order given and outside the lock that guards the table.
 package enum Effect: Hashable, Sendable {
-    /// The parked operation goes on, or fails. Sent exactly once for each ticket that was parked.
+    /// The parked operation proceeds, or fails. Sent exactly once for each parked ticket.
     case wake(Ticket, WakeReason)
     case claim(ClaimEffect)
 }
 
 package enum WakeReason: Hashable, Sendable {
-    /// As a `.proceed` or `.granted` verdict would have said, with the same duties.
+    /// Like a `.proceed` or `.granted` verdict, with the same obligations.
     case granted
     /// ``LockTable/cancel(_:now:)`` came first, or the process died: EINTR.
     case cancelled
-    /// The deadline of a name change or of a held write is over: EBUSY.
+    /// The deadline of a name change or of a held write has passed: EBUSY.
     case timedOut
-    /// A name change would wait for someone who waits for it: EDEADLK.
+    /// A name change would complete a cycle of waits: EDEADLK.
     case deadlock
 }

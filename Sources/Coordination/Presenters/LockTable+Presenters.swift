@@ -1,8 +1,8 @@
-/// Presenters, what they are asked before a claim is granted, and what they answer.
+/// Presenters, the messages sent to them before a claim is granted, and their answers.
 extension LockTable {
-    /// Registers a presenter, or registers it anew with other methods.
+    /// Registers a presenter, or replaces its methods if it is registered already.
     ///
-    /// It is asked on behalf of the claims that begin to ask from now on.
+    /// It is asked on behalf of claims that start messaging from now on.
     /// - Throws: ``ClaimError/tooMany``.
     package mutating func register(_ presenter: Presenter) throws(ClaimError) {
         guard claims.presenters[presenter.id] != nil || claims.presenters.count < claims.limits.presenters else {
@@ -11,19 +11,19 @@ extension LockTable {
         claims.presenters.add(presenter)
     }
 
-    /// What it presents has come into being, or is another item now.
+    /// The item that it presents was created, or is another one now.
     package mutating func setItem(_ item: ClaimItem?, of presenter: PresenterID) {
         claims.presenters.setItem(item, of: presenter)
     }
 
-    /// The presenter is gone; what it was asked counts as answered.
+    /// The presenter is removed; its open questions count as answered.
     package mutating func unregister(_ presenter: PresenterID, now: Instant) -> [Effect] {
         ending(now: now) { table, effects in table.forget(presenter, now: now, &effects) }
     }
 
     package func presenter(_ id: PresenterID) -> Presenter? { claims.presenters[id] }
 
-    /// A presenter's answer; nothing happens if it was not asked, or has answered.
+    /// A presenter's answer; does nothing if it was not asked, or has answered already.
     package mutating func answered(_ id: QuestionID, _ answer: PresenterAnswer, now: Instant) -> [Effect] {
         guard let open = claims.questions.removeValue(forKey: id) else { return [] }
         let presenter = open.question.presenter
@@ -35,7 +35,7 @@ extension LockTable {
         }
     }
 
-    /// A process was stopped by a signal or a debugger: its presenters are waited for no longer than a grace.
+    /// A process was stopped by a signal or a debugger: its presenters are waited for only for a grace period.
     package mutating func processStopped(_ process: ProcessID, now: Instant) -> [Effect] {
         claims.stopped[process] = now
         return timePassed(now: now)
@@ -43,9 +43,9 @@ extension LockTable {
 
     package mutating func processContinued(_ process: ProcessID) { claims.stopped[process] = nil }
 
-    /// Who is told what of an event: presenters in ascending order, each presenter's notices in theirs.
+    /// The notices of an event for each presenter: presenters in ascending order, each presenter's notices in theirs.
     ///
-    /// - Parameter origin: The presenter of the coordinator that caused it, which hears of versions only.
+    /// - Parameter origin: The presenter of the coordinator that caused it; it is notified of versions only.
     package func notices(
         of event: ItemEvent, by origin: PresenterID? = nil
     ) -> [(presenter: PresenterID, notice: PresenterNotice)] {
@@ -76,7 +76,7 @@ extension LockTable {
         _ answer: PresenterAnswer, to question: Question, now: Instant, _ effects: inout [Effect]
     ) {
         guard let entry = claims[question.set] else {
-            // The claim ended while the presenter made way for it.
+            // The claim ended while the presenter was relinquishing.
             if answer == .willReacquire { effects.append(.claim(.reacquire(question.presenter, question.id))) }
             return
         }
@@ -91,7 +91,7 @@ extension LockTable {
         askNext(question.presenter, for: question.set, now: now, &effects)
     }
 
-    /// Goes on without a presenter's answers to one set, now and later.
+    /// Proceeds without a presenter's answers to one set, now and later.
     private mutating func skip(_ presenter: PresenterID, for set: ClaimSetID) {
         claims.change(set) { entry in
             entry.unsent[presenter] = nil

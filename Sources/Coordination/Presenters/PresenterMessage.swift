@@ -9,13 +9,13 @@ package struct PresenterID: RawRepresentable, Hashable, Comparable, Sendable, Co
     package static func < (left: PresenterID, right: PresenterID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a presenter is asked before a claim is granted, and answers.
+/// A message that a presenter must answer before a claim is granted.
 package enum PresenterMessage: Hashable, Sendable {
     case relinquishToReader
     case relinquishToWriter
     case save
     case accommodateDeletion
-    /// What is to be deleted in the package that it presents.
+    /// An item to be deleted in the package that it presents.
     case accommodateSubitemDeletion(ClaimItem)
     case accommodateEviction
 
@@ -38,7 +38,7 @@ package enum PresenterMessage: Hashable, Sendable {
     }
 }
 
-/// The table's name for one message that one presenter must answer. Never reused.
+/// The table's identifier for one message that one presenter must answer. Never reused.
 package struct QuestionID: RawRepresentable, Hashable, Comparable, Sendable, Codable {
     package let rawValue: UInt64
 
@@ -49,7 +49,7 @@ package struct QuestionID: RawRepresentable, Hashable, Comparable, Sendable, Cod
 
 package struct Question: Hashable, Sendable {
     package let id: QuestionID
-    /// On whose behalf.
+    /// The claim set that it is asked for.
     package let set: ClaimSetID
     package let presenter: PresenterID
     package let message: PresenterMessage
@@ -57,8 +57,8 @@ package struct Question: Hashable, Sendable {
 
 package enum PresenterAnswer: Hashable, Sendable {
     case done
-    /// Done, and it wants to be told when the claim is over (a reacquirer was passed).
+    /// Done; the presenter passed a reacquirer, to be called when the claim is over.
     case willReacquire
-    /// Whoever claims is given this error.
+    /// The claim fails with this error.
     case failed(String)
 }

@@ -1,6 +1,6 @@
 package import Model
 
-/// Something that happened to an item.
+/// A change of an item.
 package enum ItemEvent: Hashable, Sendable {
     /// Its content or its attributes were written.
     case changed(ClaimItem)
@@ -8,7 +8,7 @@ package enum ItemEvent: Hashable, Sendable {
     case moved(from: ClaimItem, to: ClaimItem)
     case deleted(ClaimItem)
     case version(VersionChange, String, ClaimItem)
-    /// The keys of those that changed, such as `NSURLUbiquitousItemIsUploadedKey`.
+    /// The keys that changed, for example `NSURLUbiquitousItemIsUploadedKey`.
     case ubiquityAttributes(Set<String>, ClaimItem)
 }
 
@@ -16,7 +16,7 @@ package enum VersionChange: String, Hashable, Sendable, Codable, CaseIterable {
     case gained, lost, resolved
 }
 
-/// What a presenter is told, and does not answer.
+/// A message that a presenter does not answer.
 package enum PresenterNotice: Hashable, Sendable {
     case didChange
     case didMove(to: ClaimItem)
@@ -44,7 +44,7 @@ package enum PresenterNotice: Hashable, Sendable {
         }
     }
 
-    /// Whether the presenter of a package is told that its item changed, if it does not implement this.
+    /// Whether the presenter of a package is notified of a change of its item if it does not implement this.
     fileprivate var fallsBack: Bool {
         switch self {
         case .subitemDidAppear, .subitemDidChange, .subitemDidMove: true
@@ -54,9 +54,9 @@ package enum PresenterNotice: Hashable, Sendable {
 }
 
 extension Presenters {
-    /// Who is told what of an event; presenters in ascending order.
+    /// The notices of an event for each presenter; presenters in ascending order.
     ///
-    /// - Parameter origin: The presenter of the coordinator that caused it: it hears of versions only.
+    /// - Parameter origin: The presenter of the coordinator that caused it: it is notified of versions only.
     func notices(of event: ItemEvent, by origin: PresenterID?) -> [(PresenterID, PresenterNotice)] {
         var told: [(Presenter, PresenterNotice)] = []
         var isForAll = false
@@ -77,7 +77,7 @@ extension Presenters {
                 }
             }
             above(from, .subitemDidMove(from: from, to: to))
-            // Who presents only a directory that it came into knows nothing of where it was.
+            // The presenter of only the destination directory does not know the former place.
             told += directories(above: to)
                 .filter { presenter in !from.ancestors.contains { $0 == presenter.item?.inode } }
                 .map { ($0, .subitemDidAppear(to)) }
@@ -106,7 +106,7 @@ extension Presenter {
             || key == "NSURLIsUbiquitousItemKey"
     }
 
-    /// The notice, or what stands for it; `nil` if it implements neither.
+    /// The notice, or its fallback; `nil` if it implements neither.
     fileprivate func hears(_ notice: PresenterNotice) -> PresenterNotice? {
         if methods.contains(notice.method) { return notice }
         let isPackage = item?.inode.map { item?.packages.contains($0) == true } == true

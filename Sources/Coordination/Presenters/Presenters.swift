@@ -1,15 +1,15 @@
 package import Model
 
-/// A client that wants to be asked and told about one item: an `NSFilePresenter`.
+/// A client that is consulted and notified about one item: an `NSFilePresenter`.
 package struct Presenter: Hashable, Sendable {
     package var id: PresenterID
     package var client: ClientID
     package var process: ProcessID
-    /// `nil` until the item exists for it (`presentedItemURL` is nil); it hears of nothing then.
+    /// `nil` until the item exists for it (`presentedItemURL` is nil); it gets no messages until then.
     package var item: ClaimItem?
     package var purpose: PurposeID?
     package var methods: Set<PresenterMethod>
-    /// The ubiquity attributes that it observes; `nil` for all of them.
+    /// The ubiquity attributes that it observes; `nil` for all.
     package var observedAttributes: Set<String>?
 
     package init(
@@ -29,7 +29,7 @@ package struct Presenter: Hashable, Sendable {
 /// All presenters of the mount.
 struct Presenters: Sendable {
     private var registered: [PresenterID: Presenter] = [:]
-    /// Those that have a question open for too long.
+    /// Presenters with an overdue answer.
     var unresponsive: Set<PresenterID> = []
 
     var isEmpty: Bool { registered.isEmpty }
@@ -50,7 +50,7 @@ struct Presenters: Sendable {
 
     mutating func setItem(_ item: ClaimItem?, of id: PresenterID) { registered[id]?.item = item }
 
-    /// Takes every presented item through a change of names.
+    /// Applies a change of names to every presented item.
     mutating func follow(_ change: (ClaimItem) -> ClaimItem) {
         for (id, presenter) in registered {
             if let item = presenter.item { registered[id]?.item = change(item) }
@@ -62,7 +62,7 @@ struct Presenters: Sendable {
     /// The presenters of everything inside a directory.
     func inside(_ item: ClaimItem) -> [Presenter] { all.filter { $0.item?.isContained(in: item) == true } }
 
-    /// The presenters of the file packages around an item, itself not counted.
+    /// The presenters of the file packages around an item, the item itself excluded.
     func packages(around item: ClaimItem) -> [Presenter] {
         all.filter { presenter in
             guard let inode = presenter.item?.inode else { return false }

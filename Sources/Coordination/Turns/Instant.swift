@@ -1,6 +1,6 @@
-/// A point on the monotonic clock of whoever drives the table, in nanoseconds since any fixed start.
+/// A point on the monotonic clock of the table's driver, in nanoseconds since an arbitrary fixed start.
 ///
-/// The table has no clock of its own: every event says when it happened, so a test replays hours in milliseconds.
+/// The table has no clock of its own: every event carries its time, so a test replays hours in milliseconds.
 /// Related: `clock_gettime(2)` with `CLOCK_MONOTONIC`.
 package struct Instant: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64
@@ -8,7 +8,7 @@ package struct Instant: RawRepresentable, Hashable, Comparable, Sendable {
     package init(rawValue: Int64) { self.rawValue = rawValue }
     package init(nanoseconds: Int64) { rawValue = nanoseconds }
 
-    /// The moment that lies `duration` after the start; beyond the range (292 years) it is the last moment.
+    /// The instant `duration` after the start; clamped to the range (292 years).
     package init(sinceStart duration: Duration) { rawValue = Instant.nanoseconds(of: duration) }
 
     package static func < (left: Instant, right: Instant) -> Bool { left.rawValue < right.rawValue }

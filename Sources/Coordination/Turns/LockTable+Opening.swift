@@ -4,9 +4,11 @@ extension LockTable {
     /// A file is about to be opened for writing. Related: open(2).
     ///
     /// - Parameters:
-    ///   - ticket: Names the open from here on, if it is parked.
-    ///   - isRewriting: Whether it takes a turn, being write-only without `O_APPEND` or with `O_TRUNC`; else it shares the file.
-    ///   - standing: What claims and strangers' turns ask of the writer; only wanted after an `.unplaced`.
+    /// - ticket: Identifies the open from here on, if it is parked.
+    ///   - isRewriting: Whether it takes a turn, being write-only without `O_APPEND` or with `O_TRUNC`; otherwise it
+    ///     shares the file.
+    ///   - standing: The facts about the writer for claims and for turns of unrelated processes; needed only after
+    ///     `.unplaced`.
     package mutating func open(
         _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Instant,
         standing: WriterContext? = nil
@@ -35,9 +37,9 @@ extension LockTable {
         }
     }
 
-    /// An open for writing that waits for nobody: the file was just made, or the caller opens it with `O_NONBLOCK`.
+    /// An open for writing that never waits: the file was just created, or the caller opens it with `O_NONBLOCK`.
     ///
-    /// - Returns: `false` when there are claims and its standing was not told: ask again with it.
+    /// - Returns: `false` when there are claims and `standing` was not given: call again with it.
     package mutating func admit(
         _ inode: InodeNumber, by writer: Writer, isRewriting: Bool, now: Instant, standing: WriterContext? = nil
     ) -> Bool {
@@ -49,6 +51,7 @@ extension LockTable {
         return true
     }
 
-    /// The processes that have the turn of a file: whether they descend from who opens it is part of its ``WriterContext``.
+    /// The processes that hold the turn of a file: whether they descend from the opening process is part of its
+    /// ``WriterContext``.
     package func turnProcesses(_ inode: InodeNumber) -> [ProcessID] { orders[inode]?.turn?.processes ?? [] }
 }

@@ -3,10 +3,10 @@ package import Model
 extension LockTable {
     /// A write, truncate or fallocate is about to happen.
     ///
-    /// One look-up while nobody has claimed the file.
+    /// Costs one look-up while the file is not claimed.
     /// - Parameters:
-    ///   - ticket: Names the write from here on, if it is parked.
-    ///   - standing: What claims ask of the writer; only wanted after an `.unplaced`.
+    ///   - ticket: Identifies the write from here on, if it is parked.
+    ///   - standing: The facts about the writer for claims; needed only after `.unplaced`.
     package mutating func write(
         _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, now: Instant, standing: WriterContext? = nil
     ) -> WriteVerdict {
@@ -46,14 +46,14 @@ extension LockTable {
 }
 
 extension WriteOrder {
-    /// The whole of the hot path of a write: no claim is in the way.
+    /// The whole hot path of a write: no claim concerns it.
     mutating func beginUnlessClaimed(_ writer: Writer, now: Instant) -> Bool {
         guard gates.isEmpty else { return false }
         begin(writer, now: now)
         return true
     }
 
-    /// Counts a finished write if that is all there is to do.
+    /// Counts a finished write if nothing else is to be done.
     mutating func finishQuickly(_ writer: Writer, byteCount: Int, now: Instant) -> Bool {
         guard isOpen, !isContended else { return false }
         finish(writer, byteCount: byteCount, now: now)

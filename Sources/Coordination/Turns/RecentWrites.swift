@@ -1,4 +1,4 @@
-/// Who wrote a file last, and who did before: what a claim must know to wait until those it does not cover are quiet.
+/// The last two writers of a file: a claim waits until writers that it does not cover are quiet.
 struct RecentWrites: Sendable {
     private struct Entry: Sendable {
         var process: ProcessID
@@ -14,14 +14,14 @@ struct RecentWrites: Sendable {
         last = Entry(process: process, at: now)
     }
 
-    /// When somebody else than these processes last wrote; `nil` when nobody did.
+    /// When a process other than these last wrote; `nil` if none did.
     func last(except covered: Set<ProcessID>) -> Instant? {
         if let last, !covered.contains(last.process) { return last.at }
         if let before, !covered.contains(before.process) { return before.at }
         return nil
     }
 
-    /// The processes that wrote in the time before a moment, as far as they are known.
+    /// The processes that wrote within a time before a moment, as far as they are known.
     func processes(within time: Duration, before now: Instant) -> [ProcessID] {
         [last, before].compactMap { entry in entry.flatMap { now - $0.at < time ? $0.process : nil } }
     }

@@ -1,6 +1,6 @@
 package import Model
 
-/// Who waits, or is waited for.
+/// A process, claim or other party that waits or is waited for.
 package enum WaitNode: Hashable, Sendable, Codable {
     case claims(ClaimSetID)
     case presenter(PresenterID)
@@ -15,7 +15,7 @@ package enum WaitNode: Hashable, Sendable, Codable {
 package struct WaitLink: Hashable, Sendable, Codable {
     package var waiter: WaitNode
     package var waitsFor: WaitNode
-    /// Whether it may last for ever; a turn ends in time by itself.
+    /// Whether it may last forever; a turn ends by itself in time.
     package var isLasting: Bool
 
     package init(waiter: WaitNode, waitsFor: WaitNode, isLasting: Bool = true) {
@@ -25,7 +25,7 @@ package struct WaitLink: Hashable, Sendable, Codable {
     }
 }
 
-/// All that wait for each other at one moment.
+/// All waits at one moment.
 struct WaitForGraph: Sendable {
     private(set) var links: [WaitLink] = []
     private var known: Set<WaitLink> = []
@@ -38,13 +38,13 @@ struct WaitForGraph: Sendable {
         if isLasting { targets[waiter, default: []].append(other) }
     }
 
-    /// Cycles of lasting waits, at least one through whoever is in any; each begins where it was found first.
+    /// Cycles of lasting waits, at least one through every node that is in any; each begins where it was found first.
     func cycles() -> [[WaitLink]] {
         var cycles: [[WaitLink]] = []
         var done: Set<WaitNode> = []
         for start in links.map(\.waiter) where !done.contains(start) {
             var path: [WaitNode] = [start]
-            // How many targets of each node on the path were looked at.
+            // How many targets of each node on the path were examined.
             var next: [Int] = [0]
             while let node = path.last {
                 let others = targets[node] ?? []
@@ -70,7 +70,7 @@ struct WaitForGraph: Sendable {
 }
 
 extension LockTable {
-    /// Who waits for whom: claims, presenters, and plain programs that claims keep off.
+    /// The waits of claims, presenters, and plain programs held off by claims.
     func waitForGraph(now: Instant) -> WaitForGraph {
         var graph = WaitForGraph()
         for entry in claims.all { addWaits(of: entry, to: &graph, now: now) }
@@ -81,7 +81,7 @@ extension LockTable {
         }
         for inode in Set(parked.values).sorted() {
             guard let order = orders[inode] else { continue }
-            // A wait for a turn, and a held write, end in time by themselves.
+            // A wait for a turn, and a held write, end by themselves in time.
             for open in order.waiting {
                 for gate in order.gates where gate.bars(open) {
                     graph.add(.process(open.writer.process), waitsFor: .claims(gate.set))
@@ -111,7 +111,7 @@ extension LockTable {
         case .downloading:
             break
         case .granted:
-            // Processes are what waits, as with record locks: a cycle that another thread would resolve counts too.
+            // The wait is for the process, as with record locks: a cycle that another thread would resolve counts too.
             return graph.add(node, waitsFor: .process(entry.set.process))
         }
         if let presenter = entry.set.fromPresenter { graph.add(.presenter(presenter), waitsFor: node) }
@@ -120,10 +120,10 @@ extension LockTable {
         }
     }
 
-    /// Names the cycles that are new, and refuses the last one in of each if it is to be refused.
+    /// Reports new cycles, and refuses the last set of each if deadlocks are to be refused.
     mutating func nameDeadlocks(now: Instant, _ effects: inout [Effect]) {
         claims.graphHasGrown = false
-        // Else nobody who is waited for waits: no circle can close.
+        // Otherwise no holder waits: no cycle can close.
         guard claims.hasNestedCalls || !claims.names.waiting.isEmpty || !parked.isEmpty else {
             claims.cycles = []
             return

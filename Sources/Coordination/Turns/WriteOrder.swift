@@ -2,34 +2,34 @@ import Model
 
 /// The write state of one file: the current turn, the opens that wait, and the claims that hold writers off.
 struct WriteOrder: Sendable {
-    /// `nil` while nobody rewrites the file; those who share it have none.
+    /// `nil` while the file is not being rewritten; sharing writers have no turn.
     private(set) var turn: WriteQueueEntry?
     /// First come, first served.
     private(set) var waiting: [WaitingOpen] = []
-    /// What a granted claim keeps off, for a moment.
+    /// Writes held off by a granted claim, for a moment.
     private(set) var held: [HeldWrite] = []
-    /// The claims that keep writers off this file.
+    /// The claims that hold writers off this file.
     private(set) var gates: [ClaimGate] = []
     /// The handles that are open for writing.
     private var handles: Set<OpenHandleID> = []
     /// Writes of all handles that have begun and not finished.
     private(set) var inFlight = 0
     private(set) var recent = RecentWrites()
-    /// When its deadlines were last looked at.
+    /// When its deadlines were last checked.
     private var checked = Instant(rawValue: .min)
 
-    /// Whether nobody has it open for writing, writes it or waits to.
+    /// Whether the file is not open for writing, written or waited for.
     var isEmpty: Bool { handles.isEmpty && turn == nil && inFlight == 0 && waiting.isEmpty && held.isEmpty }
     var isContended: Bool { !waiting.isEmpty || !held.isEmpty || !gates.isEmpty }
     var isOpen: Bool { !handles.isEmpty }
     var waiterCount: Int { waiting.count + held.count }
     var waitingProcesses: [ProcessID] { waiting.map(\.writer.process) + held.map(\.writer.process) }
 
-    /// What becomes of an open.
+    /// The answer to an open.
     enum Admission {
         case admitted
         case waits
-        /// That depends on whose relative the writer is.
+        /// It depends on the writer's relatives.
         case unknown
     }
 
@@ -39,20 +39,20 @@ struct WriteOrder: Sendable {
     ) -> Admission {
         if let standing, gates.contains(where: { !$0.covers(writer, standing.ancestors) }) { return .waits }
         if isKin(writer, standing) { return .admitted }
-        // A turn ends between two writes, also when its time is over.
+        // A turn ends between two writes, even when its time is over.
         let isTaken = turn.map { !$0.isExpired(now: now, limits) || (isRewriting && $0.inFlight > 0) } == true
-        // Nobody overtakes those who are in line, but for those whom claims keep there.
+        // An open never overtakes earlier ones, except those held off by claims.
         guard isTaken || waiting.contains(where: { !isBarred($0) }) else { return .admitted }
         return standing == nil ? .unknown : .waits
     }
 
-    /// Whether the turn belongs to the writer's line of descent.
+    /// Whether the turn belongs to a process that is the writer, an ancestor or a descendant.
     func isKin(_ writer: Writer, _ standing: WriterContext?) -> Bool {
         turn?.isKin(
             of: writer.process, ancestors: standing?.ancestors ?? [], descendants: standing?.descendants ?? []) == true
     }
 
-    /// An open goes ahead.
+    /// Admits an open.
     mutating func admit(
         _ writer: Writer, isRewriting: Bool, ancestors: Set<ProcessID>, isKin: Bool, now: Instant
     ) {
@@ -67,12 +67,12 @@ struct WriteOrder: Sendable {
 
     mutating func append(_ open: WaitingOpen) { waiting.append(open) }
 
-    /// Puts up the claims that keep writers off now; ``serve(now:_:_:)`` lets go on whoever they no longer bar.
+    /// Replaces the gates; ``serve(now:_:_:)`` wakes requests that they no longer hold off.
     mutating func setGates(_ changed: [ClaimGate]) { gates = changed }
 
     // MARK: Writes
 
-    /// Whether a granted claim keeps this writer's writes off.
+    /// Whether a granted claim holds this writer's writes off.
     ///
     /// - Parameter ancestors: The ancestors of its process; `nil` while they are not known.
     /// - Returns: `nil` when it depends on them.
@@ -98,14 +98,14 @@ struct WriteOrder: Sendable {
 
     // MARK: Ending
 
-    /// A handle was closed for the last time.
+    /// The last close of a handle.
     mutating func close(_ handle: OpenHandleID) {
         handles.remove(handle)
         turn?.remove(handle)
         if turn?.members.isEmpty == true { turn = nil }
     }
 
-    /// Takes waiting opens and held writes out.
+    /// Removes waiting opens and held writes.
     mutating func cancel(_ effects: inout [Effect], who: (Ticket, Writer) -> Bool) {
         effects += waiting.filter { who($0.ticket, $0.writer) }.map { .wake($0.ticket, .cancelled) }
         effects += held.filter { who($0.ticket, $0.writer) }.map { .wake($0.ticket, .cancelled) }
@@ -113,7 +113,7 @@ struct WriteOrder: Sendable {
         held.removeAll { who($0.ticket, $0.writer) }
     }
 
-    /// Ends what has reached its deadline: a turn that somebody waits for, and the patience of held writes.
+    /// Ends a contended turn and held writes that have reached their deadline.
     mutating func timePassed(now: Instant, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
         checked = now
         effects += held.filter { $0.deadline <= now }.map { .wake($0.ticket, .timedOut) }
@@ -122,7 +122,7 @@ struct WriteOrder: Sendable {
         if turn.inFlight == 0 { self.turn = nil } else { self.turn?.isEnding = true }
     }
 
-    /// Lets go on whoever can: opens in their order, and writes that no granted claim keeps off any more.
+    /// Wakes all requests that can proceed: opens in their order, and writes that no granted claim holds off any more.
     mutating func serve(now: Instant, _ limits: LockTable.Limits, _ effects: inout [Effect]) {
         if let turn, turn.isEnding, turn.inFlight == 0 { self.turn = nil }
         if !held.isEmpty {
@@ -152,12 +152,12 @@ struct WriteOrder: Sendable {
 extension WriteOrder {
     func isBarred(_ open: WaitingOpen) -> Bool { gates.contains { $0.bars(open) } }
 
-    /// Whether somebody would go on if the turn ended: an open that no claim bars, or a claim.
+    /// Whether the end of the turn would let a request proceed: an open that no claim holds off, or a claim.
     private func isAwaited(_ turn: WriteQueueEntry) -> Bool {
         gates.contains { !$0.isGranted && !$0.covers(turn) } || waiting.contains { !isBarred($0) }
     }
 
-    /// The gate of a set, with the opens that it must let through: those that nobody else keeps off either.
+    /// The gate of a set, with the opens that it must let pass: those that no other gate holds off.
     func gate(of set: ClaimSetID, covered: Set<ProcessID>, isGranted: Bool, now: Instant) -> ClaimGate {
         let old = gates.first { $0.set == set }
         return ClaimGate(
@@ -166,7 +166,7 @@ extension WriteOrder {
             isGranted: isGranted)
     }
 
-    /// Whether nobody whom the set does not cover has a turn, is to have one before it, or has written a moment ago.
+    /// Whether no process that the set does not cover holds a turn, is to get one before it, or has just written.
     func isClear(for set: ClaimSetID, now: Instant, _ limits: LockTable.Limits) -> Bool {
         guard let gate = gates.first(where: { $0.set == set }) else { return true }
         if let turn, !gate.covers(turn), !turn.isExpired(now: now, limits) { return false }
@@ -193,7 +193,7 @@ extension WriteOrder {
         for gate in gates where !gate.isGranted {
             let last = inFlight == 0 ? recent.last(except: gate.covered) : nil
             for moment in [last.map { $0 + limits.quiet }, gate.since + limits.turn].compactMap(\.self) {
-                // Once looked at it changes nothing any more: the set waits for something else.
+                // Once checked, it changes nothing any more: the set waits for something else.
                 if moment > checked { consider(moment) }
             }
         }

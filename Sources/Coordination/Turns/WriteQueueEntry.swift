@@ -1,7 +1,7 @@
-/// The right of one line of descent to rewrite a file, taken at open and given back at the last close.
+/// The right of one line of descent to rewrite a file, taken at open and released at the last close.
 ///
-/// When somebody waits it also ends after ``LockTable/Limits/quiet`` without a write, or ``LockTable/Limits/turn`` in all. Whoever
-/// lost it may still write through the handles that are open: a turn orders opens, not writes.
+/// If contended, it also ends after ``LockTable/Limits/quiet`` without a write, or ``LockTable/Limits/turn`` in all. A
+/// process that lost its turn may still write through open handles: a turn orders opens, not writes.
 struct WriteQueueEntry: Sendable {
     /// The rewriting opens it consists of; it ends when the last of them is closed.
     private(set) var members: [Writer]
@@ -13,7 +13,7 @@ struct WriteQueueEntry: Sendable {
     /// Writes through its handles that have begun and not finished.
     private(set) var inFlight = 0
     private(set) var byteCount: Int64 = 0
-    /// It ends as soon as nothing is in flight.
+    /// It ends as soon as no write is in flight.
     var isEnding = false
 
     init(of writer: Writer, ancestors: Set<ProcessID>, now: Instant) {
@@ -25,11 +25,11 @@ struct WriteQueueEntry: Sendable {
 
     var processes: [ProcessID] { members.map(\.process) }
 
-    /// Whether an open by this process is one of the same line of descent: of the same process, a descendant or an ancestor.
+    /// Whether a process belongs to the same line of descent: the same process, a descendant or an ancestor.
     ///
     /// - Parameters:
-    ///   - ancestors: Those of the process, as far as they are known.
-    ///   - descendants: Those of the turn's processes that are known to descend from it.
+    ///   - ancestors: The process's ancestors, as far as they are known.
+    ///   - descendants: The turn's processes known to descend from it.
     func isKin(
         of process: ProcessID, ancestors: Set<ProcessID> = [], descendants: Set<ProcessID> = []
     ) -> Bool {
@@ -45,12 +45,12 @@ struct WriteQueueEntry: Sendable {
         return members.contains { $0.handle == handle }
     }
 
-    /// Whether a stranger need not wait for it any more.
+    /// Whether an unrelated process no longer has to wait for it.
     func isExpired(now: Instant, _ limits: LockTable.Limits) -> Bool {
         now - began >= limits.turn || (inFlight == 0 && now - lastWrite >= limits.quiet)
     }
 
-    /// When it ends if somebody waits; `nil` when a write must finish first.
+    /// When it ends if contended; `nil` when a write must finish first.
     func deadline(_ limits: LockTable.Limits) -> Instant? {
         if isEnding { return inFlight == 0 ? lastWrite : nil }
         let limit = began + limits.turn

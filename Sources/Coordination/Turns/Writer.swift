@@ -5,13 +5,13 @@ package struct ProcessID: RawRepresentable, Hashable, Comparable, Sendable, Coda
     package init(rawValue: Int32) { self.rawValue = rawValue }
     package init(_ rawValue: Int32) { self.rawValue = rawValue }
 
-    /// The kernel itself, writing mapped pages back: it is no process and equals none, itself included.
+    /// The kernel itself, writing mapped pages back: it is not a process and equals none, itself included.
     package static let kernel = ProcessID(0)
 
     package static func < (left: ProcessID, right: ProcessID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// An open file description: what open(2) made, and dup(2) and fork(2) share. Ids are never reused.
+/// An open file description: created by open(2), shared by dup(2) and fork(2). Ids are never reused.
 package struct OpenHandleID: RawRepresentable, Hashable, Sendable, Codable {
     package let rawValue: UInt64
 
@@ -19,10 +19,10 @@ package struct OpenHandleID: RawRepresentable, Hashable, Sendable, Codable {
     package init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// Who writes: a process through one of its open file descriptions.
+/// A writer: a process and one of its open file descriptions.
 package struct Writer: Hashable, Sendable {
     package var process: ProcessID
-    /// `nil` when the file was named by its path, as in truncate(2).
+    /// `nil` when the file was given by its path, as in truncate(2).
     package var handle: OpenHandleID?
 
     package init(process: ProcessID, handle: OpenHandleID?) {

@@ -4,27 +4,29 @@ import Replica
 import Sync
 import Synchronization
 
-/// Keeps downloaded bytes within their limits: lets the least recently used files go, by the rules of every eviction.
+/// Keeps downloaded bytes within their limits: evicts the least recently used files, by the rules of every eviction.
 ///
-/// It looks when a download begins or ends and when a file that was written is closed, and now and then, since others fill the disk too. Nobody waits
-/// for it, so a file larger than the limit is read like any other; it goes after its last close.
+/// Checks the limits when a download begins or ends, when a written file is closed, and periodically, since other
+/// programs fill the disk too. No read waits for it, so a file larger than the limit is read like any other and evicted
+/// after its last close.
 final class CacheEvictor: Sendable {
-    /// How many files one round lets go at most; another round follows.
+    /// The most files that one round evicts; another round follows.
     static let roundLimit = 1000
-    /// How many files are considered at a time.
+    /// The number of candidates considered at a time.
     static let batchCount = 256
-    /// How many files may refuse to go in a round although nothing was known against it: each may have taken a presenter's patience.
+    /// How many evictions without a known obstacle may be refused in a round: each may have waited for a presenter's
+    /// timeout.
     static let refusalLimit = 16
 
     private let limits: CacheLimits
     private let replica: Replica
     private let environment: EngineEnvironment
     private let logger: Logger
-    /// A path on the disk whose free space counts.
+    /// A path on the disk whose free space is limited.
     private let path: String
     private let uses = LastUses()
     private let wakes: Activity
-    /// Whether more should go than could: then every close may let something go.
+    /// Whether the last round could not evict enough: then every close may make a file evictable.
     private let isStuck = Atomic(false)
     private let lastRound = Mutex<CacheStatus.Round?>(nil)
 
@@ -43,24 +45,24 @@ final class CacheEvictor: Sendable {
         if uses.note(inode, at: environment.now()) { wakes.noteLocalChange() }
     }
 
-    /// Something came, or is coming.
+    /// Called when a download begins or ends.
     func wake() { if limits.isSet { wakes.noteLocalChange() } }
 
-    /// Nobody has the file open any more.
+    /// The last handle of a file was closed.
     func noteLastClose(wasWritable: Bool) {
         guard limits.isSet, wasWritable || isStuck.load(ordering: .relaxed) else { return }
         wakes.noteLocalChange()
     }
 
-    /// Tells the index when files were used last.
+    /// Records in the index when files were last used.
     func recordUses() throws(FileError) {
         let uses = uses.take()
         if !uses.isEmpty { try replica.note(uses: uses) }
     }
 
-    /// Looks until cancelled; returns at once where nothing is limited.
+    /// Checks the limits until cancelled; returns at once if there are none.
     ///
-    /// - Parameter eviction: For one round: it asks the store once for each pack.
+    /// - Parameter eviction: Makes the eviction of one round, which asks the store once for each pack.
     func run(evicting eviction: @Sendable () -> Eviction) async {
         guard limits.isSet else { return }
         var pace = CachePace()
@@ -75,7 +77,7 @@ final class CacheEvictor: Sendable {
         }
     }
 
-    /// - Returns: Whether no more need go.
+    /// - Returns: Whether the cache is within its limits.
     private func look(_ eviction: Eviction, _ recorded: inout Duration) async -> Bool {
         do throws(FileError) {
             let excess = try excess(eviction)
@@ -85,7 +87,7 @@ final class CacheEvictor: Sendable {
             }
             guard excess > 0 else { return true }
             let round = await round(eviction, excess)
-            // What was let go leaves the disk once the index is safe.
+            // Evicted bytes leave the disk only once the index is durable.
             try replica.makeDurable()
             tell(of: round)
             return round.missingByteCount == 0
@@ -96,7 +98,7 @@ final class CacheEvictor: Sendable {
     }
 
     private func excess(_ eviction: Eviction) throws(FileError) -> Int64 {
-        // In this order, so that what arrives in between is counted once; its end makes it look again.
+        // In this order, so that a download that ends in between is counted once; its end triggers another check.
         let held = limits.byteLimit == nil ? 0 : try replica.heldByteCount() + eviction.byteCountUnderWay
         let disk = try FileSystemStatistics(ofDiskUnder: path)
         return limits.excess(held: held, free: disk.availableByteCount, of: disk.byteCount)
@@ -144,14 +146,14 @@ final class CacheEvictor: Sendable {
                         inode: file.inode, byteCount: file.byteCount, used: file.used,
                         obstacle: try eviction.obstacleUnasked(file.inode)))
             } catch {
-                // Unlinked in the meantime: gone is gone.
+                // Unlinked in the meantime: there is nothing left to evict.
                 guard error.code == .notFound else { throw error }
             }
         }
         return candidates
     }
 
-    /// - Returns: What kept it here.
+    /// - Returns: Why the file was not evicted; `nil` if it was.
     private func evict(_ inode: InodeNumber, _ eviction: inout Eviction) async throws(FileError) -> EvictionObstacle? {
         do throws(FileError) {
             try await eviction.evict(inode)
@@ -166,7 +168,7 @@ final class CacheEvictor: Sendable {
         }
     }
 
-    // MARK: Telling
+    // MARK: Logging
 
     private func tell(of round: CacheStatus.Round) {
         let before = lastRound.withLock { last in
@@ -180,7 +182,7 @@ final class CacheEvictor: Sendable {
                 "evicted files to free space",
                 metadata: ["files": "\(round.evictedFileCount)", "bytes": "\(round.evictedByteCount)"])
         }
-        // Once for as long as it lasts.
+        // Logged once for as long as the condition lasts.
         if round.missingByteCount > 0, round.evictedFileCount < Self.roundLimit,
             before == nil || before?.missingByteCount == 0 || before?.blockedBy != round.blockedBy
                 || before?.problem != round.problem

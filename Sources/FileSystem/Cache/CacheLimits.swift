@@ -1,4 +1,4 @@
-/// How much downloaded bytes may take, and how much of the disk they leave free.
+/// Limits on downloaded bytes, and on the disk space that they leave free.
 package struct CacheLimits: Hashable, Sendable {
     package enum FreeSpace: Hashable, Sendable {
         case bytes(Int64)
@@ -6,12 +6,12 @@ package struct CacheLimits: Hashable, Sendable {
         case percent(Int)
     }
 
-    /// How far below a limit it goes once it is passed, so that not every file that comes makes another one go.
+    /// How far below an exceeded limit eviction goes, so that not every new file causes another eviction.
     static let lowWaterPercent: Int64 = 90
 
-    /// Bytes of all files that are here; `nil` for no limit.
+    /// Bytes of all local files; `nil` for no limit.
     package var byteLimit: Int64?
-    /// What is to stay free on the disk of the state; `nil` for nothing.
+    /// The space to keep free on the disk of the state; `nil` for none.
     package var freeSpace: FreeSpace?
 
     package init(byteLimit: Int64? = nil, freeSpace: FreeSpace? = nil) {
@@ -21,7 +21,7 @@ package struct CacheLimits: Hashable, Sendable {
 
     var isSet: Bool { byteLimit != nil || freeSpace != nil }
 
-    /// How many bytes must stay free of a disk of `diskByteCount`.
+    /// How many bytes must stay free on a disk of `diskByteCount`.
     func freeByteFloor(of diskByteCount: Int64) -> Int64? {
         switch freeSpace {
         case .bytes(let count): count
@@ -30,11 +30,11 @@ package struct CacheLimits: Hashable, Sendable {
         }
     }
 
-    /// How many bytes must go; 0 while all is as it should be.
+    /// How many bytes must be evicted; 0 while within the limits.
     ///
     /// - Parameters:
-    ///   - held: What files that are here, and downloads under way, take.
-    ///   - free: What is free on the disk, of `diskByteCount` in all.
+    /// - held: The bytes of local files and of downloads under way.
+    ///   - free: The free bytes of the disk, of `diskByteCount` in all.
     func excess(held: Int64, free: Int64, of diskByteCount: Int64) -> Int64 {
         var excess: Int64 = 0
         if let byteLimit, held > byteLimit { excess = held - byteLimit / 100 * Self.lowWaterPercent }
@@ -45,14 +45,14 @@ package struct CacheLimits: Hashable, Sendable {
     }
 }
 
-/// How soon the cache is looked at again: a pure decision.
+/// When the cache is checked next: a pure decision.
 struct CachePace: Equatable {
-    /// At least this long lies between two looks, whatever happens.
+    /// The shortest time between two checks.
     static let start = Duration.seconds(1)
-    /// How often it is looked when nothing happens: others fill the disk too.
+    /// The longest time between two checks: other programs fill the disk too.
     static let limit = Duration.seconds(30)
 
-    /// Doubles while not enough can go: what is in the way is in the way for about as long again.
+    /// Doubles while not enough can be evicted: an obstacle is likely to last about as long again.
     private(set) var spacing = CachePace.start
 
     mutating func looked(isEnough: Bool) {

@@ -3,17 +3,18 @@ import Remote
 import Replica
 import Sync
 
-/// The fourth flow: lets the bytes of files go that are safe in the container.
+/// The fourth flow: evicts files whose bytes are safe in the container.
 ///
-/// Refused, with nothing changed, while a file is open for writing or read by the kernel itself, has changes that are not uploaded, is
-/// pinned, or is claimed by anybody. Before bytes go, the store is asked whether it still has them, and presenters whether they can do without.
+/// Refused, with nothing changed, while a file is open for writing or read by the kernel itself, has changes that are
+/// not uploaded, is pinned, or is claimed. Before an eviction, the store is asked whether it still has the bytes, and
+/// presenters whether they can do without them.
 struct Eviction {
     private let syncEngine: SyncEngine
     private let files: MountFiles
     private let access: SyncAccess
     private let events: ItemEvents
     private let downloads: Downloads
-    /// The packs that the store was asked about, with their lengths: one question a pack, however many files share it.
+    /// The lengths of the packs that the store was asked about: one request a pack, however many files share it.
     private var packs: [PackID: Int64] = [:]
 
     init(_ syncEngine: SyncEngine, files: MountFiles, access: SyncAccess, events: ItemEvents, downloads: Downloads) {
@@ -26,12 +27,13 @@ struct Eviction {
 
     private var replica: Replica { syncEngine.replica }
 
-    /// What has come of files that are not whole yet.
+    /// The downloaded bytes of files that are not complete yet.
     var byteCountUnderWay: Int64 { downloads.byteCountUnderWay }
 
     /// Evicts a file, or every file below a directory.
     ///
-    /// - Throws: ``FileError`` with `busy` for what may not go. Of a directory, what may go is evicted first.
+    /// - Throws: ``FileError`` with `busy` for a file that cannot be evicted. Of a directory, all other files are
+    ///   evicted first.
     mutating func evict(_ number: InodeNumber) async throws(FileError) {
         let inode = try replica.inode(number)
         switch inode.attributes.kind {
@@ -51,7 +53,7 @@ struct Eviction {
                 try await evictFile(number, try replica.inode(number))
             } catch {
                 switch error.code {
-                // Unlinked in the meantime: gone is gone.
+                // Unlinked in the meantime: there is nothing left to evict.
                 case .notFound: continue
                 case .busy: refusal = refusal ?? error
                 default: throw error
@@ -64,22 +66,22 @@ struct Eviction {
 
     private mutating func evictFile(_ number: InodeNumber, _ inode: Inode) async throws(FileError) {
         let entries = try replica.entries(of: number)
-        guard !entries.isEmpty else { throw FileError(.notFound, "\(number) has no name any more") }
+        guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
         let name = entries[0].name
         await awaitRelease(of: number)
         switch try obstacle(number, inode, entries) {
         case nil: break
-        // As if it had been done: what stays on this machine is nobody's to fetch again.
+        // Treated as evicted: an item that stays on this machine cannot be downloaded again.
         case .local?: return
         case let obstacle?: throw obstacle.error(name)
         }
         if inode.isLocal, let content = inode.incoming ?? inode.content {
-            // Before anything is given up: a refusal leaves all as it is, and newer bytes still on their way.
+            // Before any change: a refusal leaves the file as it is, with newer bytes still being downloaded.
             try await verify(content, of: name)
         }
         let grant = try await access.toEvict(number)
         defer { grant.map(access.end) }
-        // The wish first: a download that ends looks whether it is wanted again.
+        // Clear the request first: a download that ends checks whether it is still requested.
         if entries.contains(where: \.downloadRequested) {
             try replica.setDownloadRequested(false, of: number)
         }
@@ -94,7 +96,7 @@ struct Eviction {
         do throws(FileError) {
             try evictBytes(number, generation: inode.generation, name)
         } catch {
-            // Newer bytes that were on their way still are.
+            // Resume the download of newer bytes.
             if try replica.inode(number).incoming != nil { try downloads.want(number) }
             throw error
         }
@@ -103,7 +105,8 @@ struct Eviction {
         events.ubiquityAttributes(UbiquityKeys.downloading, of: number)
     }
 
-    /// The kernel tells of a last close only after close(2) has returned: what is just being closed is given a moment.
+    /// The kernel sends the release only after close(2) has returned: a file that is just being closed gets a grace
+    /// period.
     private func awaitRelease(of number: InodeNumber) async {
         for _ in 0..<Self.releaseAttempts {
             guard isReadByKernel(number) else { return }
@@ -130,13 +133,14 @@ struct Eviction {
                 isContentKnown: inode.incoming != nil || inode.content != nil))
     }
 
-    /// What keeps a file here that nobody asked to evict: also that somebody has it open, or that newer bytes of it are wanted.
+    /// The obstacle to an automatic eviction; besides those of a requested one, an open file and newer bytes being
+    /// downloaded.
     ///
-    /// - Throws: ``FileError`` with `notFound` for one without a name.
+    /// - Throws: ``FileError`` with `notFound` for a file without a name.
     func obstacleUnasked(_ number: InodeNumber) throws(FileError) -> EvictionObstacle? {
         let inode = try replica.inode(number)
         let entries = try replica.entries(of: number)
-        guard !entries.isEmpty else { throw FileError(.notFound, "\(number) has no name any more") }
+        guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
         if let obstacle = try obstacle(number, inode, entries) { return obstacle }
         if files.open.inode(number) != nil { return .open }
         return inode.incoming != nil || entries.contains(where: \.downloadRequested) ? .downloading : nil
@@ -144,12 +148,13 @@ struct Eviction {
 
     private func evictBytes(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {
         if files.open.inode(number) != nil, try replica.inode(number).incoming != nil {
-            // Whoever has it open keeps the older bytes, and whoever opens it next must get the newer ones: of one inode.
-            throw FileError(.busy, "\(name) is open, and newer bytes of it are still to come")
+            // Open handles must keep the older bytes while new ones must get the newer bytes: one inode cannot have
+            // both.
+            throw FileError(.busy, "\(name) is open, and newer bytes of it are not downloaded yet")
         }
-        // Opened while the store was asked.
+        // Opened while waiting for the store's answer.
         if isReadByKernel(number) { throw EvictionObstacle.open.error(name) }
-        // Pinned while the store was asked: whoever did so was told that it is here.
+        // Pinned while waiting for the store's answer: the caller was told that the file is local.
         if try replica.isPinned(number) { throw EvictionObstacle.pinned.error(name) }
         try replica.evict(number, generation: generation)
     }

@@ -1,6 +1,6 @@
 import Model
 
-/// Why the bytes of a file may not go: a pure decision.
+/// Why a file cannot be evicted: a pure decision.
 enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
     case openForWriting
     /// Changes that are not in the container yet.
@@ -9,20 +9,21 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
     case notUploaded
     /// It stays on this machine.
     case local
-    /// It is open for reading. Evicted on request all the same, unless the kernel reads it by itself: that ends with the last close only,
-    /// and until then the kernel would show the bytes of before whatever is written to the file.
+    /// It is open for reading. Evicted on request all the same, unless the kernel reads the backing file itself: that
+    /// ends only with the last close, and until then the kernel would show the old bytes whatever is written to the
+    /// file.
     case open
-    /// Newer bytes of it are on their way.
+    /// Newer bytes of it are being downloaded.
     case downloading
-    /// Claimed, or presented by somebody who does not let it go.
+    /// Claimed, or presented by a program that does not permit the eviction.
     case claimed
-    /// The container does not have its bytes any more.
+    /// The container no longer has its bytes.
     case lost
 
     /// What is known of a file.
     struct Facts {
         var hasWriters = false
-        /// Whether it is open and the kernel reads its backing file by itself (pass-through).
+        /// Whether it is open and the kernel reads its backing file itself (pass-through).
         var isReadByKernel = false
         var isModified = false
         var isQueued = false
@@ -32,7 +33,7 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
         var isContentKnown = true
     }
 
-    /// What keeps a file from being evicted by whoever asks for it.
+    /// The obstacle to a requested eviction.
     init?(_ facts: Facts) {
         if !facts.isSynced {
             self = .local
@@ -59,9 +60,9 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
         case .notUploaded: FileError(.busy, "\(name) is not uploaded yet")
         case .local: FileError(.busy, "\(name) stays on this machine")
         case .open: FileError(.busy, "\(name) is open")
-        case .downloading: FileError(.busy, "newer bytes of \(name) are still to come")
+        case .downloading: FileError(.busy, "newer bytes of \(name) are not downloaded yet")
         case .claimed: FileError(.busy, "\(name) is claimed or presented")
-        case .lost: FileError(.corrupt, "the container lost the bytes of \(name): they stay here")
+        case .lost: FileError(.corrupt, "the container lost the bytes of \(name); the local copy is kept")
         }
     }
 }

@@ -2,14 +2,14 @@ import Coordination
 import Model
 
 extension AccessKind {
-    /// - Throws: ``FileError`` with `invalid` for names that are none.
+    /// - Throws: ``FileError`` with `invalid` for unknown option names.
     init(_ item: ClaimRequest.Item) throws(FileError) {
         switch (item.reading, item.writing) {
         case (let names?, nil):
             var options: ReadingOptions = []
             for name in names {
                 guard let option = ReadingOptions.named(name) else {
-                    throw FileError(.invalid, "\(name) is no option for reading")
+                    throw FileError(.invalid, "\(name) is not an option for reading")
                 }
                 options.formUnion(option)
             }
@@ -21,7 +21,7 @@ extension AccessKind {
             }
             self = .write(option)
         default:
-            throw FileError(.invalid, "an item is claimed for reading or for writing: give one of the two")
+            throw FileError(.invalid, "an item is claimed for reading or for writing: give exactly one")
         }
     }
 }

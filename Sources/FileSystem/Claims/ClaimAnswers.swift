@@ -1,13 +1,13 @@
 import Coordination
 import Model
 
-// What the table decides, in the words of the control API.
+// The table's decisions in the terms of the control API.
 
 extension ClaimEnded {
     init(claim: UInt64, _ end: ClaimEnd, naming name: (WaitNode) -> String) {
         switch end {
         case .revoked:
-            self.init(claim: claim, reason: .revoked, code: .cancelled, message: "the claim was taken away")
+            self.init(claim: claim, reason: .revoked, code: .cancelled, message: "the claim was revoked")
         case .cancelled:
             self.init(claim: claim, reason: .cancelled, code: .cancelled, message: "the claim was cancelled")
         case .failed(let failure):
@@ -26,7 +26,7 @@ extension ClaimEnded {
 }
 
 extension FileError {
-    /// - Parameter name: The process behind one who waits or is waited for, for people.
+    /// - Parameter name: Describes the process behind a node of the wait-for graph, for people.
     init(_ failure: ClaimFailure, naming name: (WaitNode) -> String) {
         switch failure {
         case .timedOut: self.init(.timedOut, "the claim was not granted in time")
@@ -37,8 +37,8 @@ extension FileError {
             self.init(
                 .deadlock, links.map { name($0.waiter) }.joined(separator: " waits for ") + ", which waits for it")
         case .presented(let presenter):
-            self.init(.busy, "\(name(.presenter(presenter))) presents it and does not let it go")
-        case .claimed(let set): self.init(.busy, "\(name(.claims(set))) has claimed it")
+            self.init(.busy, "\(name(.presenter(presenter))) presents the item and does not permit it")
+        case .claimed(let set): self.init(.busy, "\(name(.claims(set))) has claimed the item")
         }
     }
 }
@@ -67,14 +67,14 @@ extension PresenterNews {
 extension FileError {
     init(_ error: ClaimError) {
         switch error {
-        case .unknownOptions(let bits): self.init(.invalid, "options \(bits) mean nothing")
-        case .severalWritingOptions: self.init(.invalid, "a claim writes for one thing at a time")
+        case .unknownOptions(let bits): self.init(.invalid, "unknown option bits \(bits)")
+        case .severalWritingOptions: self.init(.invalid, "a claim has at most one writing option")
         case .notForBatches(let kind):
             self.init(
-                .invalid, "\(kind.optionNames.joined(separator: ", ")) is not for a batch, which accesses nothing")
-        case .noItems: self.init(.invalid, "a claim is of at least one item")
+                .invalid, "\(kind.optionNames.joined(separator: ", ")) does not apply to a batch")
+        case .noItems: self.init(.invalid, "a claim needs at least one item")
         case .tooMany: self.init(.busy, "there are too many claims or presenters; release some")
-        case .idInUse(let id): self.init(.exists, "claim \(id.rawValue) is there already")
+        case .idInUse(let id): self.init(.exists, "claim \(id.rawValue) already exists")
         case .cancelled: self.init(.cancelled, "all calls of this coordinator were cancelled")
         }
     }

@@ -3,9 +3,9 @@ import Model
 import Replica
 import Sync
 
-/// The bytes that a claim wants to be here: those of a file, and of all that a file package contains.
+/// The bytes that a claim needs locally: those of a file, or of everything in a file package.
 struct ClaimBytes: Sendable {
-    /// How often a claim's client is told how far the download is.
+    /// The interval between progress reports to the client of a claim.
     static let progressPause = Duration.milliseconds(250)
 
     let replica: Replica
@@ -14,9 +14,9 @@ struct ClaimBytes: Sendable {
 
     func areHere(_ items: [ClaimItem]) throws(FileError) -> Bool { try missing(items).isEmpty }
 
-    /// Brings what is missing.
+    /// Downloads what is missing.
     ///
-    /// - Throws: ``FileError`` as reading a file does; whatever else, when the task was cancelled.
+    /// - Throws: ``FileError`` as reading a file does; any other error when the task was cancelled.
     func download(_ items: [ClaimItem], _ progress: @escaping @Sendable (DownloadProgress) -> Void) async throws {
         let missing = try missing(items)
         let total = missing.reduce(0) { $0 + $1.size }

@@ -1,11 +1,11 @@
 import Coordination
 import Synchronization
 
-/// What the table has decided about claims and nobody has carried out yet, in the order in which it was decided.
+/// Decisions of the table about claims that are not carried out yet, in the order in which they were made.
 ///
-/// Whoever asked for something carries out what there is, without a hop to another task; what other events bring is left to a task
-/// of its own. Only one carries out at a time, and takes over what comes meanwhile. There are at most a few for each set, question and
-/// presenter that the table's limits admit.
+/// The caller of an operation carries out its effects without a hop to another task; a background task carries out
+/// those of other events. Only one task does so at a time, and takes over effects that arrive meanwhile. There are at
+/// most a few for each set, question and presenter that the table's limits admit.
 final class ClaimEffects: Sendable {
     private struct State {
         var waiting: [ClaimEffect] = []
@@ -20,7 +20,7 @@ final class ClaimEffects: Sendable {
         (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Called under the table's lock, so that the order is kept.
+    /// Called under the table's lock to keep the order.
     func append(_ effects: [Effect]) {
         let claimEffects = effects.compactMap { effect in
             if case .claim(let claimEffect) = effect { claimEffect } else { nil }
@@ -33,13 +33,14 @@ final class ClaimEffects: Sendable {
         if isLeft { arrival.yield() }
     }
 
-    /// Carries out what there is and what that brings; nothing when somebody is about it, who takes it over.
+    /// Carries out all waiting effects and those that they cause. Does nothing while another task does so, which then
+    /// takes these over.
     func carryOut(_ body: (ClaimEffect) -> Void) {
         guard begin() else { return }
         while let batch = next() { batch.forEach(body) }
     }
 
-    /// Carries out what comes, until cancelled.
+    /// Carries out effects as they arrive, until cancelled.
     func run(_ body: (ClaimEffect) -> Void) async {
         for await _ in arrivals { carryOut(body) }
     }
@@ -52,7 +53,7 @@ final class ClaimEffects: Sendable {
         }
     }
 
-    /// - Returns: `nil` when nothing is left: then nobody is about it any more.
+    /// - Returns: `nil` when nothing is left, which also ends the turn of the calling task.
     private func next() -> [ClaimEffect]? {
         state.withLock { state in
             defer { state.waiting = [] }

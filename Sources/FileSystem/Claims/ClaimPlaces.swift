@@ -2,31 +2,31 @@ import Coordination
 import Model
 import Replica
 
-/// Says where items are, for claims and presenters: from the index, at the moment of asking.
+/// Locates items for claims and presenters: from the index, at the time of the call.
 struct ClaimPlaces: Sendable {
     let replica: Replica
 
-    /// Where an item is; of a file with several names, by its first. One without a name is an orphan.
+    /// The location of an inode; for a file with several names, its first. An inode without a name is an orphan.
     func item(_ inode: InodeNumber) throws(FileError) -> ClaimItem {
         ClaimItem(try replica.whereabouts(of: inode))
     }
 
     func item(_ entry: Entry) throws(FileError) -> ClaimItem { try item(entry.name, in: entry.parent) }
 
-    /// What has a name in a directory, or the place itself when nothing has.
+    /// The item with a name in a directory, or the empty place if there is none.
     func item(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> ClaimItem {
         ClaimItem(try replica.whereabouts(of: name, in: parent))
     }
 
-    /// What a path below the root names, or would name: only its last component need not exist.
+    /// The item or place at a path below the root: only the last component need not exist.
     ///
-    /// - Parameter followsLink: Whether a symbolic link stands for what it points to, within the container.
+    /// - Parameter followsLink: Whether a symbolic link is resolved to its target, within the container.
     /// - Throws: ``FileError`` with `notFound` when the directory of the path does not exist.
     func item(at path: String, followingLink followsLink: Bool) throws(FileError) -> ClaimItem {
         ClaimItem(try place(at: path, followingLink: followsLink))
     }
 
-    /// The same, with what else the index tells.
+    /// The same, with everything else that the index has.
     func place(at path: String, followingLink followsLink: Bool) throws(FileError) -> Whereabouts {
         var path = path
         for _ in 0..<Self.linkLimit {
@@ -34,17 +34,17 @@ struct ClaimPlaces: Sendable {
             guard followsLink, let target = found.target else { return found }
             let above = path.split(separator: "/").dropLast().joined(separator: "/")
             guard let next = Self.path(of: target, in: above) else {
-                throw FileError(.crossDevice, "\(path) points out of the container, to \(target)")
+                throw FileError(.crossDevice, "\(path) points outside the container, to \(target)")
             }
             path = next
         }
-        throw FileError(.invalid, "the symbolic links of \(path) lead in a circle")
+        throw FileError(.invalid, "too many levels of symbolic links in \(path)")
     }
 
-    /// The most symbolic links that are followed, as the kernel has it (`ELOOP`).
+    /// The most symbolic links followed; the same as the kernel's limit (`ELOOP`).
     private static let linkLimit = 40
 
-    /// The path below the root that a link's target stands for; `nil` outside of the container.
+    /// The path below the root that a link's target resolves to; `nil` outside the container.
     private static func path(of target: String, in directory: String) -> String? {
         guard !target.hasPrefix("/") else { return nil }
         var parts = directory.split(separator: "/")
@@ -58,7 +58,7 @@ struct ClaimPlaces: Sendable {
         return parts.joined(separator: "/")
     }
 
-    /// The path below the root of the place that the value tells of; empty for the root and for what has no name.
+    /// The path of an item below the root; empty for the root and for an item without a name.
     func path(_ item: ClaimItem) -> String {
         guard let parent = item.parent, let name = item.name else {
             return item.inode.flatMap { try? replica.path(of: $0) } ?? ""

@@ -3,11 +3,11 @@ import Glibc
 import Model
 import Synchronization
 
-/// The engine as a client of its own lock table: it waits for others and asks presenters like anybody.
+/// The engine as a client of its own lock table: it waits for other claims and asks presenters like any client.
 extension Claims {
     /// Waits until a claim of the engine's own is granted.
     ///
-    /// - Returns: What ``release(own:)`` ends.
+    /// - Returns: The claim to pass to ``release(own:)``.
     /// - Throws: ``FileError``: why it was not granted; `interrupted` when the task was cancelled.
     func acquire(
         _ claims: [Claim], mode: ClaimSet.Mode = .access, within limit: Duration?
@@ -42,15 +42,15 @@ extension Claims {
         if let refusal { throw FileError(refusal) }
         switch end {
         case nil: return set.id
-        case .cancelled?, .revoked?: throw FileError(.interrupted, "the wait for a claim was cut off")
+        case .cancelled?, .revoked?: throw FileError(.interrupted, "the wait for a claim was interrupted")
         case .failed(let failure)?:
             throw FileError(failure) { node in
-                lockManager.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody"
+                lockManager.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "another process"
             }
         }
     }
 
-    /// At once and without the table's answer: when the engine ends, nobody is left who would pass that on.
+    /// Does not wait for the table's answer: when the engine shuts down, no task is left to deliver it.
     private func giveUp(_ set: ClaimSetID) {
         let owner = state.withLock { state -> Owner? in
             guard case .engine? = state.owners[set] else { return nil }

@@ -11,9 +11,9 @@ package struct SessionID: Hashable, Sendable {
     var client: ClientID { ClientID(rawValue) }
 }
 
-/// What the programs behind the control API ask for.
+/// The requests of programs behind the control API.
 extension Claims {
-    /// - Throws: ``FileError`` with `busy` when there are as many sessions as there may be.
+    /// - Throws: ``FileError`` with `busy` at the limit of sessions.
     func admit() throws(FileError) {
         if state.withLock({ $0.clients.count >= Self.clientLimit }) { throw Self.tooManyClients }
     }
@@ -21,12 +21,12 @@ extension Claims {
     private static let tooManyClients = FileError(.busy, "there are \(clientLimit) sessions already; end some")
 
     /// - Parameters:
-    ///   - process: Who connected, as the kernel tells it; its death ends the session.
-    ///   - descriptor: A pidfd of it, if the kernel gave one.
-    ///   - withholdsDownloads: Whether the process, with its descendants, may not download by reading while the session lasts.
-    ///   - deliver: Takes events and never waits.
-    ///   - whenGone: Called when the process is dead.
-    /// - Throws: ``FileError`` with `busy` when there are too many.
+    /// - process: The peer, as the kernel reports it; its death ends the session.
+    /// - descriptor: A pidfd of it, if the kernel gave one.
+    /// - withholdsDownloads: Whether the process and its descendants may not download by reading during the session.
+    /// - deliver: Takes events and never waits.
+    /// - whenGone: Called when the process is dead.
+    /// - Throws: ``FileError`` with `busy` at the limit of sessions.
     func open(
         process: Int32, descriptor: Int32?, withholdsDownloads: Bool,
         deliver: @escaping @Sendable (SessionEvent) -> Void, whenGone: @escaping @Sendable () -> Void
@@ -56,7 +56,7 @@ extension Claims {
         return SessionID(rawValue: id.rawValue)
     }
 
-    /// Ends all that a session holds and waits for. Nothing happens if it is over.
+    /// Ends everything that a session holds and waits for. Does nothing if the session is over.
     func close(_ session: SessionID) {
         let client = state.withLock { state -> Client? in
             guard let client = state.clients.removeValue(forKey: session.client) else { return nil }
@@ -73,7 +73,7 @@ extension Claims {
         lockManager.perform { table, now in table.clientEnded(session.client, now: now) }
     }
 
-    /// Asks for a claim; what becomes of it comes as events.
+    /// Requests a claim; its progress is reported as events.
     func request(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
         var (set, found) = try self.set(for: request, from: session)
         let isNew = state.withLock { state -> Bool? in
@@ -112,7 +112,7 @@ extension Claims {
         deliver?(.released(claim: name))
     }
 
-    /// Gives up waiting; one that is granted goes on.
+    /// Cancels a waiting claim; does nothing to a granted one.
     func cancel(_ name: UInt64, of session: SessionID) throws(FileError) {
         let set = try claim(name, of: session)
         lockManager.perform { table, now in table.cancelClaims(set, now: now) }
@@ -124,9 +124,9 @@ extension Claims {
         }
     }
 
-    /// Takes a claim away from its holder, or out of the line.
+    /// Revokes a claim, granted or waiting.
     ///
-    /// - Throws: ``FileError`` with `notFound` when there is none of that number.
+    /// - Throws: ``FileError`` with `notFound` when no claim has that number.
     func breakClaim(_ id: UInt64) throws(FileError) {
         let set = ClaimSetID(id)
         let isThere = change { state, now in
@@ -161,7 +161,7 @@ extension Claims {
             forgetPresenter(id, named: request.presenter, of: session)
             throw FileError(error)
         }
-        // Closed while it was registered: then nobody would take it out any more.
+        // The session was closed during the registration: nothing else would remove the presenter.
         if state.withLock({ $0.clients[session.client] == nil }) {
             lockManager.perform { table, now in table.unregister(id, now: now) }
         }
@@ -211,7 +211,7 @@ extension Claims {
         }
     }
 
-    /// Coordinators of different sessions are different ones, whatever they are called.
+    /// Coordinators of different sessions are distinct even if they have the same name.
     private static func coordinator(_ name: String, of session: SessionID) -> CoordinatorID {
         CoordinatorID("\(session.rawValue)/\(name)")
     }
@@ -221,7 +221,7 @@ extension Claims {
     ) throws(FileError) -> (ClaimSet, Asked) {
         if let seconds = request.timeoutSeconds, !(seconds > 0 && seconds <= ClaimRequest.timeoutLimitSeconds) {
             throw FileError(
-                .invalid, "a timeout is more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
+                .invalid, "a timeout must be more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
         }
         var claims: [Claim] = []
         var asked = Asked(items: [], paths: [], areHere: true)

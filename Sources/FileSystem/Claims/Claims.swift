@@ -5,14 +5,14 @@ import Model
 import Sync
 import Synchronization
 
-/// Everybody who has claims or presents items: the programs behind the control API, and this engine itself. Gives the lock table their
-/// requests, and them what it decides.
+/// The clients of the lock table: the programs behind the control API, and the engine itself. Passes their requests to
+/// the table, and its decisions to them.
 final class Claims: Sendable {
     /// The most sessions at a time.
     static let clientLimit = 1024
-    /// How often a presenter's process is looked at while it owes an answer: whether it was stopped.
+    /// The interval at which the process of a presenter that owes an answer is checked for having been stopped.
     static let stopPause = Duration.seconds(1)
-    /// Claims and presenters of the engine itself are of this client and purpose.
+    /// The client and purpose of the engine's own claims and presenters.
     static let ownClient = ClientID(0)
     static let ownPurpose = PurposeID("dewpoint")
 
@@ -22,7 +22,7 @@ final class Claims: Sendable {
         /// Whether its process may not download by reading.
         let withholdsDownloads: Bool
         var watch: HolderWatch?
-        /// By the names that the client gave them.
+        /// Keyed by the client's own names for its claims.
         var claims: [UInt64: ClaimSetID] = [:]
         var presenters: [UInt64: PresenterID] = [:]
     }
@@ -30,11 +30,12 @@ final class Claims: Sendable {
     enum Owner: Sendable {
         case client(ClientID, UInt64, Asked)
         case engine(CheckedContinuation<ClaimEnd?, Never>)
-        /// The engine asked, and was granted it.
+        /// A claim of the engine's own that was granted.
         case held
     }
 
-    /// What was found when a claim was asked for, and holds while its items stay where they are: nothing that is claimed is evicted.
+    /// The items and paths found when a claim was requested; they stay valid while the items stay where they are:
+    /// nothing that is claimed is evicted.
     struct Asked: Sendable {
         var items: [ClaimItem]
         var paths: [String]
@@ -85,7 +86,7 @@ final class Claims: Sendable {
 
     // MARK: Effects
 
-    /// An event that a client waits for: what comes of it is carried out at once.
+    /// An event that a client waits for: its effects are carried out at once.
     func change<Value, Failure: Error>(
         _ event: (inout LockManager.State, Instant) throws(Failure) -> (Value, [Effect])
     ) throws(Failure) -> Value {
@@ -125,7 +126,7 @@ final class Claims: Sendable {
             do throws(FileError) {
                 found[inode] = try places.item(inode)
             } catch {
-                // Gone since: nobody who claims anything can mean it.
+                // Deleted since: no later claim can refer to it.
                 found[inode] = ClaimItem(orphan: inode)
             }
         }
@@ -148,7 +149,7 @@ final class Claims: Sendable {
         switch owner {
         case (.client(_, let name, let asked), let deliver?)?:
             let items = lockManager.ask { $0.claimSet(set) }?.claims.map(\.item) ?? []
-            // Nothing was moved meanwhile, mostly.
+            // The common case: nothing was moved meanwhile.
             let now = items == asked.items ? asked.paths : items.map { places.path($0) }
             deliver(.granted(claim: name, id: set.rawValue, paths: now))
         case (.engine(let continuation), _)?:
@@ -185,7 +186,7 @@ final class Claims: Sendable {
         if let (name, deliver) = target { deliver(event(name)) }
     }
 
-    /// Tells presenters what has happened.
+    /// Sends notices to presenters.
     func notify(_ notices: [(presenter: PresenterID, notice: PresenterNotice)]) {
         for (presenter, notice) in notices {
             deliver(to: presenter) { PresenterNews(presenter: $0, notice, places).event }
@@ -194,11 +195,11 @@ final class Claims: Sendable {
 
     // MARK: Downloads
 
-    /// A claim never hides a download: its client is told how far it is.
+    /// Downloads the items of a claim, reporting progress to its client.
     private func download(_ items: [ClaimItem], for set: ClaimSetID) {
         let owner = state.withLock { $0.owners[set] }
         guard case .client(let client, let name, let asked)? = owner else {
-            // The engine's own claims take bytes as they are.
+            // The engine's own claims take the bytes as they are.
             return lockManager.perform { table, now in table.downloaded(set, now: now) }
         }
         do throws(FileError) {
@@ -219,7 +220,7 @@ final class Claims: Sendable {
             } catch let error as FileError {
                 failed(set, error)
             } catch {
-                failed(set, FileError(.cancelled, "the download was cut off"))
+                failed(set, FileError(.cancelled, "the download was interrupted"))
             }
         }
         let isOver = state.withLock { state in
@@ -236,7 +237,7 @@ final class Claims: Sendable {
 
     // MARK: Stopped processes
 
-    /// Whoever is stopped answers nothing: the table gives such a presenter a grace instead of waiting for it.
+    /// A stopped process cannot answer: the table gives its presenters a grace period instead of waiting for it.
     private func watchForStops() async {
         var asked = questions.makeAsyncIterator()
         while !Task.isCancelled {
@@ -274,15 +275,15 @@ final class Claims: Sendable {
     }
 
     private func name(ofPresenter presenter: PresenterID) -> String {
-        lockManager.ask { $0.presenter(presenter) }.map { Self.describe($0.process) } ?? "a presenter that is gone"
+        lockManager.ask { $0.presenter(presenter) }.map { Self.describe($0.process) } ?? "a presenter that has exited"
     }
 
-    /// What `ended` says of those that it names.
+    /// The description of a node that `ended` names.
     private func name(of node: WaitNode) -> String {
-        lockManager.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "somebody who is gone"
+        lockManager.ask { $0.process(of: node) }.map { Self.describe($0) } ?? "a process that has exited"
     }
 
-    /// Such as `vim(812)`.
+    /// For example `vim(812)`.
     static func describe(_ process: ProcessID) -> String {
         process.rawValue == getpid()
             ? "dewpoint's sync" : "\(ProcessTable.command(of: process.rawValue))(\(process.rawValue))"

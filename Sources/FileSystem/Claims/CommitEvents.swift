@@ -5,7 +5,7 @@ import Remote
 import Replica
 import Sync
 
-/// What another device's commit did to the items here: told by how they were before and how they are after.
+/// The effects of another device's commit on local items: computed from their state before and after it.
 struct CommitEvents: AppliedCommitEvents {
     private struct Seen: Equatable {
         var item: ClaimItem
@@ -23,7 +23,7 @@ struct CommitEvents: AppliedCommitEvents {
     private let before: [ItemID: Seen]
     private let origin: ItemEvents.Origin
 
-    /// - Returns: `nil` when nobody listens.
+    /// - Returns: `nil` when there are no observers.
     init?(_ commit: Commit, replica: Replica, events: ItemEvents) throws(FileError) {
         guard events.hasObservers, commit.device != replica.device else { return nil }
         self.replica = replica
@@ -48,9 +48,9 @@ struct CommitEvents: AppliedCommitEvents {
         return seen
     }
 
-    /// Tells of it, now that the commit is applied.
+    /// Publishes the events, now that the commit is applied.
     ///
-    /// - Parameter displaced: What had to make room for items of the commit.
+    /// - Parameter displaced: The items that were moved to make room for items of the commit.
     func tell(displaced: [InodeNumber]) throws(FileError) {
         let after = try Self.look(items, replica, events.places)
         for inode in displaced {

@@ -3,12 +3,12 @@ package import Model
 
 /// Coordinated access, presenters and events, for the control API.
 extension FileSystem {
-    /// Opens a session: it lives until ``endSession(_:)``, or until its process is gone.
+    /// Opens a session: it lasts until ``endSession(_:)`` or until its process exits.
     ///
     /// - Parameters:
-    ///   - process: Who connected, as the kernel tells it.
-    ///   - descriptor: A pidfd of it, if the kernel gave one; it is closed here.
-    ///   - withholdsDownloads: Whether the process, with its descendants, may not download by reading while the session lasts.
+    /// - process: The peer, as the kernel reports it.
+    ///   - descriptor: A pidfd of it, if the kernel gave one; closed by this call.
+    ///   - withholdsDownloads: Whether the process and its descendants may not download by reading during the session.
     ///   - deliver: Takes events and never waits.
     ///   - whenGone: Called when the process is dead.
     package func openSession(
@@ -20,7 +20,7 @@ extension FileSystem {
             whenGone: whenGone)
     }
 
-    /// - Throws: ``FileError`` with `busy` when there are as many sessions as there may be.
+    /// - Throws: ``FileError`` with `busy` at the limit of sessions.
     package func admitSession() throws(FileError) { try coordination.claims.admit() }
 
     package func endSession(_ session: SessionID) { coordination.claims.close(session) }
@@ -33,7 +33,7 @@ extension FileSystem {
         try coordination.claims.release(claim, of: session)
     }
 
-    /// Gives up waiting for a claim; one that is granted goes on.
+    /// Cancels a waiting claim; does nothing to a granted one.
     package func cancel(_ claim: UInt64, of session: SessionID) throws(FileError) {
         try coordination.claims.cancel(claim, of: session)
     }
@@ -55,13 +55,13 @@ extension FileSystem {
     /// - Throws: ``FileError`` with `notFound`.
     package func breakClaim(_ id: UInt64) throws(FileError) { try coordination.claims.breakClaim(id) }
 
-    /// - Throws: ``FileError`` with `notFound` when there is nothing at the path, `busy` when as many follow as may.
+    /// - Throws: ``FileError`` with `notFound` when there is nothing at the path, `busy` at the limit of followers.
     package func admitFollower(of path: String) throws(FileError) {
         _ = try resolve(path)
         try coordination.events.admit()
     }
 
-    /// - Returns: What ``unfollow(_:)`` takes.
+    /// - Returns: The value to pass to ``unfollow(_:)``.
     package func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
         try coordination.events.follow(path, deliver: deliver)
     }

@@ -6,20 +6,21 @@ import Replica
 import Sync
 import Synchronization
 
-/// The sync engine as a client like any other: it reads, writes, deletes and evicts what somebody minds only after asking.
+/// The sync engine as a client like any other: it reads, writes, deletes and evicts claimed or presented items only
+/// after asking.
 ///
-/// While nobody has claims or presents anything, nobody is asked and nothing is waited for.
+/// Without claims and presenters, it asks and waits for nothing.
 final class SyncAccess: SyncCoordination {
-    /// How long an eviction waits for presenters to let go; then it is refused.
+    /// How long an eviction waits for presenters' permission before it is refused.
     static let evictionPatience = Duration.seconds(30)
-    /// When an upload is asked for again that was refused.
+    /// The pause before a refused upload is requested again.
     static let refusalPause = Duration.seconds(5)
-    /// How long another device's commit waits before it is told what for.
+    /// How long a remote commit waits before the reason is reported.
     static let silence = Duration.seconds(1)
 
     private enum Ask {
         case asking
-        /// Presenters have saved: it may be read once.
+        /// Presenters have saved: the file may be read once.
         case granted
         case refused(until: Duration)
     }
@@ -31,7 +32,8 @@ final class SyncAccess: SyncCoordination {
     private let lockManager: LockManager
     private let claims: Claims
     private let events: ItemEvents
-    /// How long presenters are waited for: a hung one must keep no file from the container, and no other device's changes from coming.
+    /// How long to wait for presenters: a hung one must not keep a file from being uploaded or remote changes from
+    /// being applied.
     private let patience: Duration
 
     private var replica: Replica { context.replica }
@@ -45,11 +47,11 @@ final class SyncAccess: SyncCoordination {
         self.claims = claims
         self.events = events
         self.patience = patience
-        // One for each file that waits to be uploaded, and each at most once.
+        // One request for each file that waits to be uploaded, at most once each.
         (requests, request) = AsyncStream.makeStream(of: InodeNumber.self)
     }
 
-    /// Asks for uploads until cancelled.
+    /// Requests permission for uploads until cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await inode in requests { group.addTask { await self.askToUpload(inode) } }
@@ -60,10 +62,11 @@ final class SyncAccess: SyncCoordination {
 
     // MARK: Uploading
 
-    /// Whether a file may be read for an upload now. If not, who minds it is asked, and the uploader is told when it may.
+    /// Whether a file may be read for an upload now. If not, a claim is requested, and the uploader is woken when
+    /// it may.
     ///
-    /// The claim is over before the bytes are read: what changes meanwhile is not published, by its generation. That is the snapshot
-    /// of `forUploading`, and no writer waits for a slow link.
+    /// The claim ends before the bytes are read: bytes changed meanwhile are not published, since their generation
+    /// differs. That is the snapshot of `forUploading`, and no writer waits for a slow link.
     func mayUpload(_ inode: InodeNumber) throws(FileError) -> Bool {
         guard lockManager.hasClaimsOrPresenters else {
             uploads.withLock { $0 = [:] }
@@ -124,16 +127,17 @@ final class SyncAccess: SyncCoordination {
         try CommitEvents(commit, replica: replica, events: events)
     }
 
-    /// Waits for the right to apply another device's commit: those who present its items save first, or make way for a deletion.
+    /// Waits for permission to apply another device's commit: presenters of its items save first, or make way for a
+    /// deletion.
     ///
-    /// - Parameter tell: Takes what is waited for, once it takes long.
-    /// - Returns: The right, to be ended; `nil` when nobody minds.
+    /// - Parameter tell: Called with the reason once the wait takes long.
+    /// - Returns: The grant, to be ended; `nil` when none is needed.
     func toApply(_ commit: Commit, tell: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant? {
         guard lockManager.hasClaimsOrPresenters, commit.device != replica.device else { return nil }
         let wanted = try claimsToApply(commit)
         guard let first = wanted.first.map({ places.path($0.item) }) else { return nil }
         let warning = Task { [environment] in
-            // Cancelled when it was granted in time.
+            // Cancelled when the claim was granted in time.
             if (try? await environment.sleep(Self.silence)) != nil {
                 tell(
                     "remote changes are waiting for the program that has claimed or presents \(first); see: dewpoint locks"
@@ -146,14 +150,15 @@ final class SyncAccess: SyncCoordination {
             return SyncGrant { [self] in end(set) }
         } catch {
             if error.code == .interrupted { throw error }
-            // A presenter does not answer, or cannot save, and asked again he would say the same. What was written here is kept as a conflict version.
+            // A presenter did not answer or could not save, and would do the same if asked again. Local edits are kept
+            // as a conflict version.
             logger.warning(
                 "applying a remote change although a presenter refused it", metadata: ["why": "\(error)"])
             return nil
         }
     }
 
-    /// Waits for as long as somebody holds what is in the way; for presenters no longer than the patience.
+    /// Waits as long as conflicting claims are held; for presenters, no longer than the patience.
     private func acquire(_ wanted: [Claim]) async throws(FileError) -> ClaimSetID {
         while true {
             do throws(FileError) {
@@ -192,10 +197,10 @@ final class SyncAccess: SyncCoordination {
 
     // MARK: Evicting
 
-    /// Waits until nobody minds that the bytes go.
+    /// Waits for permission to evict.
     ///
-    /// - Returns: What ``end(_:)`` takes; `nil` when nobody does.
-    /// - Throws: ``FileError`` with `busy` for what is claimed, or presented by whoever does not let it go.
+    /// - Returns: The value to pass to ``end(_:)``; `nil` when no permission is needed.
+    /// - Throws: ``FileError`` with `busy` for an item that is claimed, or whose presenter does not permit it.
     func toEvict(_ inode: InodeNumber) async throws(FileError) -> ClaimSetID? {
         guard lockManager.hasClaimsOrPresenters else { return nil }
         let item = try places.item(inode)
@@ -204,7 +209,7 @@ final class SyncAccess: SyncCoordination {
             return try await claims.acquire(
                 [Claim(.write(.forDeleting), item)], mode: .eviction, within: Self.evictionPatience)
         } catch {
-            if error.code == .timedOut { throw FileError(.busy, "whoever presents it does not answer") }
+            if error.code == .timedOut { throw FileError(.busy, "the program that presents the item does not answer") }
             throw error
         }
     }

@@ -1,4 +1,4 @@
-/// The names under `user.dewpoint.` and `dewpoint.`: they answer by name, are never listed and never stored.
+/// The attributes under `user.dewpoint.` and `dewpoint.`: read and set by name, never listed and never stored.
 ///
 /// Source: semantics section 8; the leaf names are Apple's resource keys without `NSURL`, `UbiquitousItem` and `Key`.
 enum ControlAttribute: String, CaseIterable, Sendable {
@@ -12,28 +12,29 @@ enum ControlAttribute: String, CaseIterable, Sendable {
     case name, logicalSize
     case lastEditor, etag
     case conflictCount, versions
-    /// Who holds the item and who waits for it.
+    /// The holders of the item and the waiting requests.
     case claims
     case status
-    // Those that can be set.
+    // The settable ones.
     case download, evict, pinned, resolve, syncPaused, isExcludedFromSync
 
-    /// The spellings of the prefix. The kernel refuses `user.*` on symbolic links, and setting any but `system.*` on files that the caller
-    /// may not write, be they his own.
+    /// The spellings of the prefix. The kernel refuses `user.*` on symbolic links, and allows setting only `system.*`
+    /// on files that the caller may not write, even if they are the caller's own.
     static let prefixes = ["user.dewpoint.", "dewpoint.", ownersPrefix]
 
-    /// Under it the kernel checks nothing, so it is for the owner of an item and root only. Related: xattr(7).
+    /// The kernel checks no permissions under this prefix, so it is for an item's owner and root only. Related:
+    /// xattr(7).
     static let ownersPrefix = "system.dewpoint."
 
     enum Name: Sendable {
         /// An ordinary attribute.
         case ordinary
         case control(ControlAttribute, isRaw: Bool)
-        /// Under the prefix, but nothing that is known.
+        /// Has the prefix, but no known name.
         case unknown
     }
 
-    /// What a whole attribute name means.
+    /// The meaning of a full attribute name.
     static func named(_ name: String) -> Name {
         guard let prefix = prefixes.first(where: { name.hasPrefix($0) }) else { return .ordinary }
         let leaf = String(name.dropFirst(prefix.count))

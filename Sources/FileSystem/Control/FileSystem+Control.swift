@@ -5,7 +5,7 @@ import Remote
 import Replica
 import Sync
 
-/// What the control API and the control attributes ask for.
+/// Operations for the control API and the control attributes.
 extension FileSystem {
     // MARK: Status
 
@@ -20,7 +20,7 @@ extension FileSystem {
         return try itemStatus(of: try resolve(path))
     }
 
-    /// How often a path is looked up again that names another inode by the time that inode is asked.
+    /// How often a path is looked up again because it names another inode by the time the inode is queried.
     private static let lookAttempts = 5
 
     func resolve(_ path: String) throws(FileError) -> InodeNumber {
@@ -28,21 +28,21 @@ extension FileSystem {
             return try replica.resolve(path)
         } catch {
             guard error.code == .notFound else { throw error }
-            throw FileError(.notFound, "there is no such item")
+            throw FileError(.notFound, "no such item")
         }
     }
 
-    /// What the start had to put right, in sentences.
+    /// The repairs made at startup, in sentences.
     package var repairs: [String] { replica.repairReport.lines }
 
-    /// - Throws: ``FileError`` with `superseded` for an inode without a name: newer bytes have just come as another one, or it was removed.
-    ///   The kernel then looks the path up again.
+    /// - Throws: ``FileError`` with `superseded` for an inode without a name: it was replaced by one with newer bytes,
+    ///   or removed. The kernel then looks the path up again.
     func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
         do throws(FileError) {
             return try status(of: number)
         } catch {
             guard error.code == .notFound else { throw error }
-            throw FileError(.superseded, "\(number) has no name any more")
+            throw FileError(.superseded, "\(number) no longer has a name")
         }
     }
 
@@ -52,10 +52,10 @@ extension FileSystem {
         let isFile = inode.attributes.kind == .file
         let downloadingStatus: DownloadingStatus =
             !isFile ? .current : !inode.isLocal ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
-        // One whose bytes are all here may not have ended yet.
+        // A download may still be finishing when all bytes are local.
         let download = downloadingStatus == .current ? nil : reading.downloads.active(number)
         let isPending = entry?.isQueued ?? false || inode.isModified
-        // The device that made it has not brought it there, as far as can be seen from here.
+        // As far as this device knows, the device that made the change has not uploaded it.
         let isElsewhere = downloadingStatus == .notDownloaded && entry?.error?.code == 4353
         let uploading = syncEngine.uploader.percent(of: number)
         let isSynced = number == .root || entry?.item != nil
@@ -111,7 +111,7 @@ extension FileSystem {
 
     // MARK: Downloading
 
-    /// Asks for a file, or for every file below a directory; returns at once.
+    /// Requests the download of a file, or of every file below a directory; returns at once.
     func request(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
             try reading.downloads.want(file)
@@ -127,7 +127,7 @@ extension FileSystem {
         }
     }
 
-    /// Brings a file, or every file below a directory, and waits until all are here.
+    /// Downloads a file, or every file below a directory, and waits until all are local.
     func download(_ number: InodeNumber) async throws(FileError) {
         try request(number)
         var files: [InodeNumber] = []
@@ -137,7 +137,7 @@ extension FileSystem {
             do throws(FileError) {
                 try await reading.downloads.makeLocal(file)
             } catch {
-                // Unlinked in the meantime, below a directory: not a failure of the rest.
+                // A file below a directory was unlinked in the meantime: not a failure of the others.
                 if error.code == .notFound, file != number { continue }
                 throw error
             }
@@ -180,7 +180,7 @@ extension FileSystem {
         return progress
     }
 
-    /// Lets a process go on that is held since it reads too much, or refuses it.
+    /// Resumes a process blocked for exceeding the download limit, or refuses its reads.
     package func answerStorm(of process: Int32, isAllowed: Bool) throws(FileError) {
         try reading.throttle.answer(process, isAllowed: isAllowed)
     }
@@ -202,7 +202,7 @@ extension FileSystem {
         try setPinned(try resolve(path), isPinned)
     }
 
-    /// Pinned things come and stay; a directory's contents follow it.
+    /// Pinned items are downloaded and stay local; pinning a directory includes its contents.
     func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
         try replica.setPinned(isPinned, of: number)
         if isPinned { try request(number) }
@@ -214,7 +214,7 @@ extension FileSystem {
         let now = locking.manager.now
         let (nodes, deadlocked) = locking.manager.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
         return nodes.map { node in
-            // A file without a name is listed all the same.
+            // A file without a name is listed too.
             let path = (try? replica.path(of: node.inode)) ?? ""
             var listing = node.listing(path: path) {
                 ProcessTable.command(of: $0.rawValue)

@@ -3,16 +3,16 @@ import Remote
 import Replica
 import Sync
 
-/// When changes move, and what a user keeps from moving.
+/// When changes are synced, and what a user excludes from sync.
 extension FileSystem {
-    /// What keeps sync from going on, in a sentence; `nil` when nothing does.
+    /// What blocks sync, in a sentence; `nil` when nothing does.
     var problem: String? {
         syncEngine.containerGuard.problem ?? heldDeletions ?? syncEngine.uploader.problem ?? syncEngine.follower.problem
             ?? silence
             ?? syncEngine.uploader.anyFault.map { "changes wait: \($0.text)" }
     }
 
-    /// Said when somebody has waited for the store in vain, before those who send and follow give up.
+    /// Reported once a request to the store has timed out, before the uploader and the log follower give up.
     private var silence: String? { syncEngine.store.isSilent ? "the store at \(location.remote) does not answer" : nil }
 
     private var heldDeletions: String? {
@@ -20,11 +20,11 @@ extension FileSystem {
         return count > 0 ? DeletionHold.sentence(count, mountpoint: location.mountpoint) : nil
     }
 
-    /// Uploads and applies changes now, also those that the store had no room for a moment ago.
+    /// Uploads and applies changes now, including those that the store recently had no room for.
     ///
     /// - Parameter wait: Whether to return only when nothing is left to upload or to apply.
-    /// - Throws: ``FileError`` with `unreachable` when the store does not answer for as long as the network timeout; `busy` at once
-    ///   when what is left is paused or held, `overQuota` when the store has no room for it.
+    /// - Throws: ``FileError`` with `unreachable` when the store does not answer within the network timeout; `busy` at
+    ///   once when the remaining changes are paused or held, `overQuota` when the store has no room for them.
     package func sync(wait: Bool) async throws(FileError) {
         syncEngine.uploader.retry(nil)
         syncEngine.follower.wakeUp()
@@ -33,7 +33,7 @@ extension FileSystem {
         while true {
             if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
             if try replica.isContainerPaused() {
-                throw FileError(.busy, "sync is paused; to go on, run: dewpoint resume \(location.mountpoint)")
+                throw FileError(.busy, "sync is paused; to resume, run: dewpoint resume \(location.mountpoint)")
             }
             do {
                 _ = try await syncEngine.follower.catchUp()
@@ -47,7 +47,7 @@ extension FileSystem {
                     throw (error as? FileError) ?? (error as? StoreError)?.fileError
                         ?? FileError(.unreachable, "\(error)")
                 }
-                // What is wrong with the container or this disk does not pass by waiting.
+                // An error of the container or of this disk is not resolved by waiting.
                 if let problem = syncEngine.containerGuard.problem { throw FileError(.inputOutput, problem) }
                 troubleSince = troubleSince ?? now
             }
@@ -56,12 +56,12 @@ extension FileSystem {
         }
     }
 
-    /// Why the rest of the outbox does not go out although the store answers; `nil` while it does.
+    /// Why the rest of the outbox is not uploaded although the store answers; `nil` while it is.
     private func heldBack() throws(FileError) -> FileError? {
         guard syncEngine.uploader.isIdle, try replica.pendingCount() > 0 else { return nil }
         if let heldDeletions { return FileError(.busy, heldDeletions) }
         if let fault = syncEngine.uploader.anyFault { return FileError(.overQuota, fault.text) }
-        return FileError(.busy, "sync of some changed items is paused; to go on, run: dewpoint resume PATH")
+        return FileError(.busy, "sync of some changed items is paused; to resume, run: dewpoint resume PATH")
     }
 
     // MARK: Pausing
@@ -70,11 +70,11 @@ extension FileSystem {
         try setPaused(try resolve(path), isPaused)
     }
 
-    /// Pauses or resumes sync of an item and all that lies in it; of the root, of the whole container.
+    /// Pauses or resumes sync of an item and everything in it; of the root, of the whole container.
     func setPaused(_ number: InodeNumber, _ isPaused: Bool) throws(FileError) {
         try replica.setPaused(isPaused, of: number)
         if !isPaused {
-            // Newer bytes that came while it was paused were only noted.
+            // Newer bytes that arrived during the pause were only recorded.
             try forEachFile(below: number) { file throws(FileError) in
                 guard try replica.isDownloadRequested(file) else { return }
                 if try !replica.isPaused(file) { reading.downloads.request(file) }
@@ -86,7 +86,7 @@ extension FileSystem {
 
     // MARK: Exclusion
 
-    /// Keeps an item and all that lies in it on this machine; the container loses it, once all of its bytes are here.
+    /// Excludes an item and everything in it from sync: deletes it from the container once all of its bytes are local.
     func exclude(_ number: InodeNumber) async throws(FileError) {
         guard number != .root else {
             throw FileError(.invalid, "a container cannot be excluded from its own sync")
@@ -98,20 +98,20 @@ extension FileSystem {
                 try replica.setExcluded(true, of: number)
                 break
             } catch {
-                // Newer bytes came in between.
+                // Newer bytes were published in between.
                 attempts += 1
                 guard error.code == .notHere, attempts < Self.excludeAttempts else { throw error }
             }
         }
-        // From here on these are the only ones.
+        // From here on the local bytes are the only copy.
         try replica.makeDurable()
         activity.noteLocalChange()
     }
 
-    /// How often newer bytes may come while an item is excluded.
+    /// How often newer bytes may be published while an item is being excluded.
     private static let excludeAttempts = 10
 
-    /// Lets an item travel again.
+    /// Includes an excluded item in sync again.
     func include(_ number: InodeNumber) throws(FileError) {
         try replica.setExcluded(false, of: number)
         activity.noteLocalChange()
@@ -119,10 +119,10 @@ extension FileSystem {
 
     // MARK: Held deletions
 
-    /// How many items one change brings back.
+    /// How many items one transaction restores.
     private static let restoreBatch = 500
 
-    /// Lets the deletions go that are held, or brings the items back.
+    /// Confirms the held deletions, or restores the items.
     /// - Throws: `invalid` when none are held.
     package func answerHeldDeletions(discarding isDiscarding: Bool) throws(FileError) {
         guard try replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: .max).areHeld else {

@@ -4,9 +4,9 @@ import Remote
 import Replica
 import Sync
 
-/// Deleted items, and bringing them back.
+/// Deleted items, and restoring them.
 extension FileSystem {
-    /// What was deleted, here or on another device, and can be brought back; the latest deletion first.
+    /// Items deleted here or on another device that can be restored; the latest deletion first.
     package func trash() throws(FileError) -> [DeletedItem] {
         let trash = Trash(try replica.deletedItems())
         var items: [DeletedItem] = []
@@ -22,7 +22,7 @@ extension FileSystem {
     private func path(of record: ItemRecord, _ trash: Trash) throws(FileError) -> String {
         var names = [record.name.string]
         var parent = record.parent
-        // Damaged or hostile records could form a circle.
+        // Damaged or hostile records could form a cycle.
         for _ in 0..<Trash.depthLimit where parent != .root {
             if let entry = try replica.entry(of: parent) {
                 let above = try replica.path(of: entry.inode)
@@ -35,14 +35,15 @@ extension FileSystem {
         return names.reversed().joined(separator: "/")
     }
 
-    /// Brings an item back to where it was, with what was deleted together with it (in the hour before), and the directories above it that are gone.
+    /// Restores an item to its former place, with everything deleted together with it (in the hour before) and missing
+    /// parent directories.
     ///
-    /// - Returns: Its path now: of a name that is taken, `name 2.ext`.
+    /// - Returns: Its new path; `name 2.ext` if the name is taken.
     /// - Throws: ``FileError`` with `notFound` when nothing of it is kept.
     package func restoreDeleted(_ item: ItemID) async throws(FileError) -> String {
         let trash = Trash(try replica.deletedItems())
         guard trash[item] != nil else {
-            throw FileError(.notFound, "nothing is kept of that item; see: dewpoint trash list")
+            throw FileError(.notFound, "that item is not in the trash; see: dewpoint trash list")
         }
         let order = trash.above(item) + trash.below(item)
         var contents: [ItemID: Content] = [:]
@@ -67,17 +68,17 @@ extension FileSystem {
         }
         for entry in restored { files.kernel.entryChanged(entry.name, in: entry.parent) }
         activity.noteLocalChange()
-        guard let entry = try replica.entry(of: item) else { throw FileError(.notFound, "it was deleted again") }
+        guard let entry = try replica.entry(of: item) else { throw FileError(.notFound, "the item was deleted again") }
         return try replica.path(of: entry.inode)
     }
 }
 
-/// The last states of deleted items, by item and by the directory they lay in.
+/// The last states of deleted items, by item and by their directory.
 private struct Trash {
     /// No tree is deeper than this many directories.
     static let depthLimit = 10_000
 
-    /// How long before a directory something in it may have been deleted to belong to the same deletion.
+    /// How long before its directory an item may have been deleted to belong to the same deletion.
     static let together = Duration.seconds(3600)
 
     let states: [EarlierState]
@@ -103,7 +104,7 @@ private struct Trash {
         return above.reversed()
     }
 
-    /// An item and what lay in it when it was deleted, each after its directory.
+    /// An item and what was in it when it was deleted, each after its directory.
     func below(_ item: ItemID) -> [EarlierState] {
         guard let top = byItem[item] else { return [] }
         var order = [top]

@@ -8,12 +8,12 @@ import Sync
 
 /// Versions of an item: the current one, those that lost a conflict, and earlier ones.
 extension FileSystem {
-    /// How long earlier versions and deleted items can be brought back: 30 days after they were replaced.
+    /// How long earlier versions and deleted items can be restored: 30 days after they were replaced.
     package static let historyRetention = Duration.seconds(30 * 24 * 3600)
 
-    /// Every version of a file, the current one first, then conflict versions, then earlier ones, each the newest first.
+    /// Every version of a file: the current one, then conflict versions, then earlier ones, each newest first.
     ///
-    /// - Throws: ``FileError`` with `invalid` for what has no bytes.
+    /// - Throws: ``FileError`` with `invalid` for an item without bytes.
     package func versions(_ path: String) throws(FileError) -> [ItemVersion] { try versions(of: try resolve(path)) }
 
     func versions(of number: InodeNumber) throws(FileError) -> [ItemVersion] {
@@ -22,7 +22,7 @@ extension FileSystem {
             throw FileError(.invalid, "only files have versions; this is a \(inode.attributes.kind.rawValue)")
         }
         guard let entry = try replica.entries(of: number).first else {
-            throw FileError(.superseded, "\(number) has no name any more")
+            throw FileError(.superseded, "\(number) no longer has a name")
         }
         let conflicts = entry.conflicts.map { version in
             ItemVersion(
@@ -36,7 +36,7 @@ extension FileSystem {
     private func current(_ entry: Entry, _ inode: Inode) throws(FileError) -> ItemVersion {
         let device = try replica.maker(of: entry, inode)
         let attributes = try current(of: inode.attributes.inode)
-        // Newer bytes that are still to come are the current version already.
+        // Newer bytes that are not downloaded yet are already the current version.
         return ItemVersion(
             id: "current", kind: .current, date: attributes.modified, computer: try name(of: device),
             device: device, size: inode.incoming?.byteCount ?? attributes.size,
@@ -64,22 +64,23 @@ extension FileSystem {
 
     // MARK: Resolving
 
-    /// Ends a conflict: one version becomes or stays the current one, the others are no longer kept as conflict versions.
+    /// Resolves a conflict: one version becomes or stays current, the others are no longer kept as conflict versions.
     ///
-    /// What was current before can be had as an earlier version. Every device learns of it.
-    /// - Throws: ``FileError`` with `noAttribute` when there is no conflict, `superseded` when there is no such version, `busy` when the
-    ///   current bytes must give way and are not uploaded yet.
+    /// The former current version is kept as an earlier version. The resolution is synced to every device.
+    /// - Throws: ``FileError`` with `noAttribute` when there is no conflict, `superseded` when there is no such
+    ///   version, `busy` when the current bytes must be replaced and are not uploaded yet.
     package func resolve(_ path: String, keep choice: VersionChoice) async throws(FileError) {
         let number = try resolve(path)
         try await resolve(number, keep: choice)
         await showChosen(number)
     }
 
-    /// Has whoever reads next get what was chosen: where the file was here, its older bytes are read until the chosen ones have come.
+    /// Makes later reads return the chosen version: if the file was local, its older bytes are read until the chosen
+    /// ones are downloaded.
     private func showChosen(_ number: InodeNumber) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.downloadChosen(number) }
-            // Cut short when the bytes are here first.
+            // Cancelled when the bytes are downloaded first.
             group.addTask { try? await self.environment.sleep(Self.chosenPatience) }
             await group.next()
             group.cancelAll()
@@ -87,14 +88,14 @@ extension FileSystem {
         await files.kernel.drain()
     }
 
-    /// How long an answer waits for the chosen bytes. A file that takes longer comes after it.
+    /// How long to wait for the chosen bytes. The download of a larger file continues after the answer.
     private static let chosenPatience = Duration.seconds(10)
 
     private func downloadChosen(_ number: InodeNumber) async {
         do throws(FileError) {
             if try replica.inode(number).incoming != nil { try await reading.downloads.makeLocal(number) }
         } catch {
-            // The choice stands; its bytes come when they can.
+            // The choice stands; its bytes are downloaded later.
             logger.info(
                 "the chosen version is not downloaded yet", metadata: ["inode": "\(number)", "error": "\(error)"])
         }
@@ -125,13 +126,13 @@ extension FileSystem {
         try replace(entry, with: content.flatMap { content in kept.map { (content, $0.modified) } }, conflicts: [])
     }
 
-    /// Makes an earlier version the current one again.
+    /// Makes an earlier version current again.
     ///
     /// - Throws: ``FileError`` with `superseded` when there is no such version, `busy` when the current bytes are not uploaded yet.
     package func restoreVersion(_ path: String, id: String) async throws(FileError) {
         let number = try resolve(path)
         guard let entry = try replica.entries(of: number).first, let item = entry.item else {
-            throw FileError(.noAttribute, "what stays on this machine has no earlier versions")
+            throw FileError(.noAttribute, "an item that stays on this machine has no earlier versions")
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
             let content = try await chunkList(conflict.content)
@@ -165,7 +166,7 @@ extension FileSystem {
         try replica.write { transaction throws(FileError) in
             guard let item = entry.item, let now = try transaction.entry(of: item), now.conflicts == entry.conflicts
             else {
-                throw FileError(.superseded, "\(entry.name) has changed in the meantime; look again")
+                throw FileError(.superseded, "\(entry.name) has changed in the meantime; list its versions again")
             }
             try transaction.setConflicts(conflicts, of: now)
             if let new {
@@ -187,7 +188,7 @@ extension FileSystem {
             files.orphans.insert(entry.inode)
             if files.open.inode(entry.inode) == nil, files.orphans.take(entry.inode) { try replica.forget(entry.inode) }
         }
-        // What was here comes again, so that it stays here.
+        // A local file is downloaded again so that it stays local.
         if try replica.inode(number).incoming != nil { try request(number) }
     }
 
@@ -205,12 +206,12 @@ extension FileSystem {
         coordination.events.changed(number, by: .engine)
     }
 
-    // MARK: Forgetting
+    // MARK: Expiring
 
-    /// How often versions that are too old are forgotten.
+    /// The interval between removals of expired versions.
     private static let forgettingPause = Duration.seconds(3600)
 
-    /// Forgets, now and then, what has been replaced or deleted for longer than ``historyRetention``.
+    /// Periodically removes versions replaced or deleted longer ago than ``historyRetention``.
     func forgetOldVersions() async {
         repeat {
             do throws(FileError) {
@@ -218,7 +219,7 @@ extension FileSystem {
             } catch {
                 logger.warning("failed to remove expired versions", metadata: ["error": "\(error)"])
             }
-            // Cancelled: the engine ends.
+            // Cancelled: the engine shuts down.
         } while (try? await environment.sleep(Self.forgettingPause)) != nil
     }
 }

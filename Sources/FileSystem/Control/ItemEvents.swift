@@ -3,14 +3,15 @@ import Model
 import Sync
 import Synchronization
 
-/// Tells presenters, and whoever follows events, what happens to items: by plain programs, by other devices, by this engine.
+/// Publishes changes of items to presenters and followers: changes by plain programs, by other devices and by this
+/// engine.
 ///
-/// While nobody listens an event costs one look at a flag.
+/// Without observers, an event costs one load of a flag.
 final class ItemEvents: Sendable {
     /// The most followers at a time.
     static let followerLimit = 256
 
-    /// Who did it.
+    /// The origin of a change.
     enum Origin: Sendable {
         case program(Caller)
         case device(String)
@@ -45,16 +46,16 @@ final class ItemEvents: Sendable {
 
     // MARK: Followers
 
-    /// - Throws: ``FileError`` with `busy` when as many follow as may.
+    /// - Throws: ``FileError`` with `busy` at the limit of followers.
     func admit() throws(FileError) {
         if state.withLock({ $0.followers.count >= Self.followerLimit }) { throw Self.tooManyFollowers }
     }
 
-    private static let tooManyFollowers = FileError(.busy, "\(followerLimit) follow events already")
+    private static let tooManyFollowers = FileError(.busy, "there are \(followerLimit) followers of events already")
 
     /// - Parameter deliver: Takes events at or below the path, and never waits.
-    /// - Returns: What ``unfollow(_:)`` takes.
-    /// - Throws: ``FileError`` with `busy` when there are too many.
+    /// - Returns: The value to pass to ``unfollow(_:)``.
+    /// - Throws: ``FileError`` with `busy` at the limit of followers.
     func follow(_ path: String, deliver: @escaping @Sendable (ItemNews) -> Void) throws(FileError) -> UInt64 {
         let id = state.withLock { state -> UInt64? in
             guard state.followers.count < Self.followerLimit else { return nil }
@@ -83,20 +84,20 @@ final class ItemEvents: Sendable {
         tell(.changed(item), by: origin)
     }
 
-    /// Something came to stand where nothing was.
+    /// An item appeared at an empty place.
     func appeared(_ item: ClaimItem, by origin: Origin) {
         lockManager.perform { table, now in table.appeared(item, now: now) }
         tell(.appeared(item), by: origin)
     }
 
-    /// - Parameter replaced: What had the new name, if anything.
+    /// - Parameter replaced: The inode that had the new name, if any.
     func moved(_ from: ClaimItem, to: ClaimItem, replacing replaced: InodeNumber?, by origin: Origin) {
         guard let inode = to.inode else { return }
         let isPresented = lockManager.change { state, now in
             let isPresented = state.table.isPresented(from)
             return (isPresented, state.table.moved(inode, to: to, replacing: replaced, now: now))
         }
-        // An atomic save: the item that has the name was written, and nothing came or went but a file for a moment.
+        // An atomic save: reported as a write of the item with that name, since only a temporary file came and went.
         if replaced != nil, !isPresented {
             tell(.deleted(from), by: origin)
             tell(.changed(to), by: origin)
@@ -105,7 +106,7 @@ final class ItemEvents: Sendable {
         }
     }
 
-    /// A name has another inode now, of the same item.
+    /// A name now refers to another inode of the same item.
     func superseded(_ old: InodeNumber, by new: ClaimItem) {
         guard let inode = new.inode else { return }
         lockManager.perform { table, now in table.moved(inode, to: new, replacing: old, now: now) }
@@ -121,7 +122,7 @@ final class ItemEvents: Sendable {
         tell(.version(change, id, item), by: origin)
     }
 
-    /// - Parameter keys: Such as `NSURLUbiquitousItemIsUploadedKey`.
+    /// - Parameter keys: For example `NSURLUbiquitousItemIsUploadedKey`.
     func ubiquityAttributes(_ keys: Set<String>, of inode: InodeNumber) {
         guard hasObservers, let item = try? places.item(inode), item.name != nil else { return }
         tell(.ubiquityAttributes(keys, item), by: .engine)
@@ -154,7 +155,7 @@ final class ItemEvents: Sendable {
 }
 
 extension ItemEvent {
-    /// What it is about, as it is now.
+    /// The item concerned, as of now.
     var item: ClaimItem {
         switch self {
         case .changed(let item), .appeared(let item), .deleted(let item), .version(_, _, let item),

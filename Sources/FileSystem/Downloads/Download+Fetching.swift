@@ -5,29 +5,29 @@ import Replica
 import Sync
 import Synchronization
 
-/// One fetch for all readers: workers take what somebody waits for first, and then the rest.
+/// One fetch for all readers: workers take demanded pieces first, and then the rest.
 extension Download {
-    /// What the pieces come from, and who is told.
+    /// Where the pieces come from, and the callbacks.
     struct Source: Sendable {
         let reader: ChunkReader
         let environment: EngineEnvironment
-        /// How long nothing may come before the download is given up.
+        /// How long nothing may arrive before the download is given up.
         let networkTimeout: Duration
-        /// Whether the store is known not to answer, so that nobody need wait for it.
+        /// Whether the store is known not to answer, so that readers need not wait for it.
         let store: WatchedStore
         let logger: Logger
         let freeSpaceFloor: FreeSpaceFloor
         /// Fast paths that are turned off.
         let off: Set<FastPath>
-        /// Which pack is expected to be read after one that the file lies in.
+        /// The pack expected to be read after a pack of this file.
         let nextPack: @Sendable (PackID) -> PackID?
-        /// Tells the index which pieces are here.
+        /// Records in the index which pieces are local.
         let save: @Sendable (ChunkSet) throws(FileError) -> Void
-        /// Tells the index why the bytes do not come, before whoever waits for them is told.
+        /// Records in the index why the download failed, before its readers are told.
         let failed: @Sendable (FileError) -> Void
     }
 
-    /// Takes over what an earlier run brought, as far as its hashes are right: that run may have ended with the power.
+    /// Takes over the pieces of an earlier run whose hashes match: that run may have ended in a power failure.
     private func recoverFound() {
         defer { state.withLock { $0.isRecovering = false } }
         for piece in pieces where piece.stored != nil && found.contains(piece.index) {
@@ -39,15 +39,15 @@ extension Download {
         }
     }
 
-    /// Fetches every piece that is missing, then settles the outcome of the bytes; the caller installs them.
+    /// Fetches every missing piece, then determines the outcome; the caller installs the bytes.
     ///
-    /// - Returns: `nil` when all pieces are here.
+    /// - Returns: `nil` when all pieces are local.
     func fetchAll(from source: Source) async -> Outcome? {
         recoverFound()
         // A small file needs no second worker.
         let missing = state.withLock { pieces.count - $0.have.presentCount }
         let width = source.off.contains(.parallelDownloads) ? 1 : max(1, min(Self.width, missing))
-        // Nobody waits for its end: it is cancelled when all is here.
+        // Never awaited: it is cancelled when all pieces are local.
         async let _ = fetchHead(source)
         return await withTaskGroup(of: FileError?.self) { group -> Outcome? in
             group.addTask { await self.workOnDemand(source) }
@@ -62,7 +62,7 @@ extension Download {
             var finished = 0
             for await result in group {
                 finished += 1
-                // When there is nothing left to fill, nothing is left to be asked for, and then nothing to be watched.
+                // Once the fill has finished, there is no piece left to demand, and then no download to watch.
                 if finished == width { demand.finish() }
                 if finished == width + 1 { group.cancelAll() }
                 if let result, failure == nil {
@@ -76,7 +76,7 @@ extension Download {
         }
     }
 
-    /// Ends the download: whoever still waits gets the outcome.
+    /// Ends the download: all remaining waiters get the outcome.
     func conclude(_ outcome: Outcome) {
         let waiters = state.withLock { state in
             state.outcome = outcome
@@ -86,7 +86,7 @@ extension Download {
         for waiter in waiters { waiter.continuation.resume(returning: outcome.arrival) }
     }
 
-    /// The worker that fetches nothing but what someone waits for, so that readers never queue behind the fill.
+    /// The worker that fetches only demanded pieces, so that readers never queue behind the fill.
     private func workOnDemand(_ source: Source) async -> FileError? {
         for await _ in demands {
             if let failure = await work(source, onlyDemanded: true) { return failure }
@@ -94,19 +94,19 @@ extension Download {
         return nil
     }
 
-    /// Brings the file's first bytes to those who want no more, where they are known by themselves.
+    /// Fetches the file's first bytes for readers that want no more, if the record names them separately.
     private func fetchHead(_ source: Source) async {
         guard isHeadComing, let stored = pieces[0].stored else { return }
         var head: [UInt8]?
         do throws(StoreError) {
             head = try await source.reader.head(of: stored)
         } catch {
-            // The first piece is fetched all the same, and meets the same.
+            // The first piece is fetched anyway, and fails in the same way.
             source.logger.debug(
                 "failed to fetch the head of a file", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
         let waiters = state.withLock { state -> [Waiter] in
-            // The whole piece may have been faster.
+            // The whole piece may have arrived first.
             guard state.isHeadComing else { return [] }
             state.head = head.map { .present($0) } ?? .none
             guard head != nil else { return [] }
@@ -116,7 +116,7 @@ extension Download {
             return Array(ready.values)
         }
         guard let head else {
-            // They wait for the piece now.
+            // These readers now wait for the piece.
             demand.yield()
             return
         }
@@ -128,10 +128,10 @@ extension Download {
 
     private var isHeadComing: Bool { state.withLock { $0.isHeadComing } }
 
-    /// Lets the first piece come before all others.
+    /// Delays the fill until the first piece has arrived.
     private func stepBack(_ source: Source) async {
         var waited = Duration.zero
-        // Cut short by the end of the download, which the work then sees.
+        // Ends early with the download, which the work then notices.
         while waited < Self.fillDelay, !state.withLock({ $0.hasArrived }),
             (try? await source.environment.sleep(Self.fillLook)) != nil
         { waited += Self.fillLook }
@@ -150,7 +150,7 @@ extension Download {
                 state.withLock { $0.pace.note(pieceCount: batch.count, in: elapsed) }
             } catch {
                 if error.code == .corrupt || error.code == .notInContainer {
-                    // What is damaged or missing concerns these pieces only: the others are still worth having.
+                    // Damage or a missing object concerns these pieces only: the others are still worth fetching.
                     source.failed(error)
                     markDamaged(batch, error)
                     continue
@@ -165,7 +165,7 @@ extension Download {
     private func fetch(_ batch: Range<Int>, from source: Source) async throws(FileError) {
         var pause = Self.retryStart
         while true {
-            // A batch that failed half way goes on with what is still missing; what came is already verified.
+            // A batch that failed half way continues with its missing pieces; those that arrived are verified.
             guard let first = state.withLock({ state in batch.first { !state.have.contains($0) } }) else { return }
             do {
                 try await source.reader.fetch(
@@ -178,11 +178,11 @@ extension Download {
                 }
                 return
             } catch let error as FileError {
-                // This disk is to blame, not the store.
+                // A failure of this disk, not of the store.
                 throw error
             } catch let error as StoreError {
                 if isCancelled { throw FileError(.cancelled, "the download was cancelled") }
-                // How long it is worth trying, the watch knows.
+                // The watch decides how long to retry.
                 guard error.isTransient, !source.store.isSilent else { throw error.fileError }
                 state.withLock { $0.lastFailure = error }
                 source.logger.debug("retrying a download", metadata: ["inode": "\(inode)", "error": "\(error)"])
@@ -198,8 +198,8 @@ extension Download {
         }
     }
 
-    /// Gives up when nothing has come for as long as is worth waiting, also while a call to the store hangs: who waits is told at
-    /// once, and the calls are cancelled.
+    /// Gives up when nothing has arrived for the network timeout, even while a call to the store hangs: waiters are
+    /// told at once, and the calls are cancelled.
     private func watch(_ source: Source) async -> FileError? {
         var idle = Duration.zero
         var seen: Int64 = -1
@@ -235,11 +235,11 @@ extension Download {
         return error
     }
 
-    /// Puts a verified piece into the staging file and lets its readers go on.
+    /// Writes a verified piece to the staging file and wakes its readers.
     private func deliver(_ piece: Content.Piece, _ bytes: [UInt8], _ source: Source) async throws {
         if Task.isCancelled || isCancelled { throw CancellationError() }
         try source.freeSpaceFloor.admit(bytes.count)
-        // Who waited goes first: the disk takes as long as the hash did.
+        // Waiters go first: writing to the disk takes as long as the hash did.
         if handOver(piece, bytes) { await Task.yield() }
         try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
         arrived(piece)
@@ -252,8 +252,8 @@ extension Download {
         if let snapshot { try source.save(snapshot) }
     }
 
-    /// Gives a piece to those who wait for nothing else: they need not wait for the disk.
-    /// - Returns: Whether there was anybody.
+    /// Hands a piece to readers that wait for nothing else, so that they need not wait for the disk.
+    /// - Returns: Whether there were any.
     private func handOver(_ piece: Content.Piece, _ bytes: [UInt8]) -> Bool {
         let waiters = state.withLock { state in
             let ready = state.waiters.filter {
@@ -263,7 +263,7 @@ extension Download {
             return Array(ready.values)
         }
         for waiter in waiters {
-            // Of a piece's readers each has said which bytes it wants.
+            // Every reader of pieces has given its range of bytes.
             guard let range = waiter.range else { continue }
             let start = Int(range.lowerBound - piece.fileOffset)
             waiter.continuation.resume(returning: .bytes(bytes[start..<start + range.count]))
@@ -271,7 +271,7 @@ extension Download {
         return !waiters.isEmpty
     }
 
-    /// A piece is here: its readers go on.
+    /// Wakes the readers of a piece.
     private func arrived(_ piece: Content.Piece) {
         let waiters = state.withLock { state -> [Waiter] in
             state.have.insert(piece.index)
@@ -294,7 +294,8 @@ extension Download {
         for waiter in waiters { waiter.continuation.resume(returning: .failed(error)) }
     }
 
-    /// The next pieces to fetch with one GET: what someone waits for first, then on from there, or from the file's start.
+    /// The next pieces to fetch with one GET: demanded ones first, then from the cursor on, or from the start of the
+    /// file.
     private func nextBatch(onlyDemanded: Bool, readingAhead: Bool) -> Range<Int>? {
         state.withLock { state in
             guard !state.isCancelled, !state.isEnding else { return nil }
@@ -321,7 +322,7 @@ extension Download {
         }
     }
 
-    /// What is here, for the index to remember.
+    /// The local pieces, for the index to record.
     var have: ChunkSet { state.withLock { $0.have } }
 }
 
@@ -331,7 +332,7 @@ extension Download.State {
         return true
     }
 
-    /// Whether somebody waits for no more than the head, which is coming.
+    /// Whether a waiter wants no more than the head, which is being fetched.
     fileprivate func isServedByHead(_ waiter: Download.Waiter) -> Bool {
         guard isHeadComing, let range = waiter.range else { return false }
         return Download.isInHead(range)
@@ -339,7 +340,7 @@ extension Download.State {
 }
 
 extension Content.Piece {
-    /// Whether one ranged GET can bring both: this piece lies right behind the other in the same pack.
+    /// Whether one ranged GET can fetch both: this piece directly follows the other in the same pack.
     fileprivate func follows(_ other: Content.Piece) -> Bool {
         guard let mine = stored, let theirs = other.stored else { return false }
         return mine.pack == theirs.pack && mine.offset == theirs.offset + Int64(other.byteCount)

@@ -10,26 +10,26 @@ import Synchronization
 ///        │                │  └──▶ failed   (the store did not answer in time, damaged bytes, no space)
 ///        └────────────────┴─────▶ cancelled
 ///
-/// A reader gets its range as soon as that is here and verified. Pieces that someone waits for are fetched before those that nobody
-/// waits for.
+/// A reader gets its range as soon as it is local and verified. Demanded pieces are fetched before all others.
 final class Download: Sendable {
-    /// How many ranged GETs one file may have out at a time.
+    /// The most concurrent ranged GETs for one file.
     static let width = 3
-    /// How long the fill steps back before its first GET, or until the first piece is here: what a reader waits for is to have the
-    /// connection that is open already, and the whole link while its bytes come.
+    /// How long the fill waits before its first GET, unless the first piece arrives sooner: a reader should get the
+    /// connection that is already open, and the whole link while its bytes are sent.
     static let fillDelay = Duration.milliseconds(15)
-    /// How often the fill looks whether the first piece is here.
+    /// The interval at which the fill checks whether the first piece has arrived.
     static let fillLook = Duration.milliseconds(3)
-    /// How many pieces a file must have that its first bytes come with a GET of their own: of a short one all is here soon after.
+    /// From how many pieces on a file's first bytes are fetched with a GET of their own: shorter files are complete
+    /// soon after.
     static let headPieceLimit = 4
-    /// How many pieces may come in before the index is told which are here, so that a restart resumes there.
+    /// How many pieces may arrive before progress is recorded in the index, so that a restart resumes there.
     static let piecesPerProgress = 4
-    /// The first pause before a failed GET is tried again; it doubles up to ``retryLimit``.
+    /// The first pause before a failed GET is retried; it doubles up to ``retryLimit``.
     static let retryStart = Duration.milliseconds(100)
     static let retryLimit = Duration.seconds(5)
-    /// How often it is looked whether anything comes.
+    /// The interval at which the arrival of bytes is checked.
     static let watchPause = Duration.milliseconds(250)
-    /// What one look counts at most: a machine that slept in between has not waited all that time.
+    /// The most time that one check counts: a machine that was suspended has not waited all that time.
     static let watchStepLimit = Duration.seconds(5)
 
     enum Outcome: Sendable, Equatable {
@@ -39,20 +39,20 @@ final class Download: Sendable {
     }
 
     struct Waiter {
-        /// What must be here, or `nil` for someone who waits for the outcome.
+        /// The pieces that must be local, or `nil` for a waiter for the outcome.
         let pieces: Range<Int>?
-        /// Which bytes of the file a reader wants.
+        /// The bytes of the file that a reader wants.
         var range: Range<Int64>?
-        /// Whether only the end counts, and not that the download was given up.
+        /// Whether to wait for the end of the download even if it is given up.
         var isForEnd = false
         let continuation: CheckedContinuation<Arrival, Never>
     }
 
-    /// What somebody who waited gets.
+    /// What a waiter receives.
     enum Arrival: Sendable {
-        /// It is in the staging file, or the outcome is there.
+        /// The bytes are in the staging file, or the outcome is known.
         case present
-        /// The bytes themselves, verified, on their way to the staging file.
+        /// The bytes themselves, verified, not yet in the staging file.
         case bytes(ArraySlice<UInt8>)
         case failed(FileError)
     }
@@ -63,32 +63,32 @@ final class Download: Sendable {
         var damaged: [Int: FileError] = [:]
         var waiters: [UInt64: Waiter] = [:]
         var lastWaiter: UInt64 = 0
-        /// Where the background fill goes on: behind the piece that was asked for last.
+        /// Where the background fill continues: behind the piece demanded last.
         var cursor = 0
         var pace = FetchWindow()
         var unsaved = 0
         var outcome: Outcome?
         var isCancelled = false
-        /// Set when a worker failed: the others take nothing more.
+        /// Set when a worker failed: the others take no more pieces.
         var isEnding = false
         var isRecovering = true
-        /// Whether any piece has come in this run, or was found.
+        /// Whether any piece has arrived in this run, or was found.
         var hasArrived = false
-        /// The file's first bytes, until its first piece is here.
+        /// The file's first bytes, until its first piece is local.
         var head = Head.none
-        /// What came over the line in this run, verified or not: progress moves within a chunk too.
+        /// Bytes received in this run, verified or not: progress moves within a chunk too.
         var receivedByteCount: Int64 = 0
-        /// Why the last call to the store brought nothing.
+        /// Why the last call to the store failed.
         var lastFailure: StoreError?
-        /// Set when nothing came for too long: whoever waits, or comes now, is told.
+        /// Set when nothing arrived for too long: present and later waiters are told.
         var givenUp: FileError?
     }
 
     /// The first ``Content/headByteCount`` bytes of the file.
     enum Head {
-        /// They come with the first piece, or it is here.
+        /// Not fetched separately, or the first piece is local.
         case none
-        /// They are being fetched: who wants no more waits for them.
+        /// Being fetched: readers that want no more wait for it.
         case coming
         case present([UInt8])
     }
@@ -97,15 +97,15 @@ final class Download: Sendable {
     let staging: Descriptor
     let byteCount: Int64
     let pieces: Content.Pieces
-    /// What an earlier run said is in the staging file: looked at again before it counts.
+    /// The pieces that an earlier run recorded in the staging file: verified again before they count.
     let found: ChunkSet
     let state: Mutex<State>
     let demands: AsyncStream<Void>
     let demand: AsyncStream<Void>.Continuation
 
     /// - Parameters:
-    ///   - wanted: What of the file is wanted first: there the fetch begins.
-    ///   - takesHead: Whether the first bytes may come with a GET of their own, when no more is wanted.
+    /// - wanted: The range wanted first: the fetch begins there.
+    ///   - takesHead: Whether the first bytes may be fetched with a GET of their own, when no more is wanted.
     init(
         inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet, wanted: Range<Int64> = 0..<0,
         takesHead: Bool = false
@@ -117,7 +117,7 @@ final class Download: Sendable {
         var have = have
         found = have
         have = ChunkSet(count: pieces.count)
-        // Holes are already there: the staging file is sparse.
+        // Holes need no fetch: the staging file is sparse.
         for piece in pieces where piece.stored == nil { have.insert(piece.index) }
         let cursor = min(Int(clamping: wanted.lowerBound / Int64(Content.chunkByteCount)), pieces.count)
         let isHeadWanted =
@@ -129,7 +129,7 @@ final class Download: Sendable {
 
     /// 0 to 100.
     var percent: Double {
-        // What an earlier run brought counts while it is being looked at, so that the number does not fall at a restart.
+        // Pieces of an earlier run count while they are verified, so that the percentage does not drop at a restart.
         let have = state.withLock { state in
             state.isRecovering ? max(state.have.presentCount, found.presentCount) : state.have.presentCount
         }
@@ -151,36 +151,36 @@ final class Download: Sendable {
         return Int(clipped.lowerBound / unit)..<Int((clipped.upperBound + unit - 1) / unit)
     }
 
-    /// Whether the head has all of a range of the file, as far as there are bytes.
+    /// Whether the head contains a range of the file completely, up to the end of the file.
     static func isInHead(_ range: Range<Int64>) -> Bool { range.upperBound <= Int64(Content.headByteCount) }
 
-    /// Whether every byte of `range` is here and verified.
+    /// Whether every byte of `range` is local and verified.
     func has(_ range: Range<Int64>) -> Bool {
         let wanted = pieceRange(range)
         return state.withLock { state in wanted.allSatisfy { state.have.contains($0) } }
     }
 
-    /// Waits until every byte of `range` is here and verified.
+    /// Waits until every byte of `range` is local and verified.
     ///
-    /// - Returns: The bytes, as far as the file has them, when they have just come; `nil` when they are to be read from the staging
-    ///   file.
+    /// - Returns: The bytes, up to the end of the file, if they have just arrived; `nil` if they are to be read from
+    ///   the staging file.
     /// - Throws: ``FileError`` with `interrupted` when the task is cancelled, `cancelled` when the download is, or what failed.
     @discardableResult
     func wait(for range: Range<Int64>) async throws(FileError) -> ArraySlice<UInt8>? {
         try await wait(forPieces: pieceRange(range), range: range.clamped(to: 0..<byteCount))
     }
 
-    /// Waits until the file stands in its place, or will not.
+    /// Waits until the file is installed or the download has ended without it.
     func waitUntilSettled() async throws(FileError) {
         _ = try await wait(forPieces: nil)
     }
 
-    /// Whether some of it could not be had: it goes on with the rest, or is ending.
+    /// Whether some pieces failed: the download continues with the rest, or is ending.
     var hasFailed: Bool { state.withLock { $0.givenUp != nil || !$0.damaged.isEmpty } }
 
-    /// Waits until nothing of it runs any more, however it ends.
+    /// Waits until no task of the download runs any more, however it ends.
     func waitUntilEnded() async {
-        // What it ends with was told to those who wanted the bytes.
+        // The outcome was reported to the readers.
         _ = try? await wait(forPieces: nil, isForEnd: true)
     }
 
@@ -232,7 +232,7 @@ final class Download: Sendable {
 }
 
 extension Download.Outcome {
-    /// What whoever still waits gets.
+    /// What the remaining waiters receive.
     var arrival: Download.Arrival {
         switch self {
         case .finished: .present

@@ -2,27 +2,27 @@ import Coordination
 import Model
 import Synchronization
 
-/// Who may have bytes brought by reading: everybody but those who were told not to, and the programs that never may.
+/// Which processes may download by reading: all but those excluded by a session or by program name.
 ///
-/// Whoever may not gets EDEADLK at once, as a process does on macOS that must not materialize dataless files. What is here already may be
-/// read by everyone, and asking for a download outright is nobody's accident.
+/// Others get EDEADLK at once, as on macOS a process that must not materialize dataless files. Local bytes may be read
+/// by every process, and an explicit download request is never an accident.
 final class DownloadRules: Sendable {
     private let withheld = Mutex<[ProcessID: Int]>([:])
     private let programs: ProgramNames
     private let isActive: Atomic<Bool>
-    /// Counts the changes of the rules: whom an older state admitted must be asked about again.
+    /// Counts changes of the rules: a process admitted under an older state must be checked again.
     private let generation = Atomic<UInt64>(0)
 
-    /// How long it counts that a process that has started others may download.
+    /// How long the admission of a process with child processes is remembered.
     static let familyTime = Duration.milliseconds(100)
 
-    /// Processes that may, with all their ancestors, and have started some that asked.
+    /// Processes that are admitted with all their ancestors and have child processes that asked.
     private struct Families {
         private var members: Set<ProcessID> = []
         private var generation: UInt64 = 0
         private var since = ContinuousClock.now
 
-        /// Those that count still.
+        /// The entries still valid.
         mutating func current(_ generation: UInt64) -> Set<ProcessID> {
             let now = ContinuousClock.now
             if generation != self.generation || since.duration(to: now) > DownloadRules.familyTime {
@@ -34,7 +34,7 @@ final class DownloadRules: Sendable {
         }
 
         mutating func note(_ ancestors: [ProcessID], _ generation: UInt64) {
-            // Judged by rules that hold no more.
+            // Judged by outdated rules.
             guard generation == self.generation else { return }
             members.formUnion(ancestors)
         }
@@ -42,13 +42,13 @@ final class DownloadRules: Sendable {
 
     private let families = Mutex(Families())
 
-    /// - Parameter programs: The names of programs that may not, with all that they start.
+    /// - Parameter programs: The names of programs that may not download; this includes their child processes.
     init(programs: [String]) {
         self.programs = ProgramNames(programs)
         isActive = Atomic(!programs.isEmpty)
     }
 
-    /// From now on the process and its descendants may not, until ``restore(_:)`` was called as often.
+    /// Excludes the process and its descendants until ``restore(_:)`` has been called as often.
     func withhold(from process: ProcessID) {
         withheld.withLock { withheld in
             withheld[process, default: 0] += 1
@@ -65,10 +65,10 @@ final class DownloadRules: Sendable {
         }
     }
 
-    /// Looks at who reads once for an open file and not at each read of it, and at its ancestors, some ten files of `/proc`, once in a
-    /// ``familyTime``.
+    /// Checks the reader once for each open file rather than at each read, and its ancestors, some ten files of
+    /// `/proc`, once in a ``familyTime``.
     ///
-    /// - Throws: ``FileError`` with `downloadRefused` for who may not.
+    /// - Throws: ``FileError`` with `downloadRefused` if the process may not download.
     func admit(_ process: Int32, to handle: OpenHandle) throws(FileError) {
         guard isActive.load(ordering: .acquiring) else { return }
         let admission = OpenHandle.Admission(process: process, generation: generation.load(ordering: .acquiring))

@@ -4,11 +4,12 @@ import Model
 import Sync
 import Synchronization
 
-/// Holds up who pulls a container down by reading everything, and tells people.
+/// Holds processes that download a container by reading everything, and notifies people.
 ///
-/// Asked for each open file once, when it is first read and nobody asked for it outright; see ``ThrottleTable``.
+/// Consulted once for each open file, at its first read, unless its download was requested explicitly; see
+/// ``ThrottleTable``.
 final class DownloadThrottle: Sendable {
-    /// How often a read that is held looks whether it may go on.
+    /// The interval at which a held read checks whether it may proceed.
     static let lookPause = Duration.milliseconds(200)
 
     private let table: Mutex<ThrottleTable>
@@ -21,10 +22,10 @@ final class DownloadThrottle: Sendable {
         self.logger = logger
     }
 
-    /// Counts a file that a process reads and that is not here.
+    /// Counts a file that a process reads and that is not local.
     ///
-    /// - Returns: `nil` when the read may go on; else what waits until it may.
-    /// - Throws: ``FileError`` with `downloadRefused` for whom it was refused, also from the wait.
+    /// - Returns: `nil` when the read may proceed; else a function that waits until it may.
+    /// - Throws: ``FileError`` with `downloadRefused` if the process was refused, also from the wait.
     func admit(
         _ process: Int32, byteCount: Int64
     ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
@@ -64,7 +65,7 @@ final class DownloadThrottle: Sendable {
         }
     }
 
-    /// Lets a group go on, or refuses it, for as long as it has processes.
+    /// Allows or refuses the downloads of a group, for as long as it has processes.
     ///
     /// - Parameter process: Any process of the group, or its number.
     func answer(_ process: Int32, isAllowed: Bool) throws(FileError) {
@@ -77,7 +78,7 @@ final class DownloadThrottle: Sendable {
         logger.info("downloads \(isAllowed ? "allowed" : "refused")", metadata: ["processGroup": "\(group ?? process)"])
     }
 
-    /// Those that were noticed or held and are still there.
+    /// The groups that were noticed or held and still have processes.
     var reports: [StormReport] {
         let now = environment.uptime()
         let groups = table.withLock { table in
@@ -97,9 +98,9 @@ final class DownloadThrottle: Sendable {
         guard let event, let group = table.withLock({ $0.groups[number] }) else { return }
         let sentence =
             switch event {
-            case .noticed: "a program downloads much by reading"
-            case .held: "a program downloads too much by reading: its reads wait; see: dewpoint allow-download"
-            case .refused: "nobody let a program download that is held: its reads fail with EDEADLK"
+            case .noticed: "a program downloads many files by reading them"
+            case .held: "a program exceeded the download limit and is blocked; see: dewpoint allow-download"
+            case .refused: "a blocked program was refused: its reads fail with EDEADLK"
             }
         logger.warning(
             "\(sentence)",
@@ -110,10 +111,10 @@ final class DownloadThrottle: Sendable {
     }
 
     private static func refusal(_ group: Int32) -> FileError {
-        FileError(.downloadRefused, "process group \(group) downloads too much at a time")
+        FileError(.downloadRefused, "process group \(group) exceeded the download limit")
     }
 
-    /// The group's leader, who tells more than one of many helpers; while it is there.
+    /// The group's leader while it exists: it says more than one of many helper processes.
     private static func program(_ group: Int32, _ process: Int32) -> String {
         let leader = ProcessTable.command(of: group)
         return leader.isEmpty ? ProcessTable.command(of: process) : leader

@@ -1,9 +1,9 @@
 import Model
 import Replica
 
-/// Files that somebody wants whole.
+/// Downloads of whole files.
 extension Downloads {
-    /// Remembers that a file is wanted whole, until it is here, and has it brought; nothing when it is here.
+    /// Records that a file is wanted whole and queues its download; does nothing if the file is local.
     func want(_ number: InodeNumber) throws(FileError) {
         let inode = try replica.inode(number)
         guard !inode.isLocal || inode.incoming != nil else { return }
@@ -12,16 +12,15 @@ extension Downloads {
         request(number)
     }
 
-    /// The download of a file whose bytes are not here, joined or begun; `nil` when they are.
-    ///
+    /// The download of a file that is not local, joined or begun; `nil` if it is local.
     func begin(_ number: InodeNumber) throws(FileError) -> Download? {
         if let download = active(number) { return download }
         return try begin(number, try replica.inode(number))
     }
 
     /// - Parameters:
-    ///   - inode: What the index has of it.
-    ///   - wanted: What of the file is wanted first.
+    /// - inode: Its row in the index.
+    ///   - wanted: The range wanted first.
     func begin(_ number: InodeNumber, _ inode: Inode, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download? {
         guard !inode.isLocal || inode.incoming != nil else { return nil }
         if inode.isContentUnknown {
@@ -30,13 +29,13 @@ extension Downloads {
         do throws(FileError) {
             return try join(number, wanted: wanted)
         } catch {
-            // It came between the question and the answer.
+            // Its download ended in between.
             if try replica.inode(number).isLocal { return nil }
             throw error
         }
     }
 
-    /// Waits until the whole file is here.
+    /// Waits until the whole file is local.
     func makeLocal(_ number: InodeNumber) async throws(FileError) {
         if try isContentUnknown(number) { try await learnContent(of: number) }
         var attempts = 0
@@ -44,13 +43,13 @@ extension Downloads {
             do throws(FileError) {
                 return try await download.waitUntilSettled()
             } catch {
-                // Newer bytes came in between: they are what is wanted now.
+                // Newer bytes were published in between: download those.
                 attempts += 1
                 guard error.code == .superseded, attempts < Self.supersededAttempts else { throw error }
             }
         }
     }
 
-    /// How often a download may be overtaken by newer bytes before it is given up.
+    /// How often a download may be superseded by newer bytes before it is given up.
     private static let supersededAttempts = 10
 }

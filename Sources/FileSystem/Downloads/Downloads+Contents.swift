@@ -2,7 +2,7 @@ import Model
 import Remote
 import Replica
 
-/// Chunk lists that are not known yet: of a long file only the manifest's name came with the record.
+/// Chunk lists that are not known yet: the record of a long file only names the manifest.
 extension Downloads {
     /// Whether its manifest must be read first.
     func isContentUnknown(_ number: InodeNumber) throws(FileError) -> Bool {
@@ -12,7 +12,7 @@ extension Downloads {
 
     func learnContent(of number: InodeNumber) async throws(FileError) {
         guard let record = try replica.entries(of: number).first?.base, let reference = record.content else {
-            throw FileError(.corrupt, "nothing is known of the bytes of \(number)")
+            throw FileError(.corrupt, "the index has no content for \(number)")
         }
         let content: Content
         do throws(StoreError) { content = try await manifests.get(reference) } catch { throw error.fileError }
@@ -24,13 +24,14 @@ extension Downloads {
                 try transaction.setKnownContent(number, content: content)
             }
         } catch {
-            // Someone else has learned it in the meantime.
+            // Another task has fetched it in the meantime.
             guard error.code == .superseded else { throw error }
         }
     }
 }
 
 extension Inode {
-    /// Whether only the manifest of its bytes is known: it could not be read when the record came, or came with a snapshot.
+    /// Whether only the manifest's name is known: it could not be read when the record arrived, or the record came with
+    /// a snapshot.
     var isContentUnknown: Bool { !isLocal && content == nil && incoming == nil }
 }

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Downloads run as children of ``run()``, so that they end with the engine.
 final class Downloads: Sendable {
-    /// How many files that nobody waits for are fetched at a time.
+    /// The most concurrent downloads of files that no reader waits for.
     static let backgroundWidth = 4
 
     private struct State {
@@ -61,28 +61,28 @@ final class Downloads: Sendable {
         (requests, requested) = AsyncStream.makeStream(of: InodeNumber.self)
     }
 
-    /// Has somebody told of each file that has come: of its inode before and now.
+    /// Sets the callback for completed downloads; takes the file's inode before and after.
     func whenArrived(_ tell: @escaping @Sendable (InodeNumber, InodeNumber) -> Void) {
         state.withLock { $0.whenArrived = tell }
     }
 
-    /// Has somebody told of each download that begins or ends.
+    /// Sets the callback for downloads that begin or end.
     func whenWoken(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.whenWoken = tell } }
 
     func active(_ inode: InodeNumber) -> Download? { state.withLock { $0.active[inode] } }
 
     var activeCount: Int { state.withLock { $0.active.count } }
 
-    /// What has come of files that are not whole yet.
+    /// The downloaded bytes of files that are not complete yet.
     var byteCountUnderWay: Int64 {
-        // What was unlinked meanwhile does not count.
+        // Files unlinked meanwhile do not count.
         state.withLock { Array($0.active.values) }.filter { (try? replica.isLocal($0.inode)) == false }
             .reduce(0) { $0 + $1.bytesDone }
     }
 
-    /// The download of an inode whose bytes are not here: the one under way, or a new one.
+    /// The download of an inode that is not local: the one under way, or a new one.
     ///
-    /// - Parameter wanted: What of the file is wanted first.
+    /// - Parameter wanted: The range wanted first.
     func join(_ inode: InodeNumber, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download {
         if let download = active(inode) { return download }
         let stagingFile = try replica.beginDownload(of: inode)
@@ -101,9 +101,9 @@ final class Downloads: Sendable {
         return download
     }
 
-    /// Has a file brought here when its turn comes: at most ``backgroundWidth`` at a time, first come first served.
+    /// Queues a file for download: at most ``backgroundWidth`` at a time, first come, first served.
     ///
-    /// What waits is remembered in the index, so the queue is as long as there are requested files.
+    /// Requests are recorded in the index, so the queue is no longer than the number of requested files.
     func request(_ inode: InodeNumber) { requested.yield(inode) }
 
     /// Runs the downloads until cancelled.
@@ -123,7 +123,7 @@ final class Downloads: Sendable {
 
     private func prepareNext() {
         do throws(FileError) { try replica.prepareDownload() } catch {
-            // The next download makes its own, and says what is wrong with it.
+            // The next download makes its own, and reports the error.
             logger.debug("failed to prepare a staging file for the next download", metadata: ["error": "\(error)"])
         }
     }
@@ -146,9 +146,9 @@ final class Downloads: Sendable {
 
     private func downloadRequestedBytes(_ inode: InodeNumber) async {
         do throws(FileError) {
-            // One that has failed or was cancelled is not joined: whoever asks again wants another attempt.
+            // A failed or cancelled download is not joined: a new request is a new attempt.
             if let ending = active(inode), ending.hasFailed || ending.isCancelled { await ending.waitUntilEnded() }
-            // It may have come, gone, or been cancelled while it stood in the queue.
+            // It may have been downloaded, deleted or cancelled while it was queued.
             guard try isWanted(inode) else { return }
             if try isContentUnknown(inode) { try await learnContent(of: inode) }
             let download = try join(inode)
@@ -158,25 +158,26 @@ final class Downloads: Sendable {
         }
     }
 
-    /// How long requested downloads wait that the store did not have or did not answer: each time twice as long.
+    /// The pause before requested downloads are retried after the store lacked an object or did not answer; it doubles
+    /// each time.
     static let retryStart = Duration.seconds(15)
     static let retryLimit = Duration.seconds(300)
 
-    /// Tries requested downloads again that failed for want of the store, for as long as the engine runs.
+    /// Periodically retries requested downloads that failed because of the store.
     ///
-    /// One of them while the store is not known to answer, which tells as much as all of them; ``retryFailed(atMost:)`` is called for the rest
-    /// as soon as it does.
+    /// Only one of them while the store is not known to answer, which is as good a test as all of them;
+    /// ``retryFailed(atMost:)`` is called for the rest as soon as it answers.
     func retryNowAndThen() async {
         var pause = Self.retryStart
-        // Cancelled: the engine ends, and what is requested is remembered in the index.
+        // Cancelled: the engine shuts down, and requests stay recorded in the index.
         while (try? await environment.sleep(pause)) != nil {
             let isTried = retryFailed(atMost: store.isFailing ? 1 : .max)
             pause = isTried ? min(pause * 2, Self.retryLimit) : Self.retryStart
         }
     }
 
-    /// Puts what was asked for and failed for want of the store back in the queue.
-    /// - Returns: Whether there was any.
+    /// Requeues requested downloads that failed because of the store.
+    /// - Returns: Whether there were any.
     @discardableResult
     func retryFailed(atMost limit: Int = .max) -> Bool {
         do throws(FileError) {
@@ -200,7 +201,7 @@ final class Downloads: Sendable {
         let source = Download.Source(
             reader: reader, environment: environment, networkTimeout: options.networkTimeout,
             store: store, logger: logger, freeSpaceFloor: freeSpaceFloor, off: options.off,
-            // Without an answer nothing is fetched ahead.
+            // On an error, no pack is read ahead.
             nextPack: { [replica] pack in try? replica.nextPack(after: pack, from: inode) },
             save: { [replica] have throws(FileError) in try replica.saveProgress(of: inode, have: have) },
             failed: { [self] error in note(error, of: inode) })
@@ -219,9 +220,9 @@ final class Downloads: Sendable {
         wake()
         switch outcome {
         case .finished: if let replaced { await removeReplaced(replaced) }
-        // Asked for again while it was ending.
+        // Requested again while it was ending.
         case .cancelled: request(inode)
-        // Another device's newer bytes came in between: those are wanted now.
+        // Another device published newer bytes in between: download those.
         case .failed(let error) where error.code == .superseded: request(inode)
         case .failed: return
         }
@@ -229,11 +230,11 @@ final class Downloads: Sendable {
 
     private func wake() { state.withLock { $0.whenWoken }() }
 
-    /// How long the inode of older bytes stays when nobody has it open: who has just looked it up by name asks it something next.
+    /// Grace period: a process that just looked up the name may still use the inode of older bytes.
     private static let lingering = Duration.seconds(1)
 
     private func removeReplaced(_ replaced: InodeNumber) async {
-        // Cut short when the engine ends.
+        // Cancelled when the engine shuts down.
         try? await environment.sleep(Self.lingering)
         do throws(FileError) {
             if openFiles.inode(replaced) == nil, orphans.take(replaced) { try replica.forget(replaced) }
@@ -242,11 +243,12 @@ final class Downloads: Sendable {
         }
     }
 
-    /// Puts the whole file where the placeholder was.
-    /// - Returns: The inode that had older bytes and has no name any more.
+    /// Replaces the placeholder by the whole file.
+    /// - Returns: The inode with the older bytes, which no longer has a name.
     private func install(_ download: Download) throws(FileError) -> InodeNumber? {
         let old = download.inode
-        // Not synced here: until the whole disk was (`Replica.settle`), the bytes are not trusted after a power failure anyway.
+        // Not synced here: until the whole disk is synced (`Replica.settle`), the bytes are not trusted after a power
+        // failure anyway.
         let new = try replica.finishDownload(of: old)
         let tell = state.withLock { $0.whenArrived }
         defer { tell(old, new) }
@@ -255,13 +257,13 @@ final class Downloads: Sendable {
             kernel.inodeChanged(old, bytes: false)
             return nil
         }
-        // First: what comes may fail, and the older bytes would stay for ever.
+        // First, since a later step may fail, and the older bytes would stay forever.
         orphans.insert(old)
         for entry in try replica.entries(of: new) { kernel.entryChanged(entry.name, in: entry.parent) }
         return old
     }
 
-    /// Notes why a download failed, and says so once: not at each further attempt that ends in the same way.
+    /// Records why a download failed, and logs it once: not again at each attempt that fails in the same way.
     private func note(_ error: FileError, of inode: InodeNumber) {
         let fault = ItemFault(downloading: error)
         do throws(FileError) {
@@ -273,7 +275,7 @@ final class Downloads: Sendable {
                 level: error.code == .corrupt ? .error : .warning, "download failed",
                 metadata: ["path": "\(path)", "error": "\(error)"])
         } catch {
-            // An inode that was unlinked while it came down has nothing to remember.
+            // An inode unlinked during its download has nothing to record.
             guard error.code != .notFound else { return }
             logger.error(
                 "failed to record the error of a download", metadata: ["inode": "\(inode)", "error": "\(error)"])
@@ -291,11 +293,11 @@ final class Downloads: Sendable {
                 note(error, of: download.inode)
                 try replica.saveProgress(of: download.inode, have: download.have)
             case .cancelled:
-                // Whoever cancelled has withdrawn the wish; one that was made since stands.
+                // A cancellation withdraws earlier requests; one made since stands.
                 try replica.saveProgress(of: download.inode, have: download.have)
             }
         } catch {
-            // An inode that was unlinked while it came down has nothing to remember.
+            // An inode unlinked during its download has nothing to record.
             guard error.code != .notFound else { return }
             logger.error(
                 "failed to record a finished download",
@@ -305,7 +307,7 @@ final class Downloads: Sendable {
 }
 
 extension ItemFault {
-    /// The fault of a failed download, in Apple's numbers (semantics section 5.3).
+    /// The fault of a failed download, with Apple's error code (semantics section 5.3).
     init(downloading error: FileError) {
         let code =
             switch error.code {

@@ -1,21 +1,21 @@
-/// How many pieces the next GET of a download brings.
+/// How many pieces the next GET of a download fetches.
 ///
-/// One until the first piece is here, so that the store sends it as soon as it can; then twice as many for each GET that was quick, since
-/// every request costs the store and this machine something; fewer again where they take long, since a link that is busy with what nobody
-/// reads yet is not there for what somebody waits for.
+/// One until the first piece has arrived, so that the store sends it as soon as it can; then twice as many after each
+/// quick GET, since every request costs the store and this machine something; fewer again after a slow one, since a
+/// link that is busy with pieces that no reader needs yet delays demanded ones.
 struct FetchWindow: Equatable {
-    /// The most, 8 MiB: what one GET is asked for at most.
+    /// The most pieces of one GET: 8 MiB.
     static let pieceLimit = 8
-    /// How many a GET brings at most whose first piece somebody waits for elsewhere than where the fill is.
+    /// The most pieces of a GET for a demanded piece away from the fill.
     static let demandedPieceLimit = 2
-    /// A GET that took no longer may bring twice as much the next time.
+    /// After a GET that took no longer, the next may fetch twice as many.
     static let quickLimit = Duration.milliseconds(100)
-    /// A GET that took longer brought too much.
+    /// A GET that took longer fetched too many.
     static let slowLimit = Duration.milliseconds(400)
 
     private(set) var pieceCount = 1
 
-    /// Takes note of a GET that brought everything.
+    /// Records a GET that fetched everything.
     mutating func note(pieceCount brought: Int, in elapsed: Duration) {
         if elapsed > Self.slowLimit {
             pieceCount = max(1, min(pieceCount, brought / 2))

@@ -6,7 +6,7 @@ import Synchronization
 /// Writes the placeholders of a directory into the backing directory when it is first visited, in the background: the mount answers
 /// from the index and never waits for them.
 final class PlaceholderWriter: Sendable {
-    /// How many directories may wait; one more is written at its next visit.
+    /// How many directories may be queued; one beyond that is written at its next visit.
     static let queueLimit = 4096
 
     private let replica: Replica
@@ -29,13 +29,13 @@ final class PlaceholderWriter: Sendable {
 
     func run() async {
         for await directory in visits {
-            // A stream that is cancelled still gives what is in it, which may be thousands of directories.
+            // A cancelled stream still delivers its buffer, which may hold thousands of directories.
             if Task.isCancelled { return }
             do throws(FileError) {
                 try replica.writePlaceholders(in: directory)
             } catch {
                 _ = written.withLock { $0.remove(directory) }
-                // A directory that is gone needs none, and a full disk is no reason to fail a listing.
+                // A directory that was removed needs none, and a full disk must not fail a listing.
                 logger.debug(
                     "failed to write placeholders", metadata: ["directory": "\(directory)", "error": "\(error)"])
             }

@@ -1,28 +1,29 @@
 import Model
 
-/// Who pulls so much by plain reading that it may not be meant, and what becomes of it: a pure decision.
+/// Which process groups download so much by reading that it may be unintended, and how they are treated: a pure
+/// decision.
 ///
-///     counted ──a limit is passed──▶ held ──allow──────────────────────▶ allowed
-///        │                            └──refuse, no answer in time──▶ refused ──allow──▶ allowed
-///        └──no limit is set, and it is much──▶ noticed
+///     counted ──over a limit──▶ held ──allow──────────────────────▶ allowed
+///        │                       └──refuse, no answer in time──▶ refused ──allow──▶ allowed
+///        └──many files, no limit set──▶ noticed
 ///
-/// Counted is by process group: what a shell calls a job, and what a service manager gives each service. So `find -exec`, with a process
-/// for each file, is one, and a person at a terminal is another one with each command.
+/// Counted by process group: a job of a shell, or a service of a service manager. So `find -exec`, with a process for
+/// each file, counts as one, and each command of a person at a terminal as another.
 struct ThrottleTable: Sendable {
-    /// How far back is counted, in ``slotCount`` slots.
+    /// The time span that is counted, in ``slotCount`` slots.
     static let span = Duration.seconds(60)
     static let slotCount = 12
-    /// How long reads are held before they are refused, when nobody answers.
+    /// How long reads are held before they are refused without an answer.
     static let patience = Duration.seconds(600)
-    /// How many groups are remembered. Beyond it, who has not asked for longest is forgotten.
+    /// How many groups are remembered. Beyond that, the least recent is forgotten.
     static let groupLimit = 1024
-    /// What is told of although no limit is set.
+    /// The file count that is reported although no limit is set.
     static let noticedFileCount = 1000
     static let noticedByteCount: Int64 = 4 << 30
 
     enum Verdict: Equatable { case admitted, held, refused }
 
-    /// What is new and worth telling people.
+    /// A new state that people should know of.
     enum Event: Equatable { case noticed, held, refused }
 
     struct Group: Sendable {
@@ -30,18 +31,18 @@ struct ThrottleTable: Sendable {
         var state = StormReport.State.counted
         /// Files and bytes of each slot, by its number since the start.
         fileprivate var slots: [Int64: (fileCount: Int, byteCount: Int64)] = [:]
-        /// Since when it is in its state; `nil` while it is counted.
+        /// When it entered its state; `nil` while it is counted.
         var since: Timestamp?
         fileprivate var heldAt = Duration.zero
         fileprivate var lastDemand = Duration.zero
-        /// How many reads wait.
+        /// How many reads are held.
         var waitingCount = 0
 
         var fileCount: Int { slots.values.reduce(0) { $0 + $1.fileCount } }
         var byteCount: Int64 { slots.values.reduce(0) { $0 + $1.byteCount } }
     }
 
-    /// How many files and bytes a group may ask for within ``span``; `nil` for no limit.
+    /// How many files and bytes a group may download within ``span``; `nil` for no limit.
     private let fileLimit: Int?
     private let byteLimit: Int64?
     private(set) var groups: [Int32: Group] = [:]
@@ -52,13 +53,13 @@ struct ThrottleTable: Sendable {
         self.byteLimit = byteLimit
     }
 
-    /// A process of a group asks, by reading it, for a file that is not here.
+    /// A process of a group reads a file that is not local.
     ///
-    /// What passes a limit is let through, since that one file may be large; what comes after it is held.
+    /// The read that passes a limit is admitted, since that one file may be large; later ones are held.
     /// - Parameters:
-    ///   - now: Since the machine was started.
-    ///   - time: The same moment for people.
-    ///   - hasEnded: Whether a group has no process any more.
+    /// - now: Since the machine was started.
+    ///   - time: The same moment in wall-clock time.
+    ///   - hasEnded: Whether a group has no more processes.
     mutating func demand(
         by number: Int32, program: @autoclosure () -> String, byteCount: Int64, now: Duration, time: Timestamp,
         hasEnded: (Int32) -> Bool
@@ -84,7 +85,7 @@ struct ThrottleTable: Sendable {
         let old = group.slots[slot] ?? (0, 0)
         group.slots[slot] = (old.fileCount + 1, old.byteCount + byteCount)
         guard group.state == .counted, files + 1 >= Self.noticedFileCount || bytes + byteCount >= Self.noticedByteCount,
-            // One large file is nothing but that.
+            // A single large file never triggers the limit.
             files > 0
         else { return (.admitted, nil) }
         group.state = .noticed
@@ -92,7 +93,7 @@ struct ThrottleTable: Sendable {
         return (.admitted, .noticed)
     }
 
-    /// How it stands for a read that waits.
+    /// The state of a held read.
     mutating func verdict(of number: Int32, now: Duration, time: Timestamp) -> (Verdict, Event?) {
         guard var group = groups[number] else { return (.admitted, nil) }
         defer { groups[number] = group }
@@ -113,8 +114,8 @@ struct ThrottleTable: Sendable {
 
     mutating func addWaiting(_ count: Int, to number: Int32) { groups[number]?.waitingCount += count }
 
-    /// Somebody decided.
-    /// - Returns: Whether such a group is known.
+    /// Records a decision.
+    /// - Returns: Whether the group is known.
     mutating func answer(_ number: Int32, isAllowed: Bool, time: Timestamp) -> Bool {
         guard groups[number] != nil else { return false }
         groups[number]?.state = isAllowed ? .allowed : .refused
@@ -122,7 +123,7 @@ struct ThrottleTable: Sendable {
         return true
     }
 
-    /// Forgets who has not asked for long or is gone, and makes room for one more.
+    /// Forgets groups that have not read for long or have ended, and makes room for one more.
     mutating func sweep(now: Duration, hasEnded: (Int32) -> Bool) {
         lastSweep = now
         groups = groups.filter { number, group in

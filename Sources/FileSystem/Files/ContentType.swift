@@ -2,7 +2,8 @@ import Model
 
 /// The uniform type identifier of an item, by its kind and its name's extension.
 ///
-/// The extensions that people meet most; everything else is `public.data`. Source: Apple's System-Declared Uniform Type Identifiers.
+/// Covers the most common extensions; everything else is `public.data`. Source: Apple's System-Declared Uniform Type
+/// Identifiers.
 enum ContentType {
     static func identifier(kind: ItemKind, name: ItemName?) -> String {
         switch kind {

@@ -4,7 +4,7 @@ package import Model
 import Replica
 import Sync
 
-/// Extended attributes: those that are stored, and those that drive and report (``ControlAttribute``).
+/// Extended attributes: those that are stored, and the control attributes (``ControlAttribute``).
 extension FileSystem {
     /// Related: getxattr(2).
     package func extendedAttribute(
@@ -25,7 +25,7 @@ extension FileSystem {
         }
     }
 
-    /// Only what is stored: state is never copied by `cp -a`, `rsync -X` and `tar --xattrs`. Related: listxattr(2).
+    /// Only stored attributes: `cp -a`, `rsync -X` and `tar --xattrs` never copy the sync state. Related: listxattr(2).
     package func extendedAttributeNames(of inode: InodeNumber) throws(FileError) -> [String] {
         try replica.xattrNames(of: inode)
     }
@@ -36,7 +36,7 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         switch ControlAttribute.named(name) {
         case .ordinary:
-            guard name.hasPrefix("user.") else { throw FileError(.unsupported, "\(name) is not kept here") }
+            guard name.hasPrefix("user.") else { throw FileError(.unsupported, "\(name) cannot be stored") }
             try cache.freeSpaceFloor.admitChange()
             try replica.setXattr(name, value, of: inode, mode: mode)
             activity.noteLocalChange()
@@ -46,15 +46,16 @@ extension FileSystem {
             throw FileError(.unsupported, "there is no attribute \(name)")
         case .control(let attribute, _):
             try checkMayUse(name, of: inode, caller)
-            guard attribute.isSettable else { throw FileError(.denied, "\(name) can only be read") }
+            guard attribute.isSettable else { throw FileError(.denied, "\(name) is read-only") }
             if mode == .create { throw FileError(.attributeExists, name) }
-            // Whoever may write a file may have it brought: the kernel has checked that, or it is the owner's spelling.
+            // A caller that may write a file may download it: the kernel has checked that, or the owner's spelling is
+            // used.
             if attribute != .download { try checkOwner(of: inode, caller) }
             return try setControl(attribute, value: value, inode: inode)
         }
     }
 
-    /// Related: removexattr(2). Removing an error clears it and tries again.
+    /// Related: removexattr(2). Removing an error clears it and retries the operation.
     package func removeExtendedAttribute(
         _ name: String, of inode: InodeNumber, by caller: Caller
     ) throws(FileError) -> Answer<Void> {
@@ -91,7 +92,7 @@ extension FileSystem {
         }
     }
 
-    /// Sees that who uses the spelling under which the kernel checks nothing is the owner.
+    /// Checks that the caller is the owner if the name's prefix is the one that the kernel does not check.
     private func checkMayUse(_ name: String, of inode: InodeNumber, _ caller: Caller) throws(FileError) {
         if name.hasPrefix(ControlAttribute.ownersPrefix) { try checkOwner(of: inode, caller) }
     }
@@ -118,7 +119,7 @@ extension FileSystem {
         case (.download, "wait"):
             return .pending { [self] () async throws(FileError) in try await download(inode) }
         case (.evict, "1"):
-            // Asks the store first, and so never on a FUSE thread.
+            // The eviction asks the store first, and so must not run on a FUSE thread.
             return .pending { [self] () async throws(FileError) in
                 var eviction = eviction()
                 try await eviction.evict(inode)
@@ -136,7 +137,7 @@ extension FileSystem {
             try setPaused(inode, false)
             return .ready(())
         case (.isExcludedFromSync, "1"):
-            // Its bytes may have to come first.
+            // The bytes may have to be downloaded first.
             return .pending { [self] () async throws(FileError) in try await exclude(inode) }
         case (.isExcludedFromSync, "0"):
             try include(inode)
@@ -147,7 +148,7 @@ extension FileSystem {
                 try await resolve(inode, keep: VersionChoice(choice))
             }
         default:
-            throw FileError(.invalid, "\(attribute.rawValue) does not take that value")
+            throw FileError(.invalid, "invalid value for \(attribute.rawValue)")
         }
     }
 
@@ -212,7 +213,7 @@ extension FileSystem {
 
     private func flag(_ value: Bool) -> String { value ? "1" : "0" }
 
-    /// Whole percents; 100 only when all is there.
+    /// Whole percents; 100 only when everything is local.
     private func decimal(_ percent: Double) -> String { String(Int(percent)) }
 
     private func json(_ status: some Encodable) throws(FileError) -> String {

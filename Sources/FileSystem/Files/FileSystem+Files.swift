@@ -4,16 +4,17 @@ package import Model
 import Replica
 import Sync
 
-/// What becomes of an open file: release, close, fsync.
+/// The end of open files: release, close, fsync.
 extension FileSystem {
-    /// The last of a handle. What its writes made is recorded.
+    /// Ends a handle. The result of its writes is recorded.
     package func release(_ id: HandleID, flockOwner: UInt64?, by caller: Caller) {
         guard let handle = try? files.open.handle(id) else {
-            // Released twice: the kernel never does.
+            // Released twice: the kernel never does that.
             return
         }
         do throws(FileError) {
-            // A mapping that the kernel passed through may have written past us: the disk knows, the index and the kernel do not.
+            // A mapping passed through by the kernel may have changed the file: the disk has the changes, the index and
+            // the kernel do not.
             if handle.isWritable { try handle.inode.noticeMappedWrites() }
             if try recordBytes(of: handle.inode, by: caller), handle.isWritable, handle.inode.access == .passthrough {
                 files.kernel.inodeChanged(handle.inode.number, bytes: false)
@@ -31,12 +32,12 @@ extension FileSystem {
         for owner in handle.lockOwners { releaseRecordLocks(of: owner, on: handle) }
         locking.manager.handleClosed(handle.inode.number, id)
         let isLast = files.open.remove(handle)
-        // Reads that the kernel passed through were not seen: the last was before now.
+        // Reads passed through by the kernel were not seen: the last one was before now.
         cache.evictor.noteUse(of: handle.inode.number)
         if isLast { cache.evictor.noteLastClose(wasWritable: handle.isWritable) }
         if handle.isWritable { activity.noteLocalChange() }
         guard isLast else { return }
-        // An inode without names lives until here.
+        // An inode without names is kept until here.
         forgetIfOrphan(handle.inode.number)
     }
 
@@ -48,10 +49,10 @@ extension FileSystem {
         }
     }
 
-    /// Tells the index what the writes made of a file's size and times.
+    /// Records in the index the size and times that writes gave a file.
     ///
-    /// - Parameter caller: Whose doing it was, where that is known.
-    /// - Returns: Whether there was anything to tell.
+    /// - Parameter caller: The writer, where it is known.
+    /// - Returns: Whether there was anything to record.
     @discardableResult
     func recordBytes(of open: OpenInode, by caller: Caller? = nil) throws(FileError) -> Bool {
         guard let (descriptor, change) = open.unrecorded else { return false }
@@ -66,11 +67,11 @@ extension FileSystem {
         return true
     }
 
-    /// Related: close(2). It never waits for anybody: a process that is exiting could not be killed.
+    /// Related: close(2). It never waits: a process that is exiting could not be killed.
     package func flush(_ id: HandleID, lockOwner: UInt64, by caller: Caller) throws(FileError) {
         let handle = try files.open.handle(id)
         handle.noteFlush()
-        // Whatever fails, a closed file holds no locks.
+        // On any failure too: a closed file holds no locks.
         defer { releaseRecordLocks(of: lockOwner, on: handle) }
         guard handle.isWritable else { return }
         try handle.inode.noticeMappedWrites()
@@ -82,14 +83,14 @@ extension FileSystem {
         locking.manager.perform { table, now in
             table.releaseRecords(of: LockOwner(owner), on: handle.inode.number, now: now)
         }
-        // Last: whoever met the lock until now sees by it that the release is on its way.
+        // Last: a request refused because of the lock until now can tell by it that the release is under way.
         handle.forgetLockOwner(owner)
     }
 
-    /// Safe on this disk: the bytes, the name and the index. Related: fsync(2).
+    /// Makes the bytes, the name and the index durable on this disk. Related: fsync(2).
     ///
-    /// - Parameter bytesOnly: The times need not be. Then the bytes are enough where the index, as it is on the disk, has their
-    ///   size and counts them as changed: that is what databases ask for at each commit. Related: fdatasync(2).
+    /// - Parameter bytesOnly: The times need not be durable. Then a sync of the bytes is enough where the index on disk
+    ///   has their size and counts them as changed: databases need that at each commit. Related: fdatasync(2).
     package func sync(_ id: HandleID, bytesOnly: Bool = false, by caller: Caller) throws(FileError) {
         let inode = try files.open.handle(id).inode
         if let descriptor = inode.descriptor {
@@ -102,14 +103,14 @@ extension FileSystem {
         if let recorded { inode.noteDurable(recorded) }
     }
 
-    /// Safe on this disk: the names in a directory, those that went included. Related: fsync(2) of a directory.
+    /// Makes the names in a directory durable on this disk, removals included. Related: fsync(2) of a directory.
     package func syncDirectory(_ inode: InodeNumber) throws(FileError) {
         try replica.makeDurable(namesIn: inode)
     }
 
     package func statistics() throws(FileError) -> FileSystemStatistics {
         var statistics = try FileSystemStatistics(ofDiskUnder: location.state)
-        // What is kept for the index is not there for files.
+        // The reserve for the index is not available to files.
         let reserve = UInt(FreeSpaceFloor.reserve(of: statistics)) / max(statistics.fragmentSize, 1)
         statistics.freeBlocks -= min(reserve, statistics.freeBlocks)
         statistics.availableBlocks -= min(reserve, statistics.availableBlocks)

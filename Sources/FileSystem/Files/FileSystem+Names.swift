@@ -6,7 +6,7 @@ package import Model
 import Replica
 import Sync
 
-/// Names: everything here is answered by the replica at once and tells the uploader that there is something to do.
+/// Names: every operation here is answered by the replica at once and wakes the uploader.
 extension FileSystem {
     package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
         syncEngine.follower.use.note()
@@ -19,27 +19,29 @@ extension FileSystem {
         return try current(of: inode)
     }
 
-    /// What `stat(2)` says: what the index knows, under what the writes since have made of a file that is open.
+    /// The result of `stat(2)`: the index's attributes, updated by later writes to an open file.
     ///
-    /// The kernel keeps the answer for an hour, so it must not be older than the question. Which writes the index does not know yet is
-    /// therefore asked before the index is: what is recorded in between is then told by the file itself.
+    /// The kernel keeps the answer for an hour, so it must not be older than the request. Writes not yet recorded in
+    /// the index are therefore collected before the index is read: those recorded in between are then taken from the
+    /// file itself.
     func current(of number: InodeNumber) throws(FileError) -> Attributes {
         let open = files.open.inode(number)
         let unrecorded = open?.unrecordedDescriptor
         var attributes = try replica.attributes(of: number)
-        // A descriptor that cannot be asked leaves the index's answer, which was true at the last close or fsync.
+        // If the file cannot be queried, the index's answer stands, which was true at the last close or fsync.
         guard attributes.kind == .file, let open, let status = try? unrecorded?.status() else { return attributes }
         attributes.isVolatile = open.isVolatile
         guard status.size != attributes.size || status.modified != attributes.modified else { return attributes }
         attributes.size = status.size
         attributes.blocks = max(status.blocks, status.size > 0 ? 1 : 0)
         attributes.modified = status.modified
-        // Not the disk's own ctime, which moves when we move the file: only a change of the bytes is one of the item.
+        // Not the disk's own ctime, which changes when we move the file: only a change of the bytes counts for the
+        // item.
         attributes.changed = max(status.modified, attributes.changed)
         return attributes
     }
 
-    /// The same for what the index said of an item after a moment of ``OpenFiles/recordingCount``.
+    /// The same for attributes read from the index after a moment of ``OpenFiles/recordingCount``.
     private func current(_ attributes: Attributes, since moment: UInt64) throws(FileError) -> Attributes {
         guard attributes.kind == .file, !files.open.isCurrent(attributes.inode, since: moment) else {
             return attributes
@@ -75,16 +77,16 @@ extension FileSystem {
         return attributes
     }
 
-    /// Something has a name that it had not.
+    /// A name was created.
     func appeared(_ name: ItemName, in parent: InodeNumber, by caller: Caller) {
         activity.noteLocalChange()
-        // Gone again already: whoever removed it tells of that.
+        // Already removed again: the removal publishes its own event.
         guard coordination.events.hasObservers, let item = try? locking.places.item(name, in: parent), item.inode != nil
         else { return }
         coordination.events.appeared(item, by: .program(caller))
     }
 
-    /// Directories below `Documents` nest as deep as the container allows.
+    /// Checks the depth limit that the container sets for directories below `Documents`.
     private func checkFolderLevels(in parent: InodeNumber, adding levels: Int = 1) throws(FileError) {
         guard let limit = syncEngine.container.identity.settings.folderLevels.limit,
             let depth = try replica.depthBelowDocuments(of: parent)
@@ -176,7 +178,7 @@ extension FileSystem {
                 try checkFolderLevels(in: newParent, adding: try replica.directoryLevels(of: moved.inode))
             }
         }
-        // A temporary file renamed over another is that file's new state: its size and times must be known to the index now.
+        // A temporary file renamed over another is that file's new state: the index must know its size and times now.
         if let moved = try? replica.lookup(name, in: parent) {
             let open = files.open.inode(moved.inode)
             if let open { try recordBytes(of: open) }
@@ -197,8 +199,8 @@ extension FileSystem {
         if let places { tell(renamed, from: places.0, over: places.1, by: .program(caller)) }
     }
 
-    /// Has the bytes of a file on the disk before they replace another's: many programs save this way without `fsync`, and a power
-    /// failure must leave them the old bytes or the new ones. Related: ext4(5), `auto_da_alloc`.
+    /// Syncs the bytes of a file before they replace another's: many programs save this way without `fsync`, and after
+    /// a power failure either the old or the new bytes must be there. Related: ext4(5), `auto_da_alloc`.
     private func secureReplacement(
         _ moved: Attributes, _ open: OpenInode?, of name: ItemName, in parent: InodeNumber
     ) throws(FileError) {
@@ -210,14 +212,14 @@ extension FileSystem {
     }
 
     private func tell(_ renamed: Renamed, from: ClaimItem, over: ClaimItem, by origin: ItemEvents.Origin) {
-        // Moved on already: whoever did it tells of that.
+        // Already moved again: that move publishes its own event.
         guard let now = try? locking.places.item(renamed.moved), now.name != nil else { return }
         if renamed.exchanged != nil {
             guard let other = try? locking.places.item(over.inode ?? renamed.moved) else { return }
             coordination.events.moved(from, to: now, replacing: nil, by: origin)
             coordination.events.moved(over, to: other, replacing: nil, by: origin)
         } else if from.inode != over.inode {
-            // Two names of one file stay as they are.
+            // Two names of the same file: the rename does nothing.
             coordination.events.moved(from, to: now, replacing: renamed.replaced?.inode, by: origin)
         } else if from.name != over.name || from.parent != over.parent {
             coordination.events.moved(from, to: now, replacing: nil, by: origin)
@@ -238,7 +240,7 @@ extension FileSystem {
             do throws(FileError) {
                 children[index].attributes = try current(children[index].attributes, since: moment)
             } catch {
-                // Removed since the listing: it is listed as it was.
+                // Removed since the listing began: it is listed as it was.
                 guard error.code == .notFound else { throw error }
             }
         }
@@ -249,7 +251,7 @@ extension FileSystem {
         try replica.parent(of: directory)
     }
 
-    /// Every name in a directory, for one pass through it.
+    /// Every name in a directory, for one listing.
     package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
         syncEngine.follower.use.note()
         var names: [DirectoryName] = []
@@ -266,10 +268,10 @@ extension FileSystem {
         return names
     }
 
-    /// How many names one query brings.
+    /// How many names one query returns.
     private static let namesPerQuery = 4096
 
-    /// The kernel dropped an inode that it knew.
+    /// The kernel forgot an inode.
     package func forget(_ inode: InodeNumber) {
         guard files.open.inode(inode) == nil, files.orphans.take(inode) else { return }
         do throws(FileError) {
@@ -288,7 +290,7 @@ package struct DirectoryName: Sendable, Hashable {
 }
 
 extension Download {
-    /// Nobody can want the bytes of a file that has no name and that nobody has open.
+    /// Cancels the download of a file that has no name and is not open: its bytes are no longer needed.
     func cancelUnlessOpen(_ openFiles: OpenFiles) {
         if openFiles.inode(inode) == nil { cancel() }
     }

@@ -5,13 +5,14 @@ package import Model
 package import Replica
 import Sync
 
-/// What an open file is to the kernel.
+/// How the kernel accesses an open file.
 package enum OpenAccess: Sendable {
-    /// Through the page cache; with `keepsCache`, what is in it stays from one open to the next.
+    /// Through the page cache; with `keepsCache`, cached pages survive from one open to the next.
     case cached(keepsCache: Bool)
-    /// Past the page cache: every read and write comes to the engine.
+    /// Bypassing the page cache: every read and write reaches the engine.
     case direct
-    /// The kernel reads and maps the backing file itself; with `alsoDirect`, read(2) and write(2) still come to the engine.
+    /// The kernel reads and maps the backing file itself; with `alsoDirect`, read(2) and write(2) still reach the
+    /// engine.
     case passthrough(descriptor: Descriptor, alsoDirect: Bool)
 }
 
@@ -32,20 +33,21 @@ package struct OpenRequest: Sendable {
         self.caller = caller
     }
 
-    /// Whether it may change the bytes, now or later.
+    /// Whether the open may change the bytes, now or later.
     var isWriting: Bool { flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 }
 
-    /// Whether it takes a turn: what it wants is to write the file anew, not to change what is there together with others.
+    /// Whether the open takes a turn: it rewrites the file rather than changing it together with other writers.
     var isRewriting: Bool {
         flags & O_TRUNC != 0 || (flags & O_ACCMODE == O_WRONLY && flags & O_APPEND == 0)
     }
 
-    /// Whether it waits for nobody and takes no turn: touch(1) and truncate(1) open with `O_NONBLOCK`. Claims hold its writes off.
+    /// Whether the open neither waits nor takes a turn: touch(1) and truncate(1) open with `O_NONBLOCK`. Claims hold
+    /// its writes off.
     var isImpatient: Bool { flags & O_NONBLOCK != 0 && flags & O_TRUNC == 0 }
 }
 
 extension FileSystem {
-    /// Related: open(2) with `O_CREAT`. Under somebody's claim of the place it waits for a moment, as a rename does.
+    /// Related: open(2) with `O_CREAT`. Waits for a moment while the place is claimed, as a rename does.
     package func create(
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, flags: Int32, by caller: Caller
     ) throws(FileError) -> Answer<(Attributes, OpenedFile)> {
@@ -62,7 +64,8 @@ extension FileSystem {
         var opened: OpenHandle?
         let attributes: Attributes
         do throws(FileError) {
-            // Open before the uploader can find it: what is not open counts as finished, and would be sent empty.
+            // Open before the uploader can find the file: a file that is not open counts as finished, and would be
+            // uploaded empty.
             let opening = Replica.FileOpening { [self] number, descriptor in
                 let access = accessForBytesHere
                 let handle = files.open.add(id, number, flags: flags) {
@@ -76,11 +79,11 @@ extension FileSystem {
             (attributes, _) = try replica.createFile(
                 name, in: parent, mode: mode, owner: caller.user, group: caller.group, opening: opening)
         } catch {
-            // It was made, and what came after failed.
+            // The file was created, and a later step failed.
             if let opened { _ = files.open.remove(opened) }
             throw error
         }
-        guard let handle = opened else { throw FileError(.inputOutput, "\(name) was made and is not open") }
+        guard let handle = opened else { throw FileError(.inputOutput, "\(name) was created but not opened") }
         let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
         if request.isWriting {
             let process = handle.process(of: caller)
@@ -91,11 +94,11 @@ extension FileSystem {
         return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
     }
 
-    /// Opens a file. Nothing is downloaded yet, and truncation to nothing never downloads.
+    /// Opens a file. Nothing is downloaded yet; truncation to zero never downloads.
     ///
-    /// Opening for writing waits for a stranger's turn and for claims; nothing is held meanwhile.
-    /// - Throws: ``FileError/Code/superseded`` when the file lost its last name while the open waited: the kernel then looks the path
-    ///   up again.
+    /// Opening for writing waits for the turn of an unrelated process and for claims, without holding any lock.
+    /// - Throws: ``FileError/Code/superseded`` when the file lost its last name while the open waited: the kernel then
+    ///   looks the path up again.
     package func open(_ request: OpenRequest) throws(FileError) -> Answer<OpenedFile> {
         syncEngine.follower.use.note()
         let inode = try known(request.inode)
@@ -128,17 +131,18 @@ extension FileSystem {
         }
     }
 
-    /// - Throws: ``FileError/Code/superseded`` for an inode that is gone: newer bytes came as another one, and the kernel looks the path up again.
+    /// - Throws: ``FileError/Code/superseded`` for an inode that was replaced by one with newer bytes: the kernel looks
+    ///   the path up again.
     private func known(_ number: InodeNumber) throws(FileError) -> Inode {
         do throws(FileError) {
             return try replica.inode(number)
         } catch {
             guard error.code == .notFound else { throw error }
-            throw FileError(.superseded, "\(number) is not there any more")
+            throw FileError(.superseded, "\(number) no longer exists")
         }
     }
 
-    /// The file as it is after a wait, in which it may have been replaced or removed.
+    /// The file after a wait, during which it may have been replaced or removed.
     private func stillNamed(_ number: InodeNumber, _ hadName: Bool, _ id: HandleID) throws(FileError) -> Inode {
         let inode: Inode?
         do throws(FileError) {
@@ -156,7 +160,7 @@ extension FileSystem {
         return inode
     }
 
-    /// Opens a file for writing whose turn has come, and truncates it if that is asked for.
+    /// Opens a file for writing when its turn has come, and truncates it if requested.
     private func openInTurn(
         _ id: HandleID, _ request: OpenRequest, _ inode: Inode, _ process: Int32
     ) throws(FileError) -> Answer<OpenedFile> {
@@ -197,7 +201,7 @@ extension FileSystem {
         return handle
     }
 
-    /// The first handle of an inode that nobody has open, unless somebody opens it at the same time.
+    /// Adds the first handle of an inode that is not open, unless another open comes first.
     private func addFirst(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
         let descriptor = inode.isLocal ? try bytesHere(request.inode) : nil
         return files.open.add(id, request.inode, flags: request.flags) {
@@ -211,8 +215,8 @@ extension FileSystem {
         OpenedFile(handle: handle.id, access: openAccess(handle))
     }
 
-    /// The backing file of an inode that is here; `nil` when it has been let go since, and when somebody removed it behind our back and
-    /// the container has it.
+    /// The backing file of a local inode; `nil` when it was evicted since, and when another program removed it and the
+    /// container has the bytes.
     func bytesHere(_ number: InodeNumber) throws(FileError) -> Descriptor? {
         do throws(FileError) {
             let descriptor = try replica.openBytes(of: number)
@@ -223,7 +227,7 @@ extension FileSystem {
             guard error.code == .notFound else { throw error }
             try replica.bytesAreMissing(number)
             logger.warning(
-                "the backing file was removed by another program; it is downloaded again when read",
+                "the backing file was removed by another program; downloading it again on access",
                 metadata: ["inode": "\(number)"])
             return nil
         }
@@ -233,9 +237,9 @@ extension FileSystem {
         mountAbilities.passthrough ? .passthrough : .cached
     }
 
-    /// How this open goes, by the mode that the inode got at its first open. Without pass-through, writers go through the page cache, which
-    /// sends each write at once: a write past it would be lost where somebody stores into a map of the same page at that moment, as the
-    /// kernel then writes the whole page with what it had before.
+    /// How the kernel accesses this handle, by the mode chosen at the inode's first open. Without pass-through, writers
+    /// use the page cache, which sends each write at once: a direct write would be lost if a process stores into a
+    /// mapping of the same page at that moment, as the kernel then writes the whole page back with its older contents.
     private func openAccess(_ handle: OpenHandle) -> OpenAccess {
         switch handle.inode.access {
         case .direct: handle.isWritable ? .cached(keepsCache: false) : .direct
@@ -252,7 +256,7 @@ extension FileSystem {
 }
 
 extension OpenAccess {
-    /// The file number of the backing file that the kernel is to use, if it is to use one.
+    /// The file number of the backing file for the kernel, with pass-through.
     package var backingFileNumber: Int32? {
         if case .passthrough(let descriptor, _) = self { descriptor.rawValue } else { nil }
     }

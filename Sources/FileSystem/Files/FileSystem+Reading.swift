@@ -5,31 +5,31 @@ package import Model
 import Remote
 import Replica
 
-/// Where the bytes of a read lie.
+/// Where the bytes of a read come from.
 package enum ByteSource: Sendable {
     case file(FileBytes)
-    /// They have just come over the line.
+    /// Bytes just downloaded.
     case memory(ArraySlice<UInt8>)
 }
 
-/// A stretch of a local file.
+/// A range of a local file.
 package struct FileBytes: Sendable {
     let descriptor: Descriptor
     package let offset: Int64
-    /// More than there are only at the end of the file.
+    /// Exceeds the available bytes only at the end of the file.
     package let byteCount: Int
 
     /// The file number to read from; valid as long as this value is.
     package var fileNumber: Int32 { descriptor.rawValue }
 
-    /// - Parameter buffer: As long as the stretch.
-    /// - Returns: How many bytes there are.
+    /// - Parameter buffer: As long as the range.
+    /// - Returns: The number of bytes read.
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
         try descriptor.read(into: buffer, at: offset)
     }
 }
 
-/// The first flow: a read is answered from the backing file or from what has come of the download, or waits for its range.
+/// The first flow: a read is answered from the backing file or from the downloaded part, or waits for its range.
 extension FileSystem {
     package func read(
         _ id: HandleID, offset: Int64, byteCount: Int, by caller: Caller
@@ -49,7 +49,7 @@ extension FileSystem {
             handle.noteDemand()
             return bytes(of: download, offset: offset, byteCount: byteCount)
         }
-        // Looked at once for all that follows: the first byte waits for it.
+        // Read once for everything that follows: this is on the path to the first byte.
         let inode = try replica.inode(number)
         if let wait = try stormWait(handle, inode, by: caller) {
             return .pending { [self] () async throws(FileError) in
@@ -66,13 +66,13 @@ extension FileSystem {
         }
         guard let download = try reading.downloads.begin(number, inode, wanted: offset..<offset + Int64(byteCount))
         else {
-            // It has come in between.
+            // The range arrived in between.
             return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))
         }
         return bytes(of: download, offset: offset, byteCount: byteCount)
     }
 
-    /// Asks again, after a wait.
+    /// Retries after a wait.
     private func sourceNow(
         _ handle: OpenHandle, offset: Int64, byteCount: Int, by caller: Caller
     ) async throws(FileError) -> ByteSource {
@@ -92,8 +92,8 @@ extension FileSystem {
         }
     }
 
-    /// What a read waits for whose process pulls too much; `nil` when it may go on. Once for each open file, and only for what nobody
-    /// asked for before.
+    /// Waits while the reading process exceeds the download limit; `nil` when the read may proceed. Once for each open
+    /// file, and only if the download was not requested before.
     private func stormWait(
         _ handle: OpenHandle, _ inode: Inode, by caller: Caller
     ) throws(FileError) -> (@Sendable () async throws(FileError) -> Void)? {
@@ -112,7 +112,7 @@ extension FileSystem {
             handle.inode.arrived(descriptor)
         }
         guard let descriptor = handle.inode.readable else {
-            throw FileError(.superseded, "\(handle.inode.number) was let go while it was opened")
+            throw FileError(.superseded, "\(handle.inode.number) was evicted while it was being opened")
         }
         return .file(FileBytes(descriptor: descriptor, offset: offset, byteCount: byteCount))
     }
@@ -123,7 +123,7 @@ extension FileSystem {
         if let descriptor = handle.inode.readable {
             return try descriptor.seek(offset: offset, whence: whence)
         }
-        // Not here: its holes are those that its content names.
+        // Not local: its holes are those of its content.
         let inode = try replica.inode(handle.inode.number)
         let size = inode.attributes.size
         guard offset >= 0, offset < size else { throw FileError(.noSuchOffset, "\(offset) is past the end") }
@@ -135,7 +135,7 @@ extension FileSystem {
             if end > offset, run.isData == wantsData { return max(offset, start) }
             start = end
         }
-        if wantsData && !runs.isEmpty { throw FileError(.noSuchOffset, "no data behind \(offset)") }
+        if wantsData && !runs.isEmpty { throw FileError(.noSuchOffset, "no data after \(offset)") }
         return wantsData ? offset : size
     }
 }

@@ -4,19 +4,19 @@ package import Model
 import Replica
 import Sync
 
-/// The second flow: a write goes to the backing file at once, unless somebody has claimed the file.
+/// The second flow: a write goes to the backing file at once, unless the file is claimed.
 extension FileSystem {
     /// Related: pwrite(2).
     ///
     /// - Parameters:
-    ///   - fromPageCache: The kernel writes mapped pages back: on nobody's behalf, and past the lock table.
-    ///   - sync: What is to be on the disk before the answer.
+    /// - fromPageCache: The kernel writes mapped pages back: without a known caller, and not subject to the lock table.
+    ///   - sync: What must be on the disk before the answer.
     package func write(
         _ id: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, fromPageCache isFromPageCache: Bool,
         sync: WriteSync = .none, by caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let answer = try write(id, offset, bytes, isFromPageCache, caller)
-        // A write through the page cache is followed by an fsync of the kernel's own.
+        // After a write through the page cache, the kernel sends an fsync of its own.
         guard let bytesOnly = sync.bytesOnly, try files.open.handle(id).inode.access == .passthrough else {
             return answer
         }
@@ -78,8 +78,8 @@ extension FileSystem {
         return try attributes(of: number)
     }
 
-    /// Truncates a file through a handle of its own, whoever else has it open: the last close of another's would end what the index is
-    /// told by, and the new size would stay unknown.
+    /// Truncates a file through a handle of its own, even if it is open elsewhere: if the last close of another handle
+    /// came first, the new size would not be recorded in the index.
     private func truncateByName(
         _ number: InodeNumber, to size: Int64, _ writer: Writer, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
@@ -121,7 +121,7 @@ extension FileSystem {
 
     // MARK: Order
 
-    /// Carries a change out unless a claim keeps it off; then it waits for a moment.
+    /// Performs a change unless a claim holds it off; then it waits for a moment.
     private func admitted(
         _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer,
         _ caller: Caller
@@ -148,13 +148,13 @@ extension FileSystem {
         }
     }
 
-    /// - Throws: `diskFull` when only the reserve is left and the change needs more room than the file has already.
+    /// - Throws: `diskFull` when only the reserve is left and the change needs more space than the file occupies.
     private func admitBytes(of change: ByteChange, in open: OpenInode) throws(FileError) {
         guard change.byteCount > 0 else { return }
         do throws(FileError) {
             try cache.freeSpaceFloor.admit(change.byteCount)
         } catch {
-            // Databases overwrite, and others allocate beforehand, so as not to meet a full disk.
+            // Overwriting needs no space: databases and programs that preallocate rely on that to avoid a full disk.
             guard error.code == .diskFull, case .write(let offset?, let byteCount) = change,
                 let descriptor = open.descriptor,
                 offset + Int64(byteCount) <= (try BackingStatus(of: descriptor).allocatedByteCount)
@@ -162,7 +162,7 @@ extension FileSystem {
         }
     }
 
-    /// Carries a change out now, or after the bytes that it lies among have come.
+    /// Performs a change now, or after the rest of the file was downloaded.
     private func perform(
         _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, caller: Caller,
         finished: @escaping @Sendable () -> Void
@@ -175,7 +175,7 @@ extension FileSystem {
             if case .truncate(0) = change {
                 try emptyPlaceholder(open)
                 guard let count = try performHere(change, bytes, on: open, caller: caller) else {
-                    throw FileError(.superseded, "\(open.number) was let go while it was truncated")
+                    throw FileError(.superseded, "\(open.number) was evicted while it was being truncated")
                 }
                 finished()
                 return .ready(count)
@@ -184,11 +184,11 @@ extension FileSystem {
             finished()
             throw error
         }
-        // A partial change of a file that is not here first brings it.
+        // A partial change of a file that is not local downloads it first.
         let copy = Array(bytes)
         return .pending { [self] () async throws(FileError) in
             defer { finished() }
-            // Let go again as soon as it came: at most a few times, then it is worth an error.
+            // Evicted again as soon as it was downloaded: retry a few times, then fail.
             for _ in 0..<Self.downloadAttempts {
                 try await reading.downloads.makeLocal(open.number)
                 if open.descriptor == nil, let descriptor = try bytesHere(open.number) { open.arrived(descriptor) }
@@ -197,13 +197,13 @@ extension FileSystem {
                 }
                 if let count { return count }
             }
-            throw FileError(.busy, "\(open.number) is let go as fast as it comes")
+            throw FileError(.busy, "\(open.number) is evicted as fast as it is downloaded")
         }
     }
 
     private static let downloadAttempts = 3
 
-    /// - Returns: `nil` while the bytes are not here.
+    /// - Returns: `nil` if the file is not local.
     private func performHere(
         _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, caller: Caller
     ) throws(FileError) -> Int? {
@@ -212,11 +212,11 @@ extension FileSystem {
             descriptor = try open.beginWrite { () throws(FileError) in
                 try replica.secureBytes(of: open.number, in: open.descriptor)
                 try replica.markModified(open.number)
-                // A file that stays open goes out when it is quiet: nothing else would tell that there is one.
+                // A file that stays open is uploaded once it is quiet: there is no close to trigger that.
                 activity.noteLocalChange()
             }
         } catch {
-            // Evicted since it was opened: as good as never here.
+            // Evicted since it was opened: treated as not local.
             if error.code == .superseded {
                 open.evicted()
                 return nil
@@ -240,19 +240,19 @@ extension FileSystem {
         return change.byteCount
     }
 
-    /// Truncation to nothing needs none of the bytes.
+    /// Truncation to zero needs none of the bytes.
     private func emptyPlaceholder(_ open: OpenInode) throws(FileError) {
         reading.downloads.active(open.number)?.cancel()
         do throws(FileError) {
             open.arrived(try replica.replaceWithEmpty(open.number))
         } catch {
-            // It has come since the file was opened.
+            // Downloaded since the file was opened.
             guard error.code == .invalid, let descriptor = try bytesHere(open.number) else { throw error }
             open.arrived(descriptor)
         }
     }
 
-    /// A write by anyone but root takes the set-user-ID and set-group-ID bits away. Related: inode(7).
+    /// A write by any user but root clears the set-user-ID and set-group-ID bits. Related: inode(7).
     private func clearSetID(_ number: InodeNumber, _ caller: Caller) throws(FileError) {
         guard caller.user != 0, caller.thread != 0 else { return }
         let mode = try replica.attributes(of: number).mode
@@ -262,7 +262,7 @@ extension FileSystem {
         files.kernel.inodeChanged(number, bytes: false)
     }
 
-    /// The truncation of an open with `O_TRUNC`, whose turn has come.
+    /// The truncation of an open with `O_TRUNC`, once its turn has come.
     func truncateAtOpen(_ handle: OpenHandle, by caller: Caller) throws(FileError) -> Answer<Void> {
         let writer = LockManager.writer(handle, process: handle.process(of: caller))
         let answer = try admitted(.truncate(0), .none, on: handle.inode, writer, caller)
@@ -284,7 +284,8 @@ extension FileSystem {
 
     // MARK: Copying
 
-    /// Related: copy_file_range(2). A whole file that is not here is copied without bringing it: the copy shares its chunks.
+    /// Related: copy_file_range(2). A whole file that is not local is copied without a download: the copy shares its
+    /// chunks.
     package func copyRange(
         from source: HandleID, offset: Int64, to target: HandleID, offset targetOffset: Int64, byteCount: Int,
         by caller: Caller
@@ -314,10 +315,10 @@ extension FileSystem {
         }
     }
 
-    /// - Returns: How many bytes the copy has, or `nil` when they must be copied one by one.
+    /// - Returns: The size of the copy, or `nil` when the bytes must be copied.
     private func share(_ source: OpenInode, with copy: OpenInode, atMost limit: Int) throws(FileError) -> Int? {
         let size = try replica.attributes(of: source.number).size
-        // What was written into it must be known to the index, which else takes it for empty.
+        // Writes to the copy must be recorded in the index, which otherwise takes it for empty.
         try recordBytes(of: copy)
         guard size > 0, size <= Int64(limit), !copy.isBeingWritten, try replica.share(source.number, with: copy.number)
         else { return nil }
@@ -337,7 +338,7 @@ extension FileSystem {
         }
     }
 
-    /// How much one call copies; the caller comes again for the rest.
+    /// The most bytes that one call copies; the caller repeats the call for the rest.
     private static let copyUnit = 1 << 20
 }
 
@@ -363,6 +364,6 @@ extension Answer<Int> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// No bytes: what a truncation or an allocation brings.
+    /// No bytes: for a truncation or an allocation.
     fileprivate static var none: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
 }

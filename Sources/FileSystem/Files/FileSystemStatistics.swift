@@ -1,7 +1,7 @@
 import Glibc
 import Model
 
-/// What `statvfs(3)` says of the disk that holds the state.
+/// The result of `statvfs(3)` for the disk that holds the state.
 package struct FileSystemStatistics: Sendable, Hashable {
     package var blockSize: UInt
     package var fragmentSize: UInt

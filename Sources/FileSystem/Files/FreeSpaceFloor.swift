@@ -2,33 +2,34 @@ import Glibc
 import Model
 import Synchronization
 
-/// Keeps the last of the disk for the index: bytes are refused while there is still room to note that a file was removed.
+/// Reserves disk space for the index: bytes are refused while there is still room to record that a file was removed.
 ///
-/// Without it a disk that writes have filled could not be freed by unlinking, since the index could not take that in.
+/// Otherwise a disk filled by writes could not be freed by unlinking, since the index could not record it.
 final class FreeSpaceFloor: Sendable {
-    /// What stays free: 16 MiB, but no more than an eighth of a small disk.
+    /// The reserve: 16 MiB, but at most an eighth of a small disk.
     static let byteLimit: Int64 = 16 << 20
     static let smallDiskShare: Int64 = 8
-    /// How many bytes may be written between two looks at the disk.
+    /// How many bytes may be written between two checks of the disk.
     static let bytesPerLook: Int64 = 1 << 20
-    /// What one change takes besides its bytes, at most: pages of the index and of its log, the inode and the name, in bytes.
+    /// The most bytes that one change needs besides its content: pages of the index and its log, the inode and the
+    /// name.
     static let bytesPerChange: Int64 = 64 << 10
 
     private let path: String
     private let makeRoom: @Sendable () -> Bool
     private let untilLook = Mutex<Int64>(0)
 
-    /// - Parameter makeRoom: Called when nothing but the reserve is left; whether it is worth another look.
+    /// - Parameter makeRoom: Called when only the reserve is left; returns whether to check again.
     init(path: String, makeRoom: @escaping @Sendable () -> Bool) {
         self.path = path
         self.makeRoom = makeRoom
     }
 
-    /// Lets something new be made.
+    /// Admits the creation of an item.
     /// - Throws: ``FileError`` with `diskFull` when only the reserve is left.
     func admitChange() throws(FileError) { try admit(0, charging: Self.bytesPerChange) }
 
-    /// Lets `byteCount` more bytes be written.
+    /// Admits a write of `byteCount` bytes.
     /// - Throws: ``FileError`` with `diskFull` when only the reserve is left.
     func admit(_ byteCount: Int) throws(FileError) { try admit(byteCount, charging: Int64(byteCount)) }
 
@@ -44,7 +45,7 @@ final class FreeSpaceFloor: Sendable {
         untilLook.withLock { $0 = min(Self.bytesPerLook, left / 2) }
     }
 
-    /// What is left besides the reserve, in bytes; negative when some of that is used.
+    /// The free bytes besides the reserve; negative when part of the reserve is used.
     private func spare() throws(FileError) -> Int64 {
         let disk = try FileSystemStatistics(ofDiskUnder: path)
         return Int64(disk.availableBlocks) * Int64(disk.fragmentSize) - Self.reserve(of: disk)

@@ -2,7 +2,8 @@ import Model
 import Sync
 import Synchronization
 
-/// The kernel's cache of the mount, which comes after everything that tells it of changes: until then nothing is cached.
+/// The kernel's cache of the mount. It is attached after everything that notifies it of changes: until then nothing is
+/// cached.
 final class KernelLink: KernelCache {
     private let attached = Mutex<any KernelCache>(NoKernelCache())
 

@@ -1,17 +1,17 @@
 import Model
 import Synchronization
 
-/// When files were opened and closed since the index was told last.
+/// The times of opens and closes not yet recorded in the index.
 ///
-/// Reads are not seen where the kernel reads the backing file itself, and an index write for each open would cost more than the open.
-/// What is lost in a crash are the uses of the last half minute.
+/// Reads are not seen where the kernel reads the backing file itself, and an index write for each open would cost more
+/// than the open. A crash loses the uses of the last half minute.
 final class LastUses: Sendable {
-    /// How many files are remembered at most; what is beyond it counts as used when it was before.
+    /// How many files are remembered at most; further files keep their recorded time.
     static let countLimit = 65536
 
     private let uses = Mutex<[InodeNumber: Timestamp]>([:])
 
-    /// - Returns: Whether it is time to tell the index, however short ago it was told.
+    /// - Returns: Whether to record the uses in the index now, however recently that was done.
     func note(_ inode: InodeNumber, at time: Timestamp) -> Bool {
         uses.withLock { uses in
             if uses.count < Self.countLimit || uses[inode] != nil { uses[inode] = time }

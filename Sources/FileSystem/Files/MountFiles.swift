@@ -45,7 +45,7 @@ final class MountFiles: LocalFiles {
 
     func requestDownload(of inode: InodeNumber) {
         do throws(FileError) {
-            // While sync of it is paused the older bytes stay.
+            // While sync of the file is paused, the older bytes stay.
             if try !context.replica.isPaused(inode) { downloads.request(inode) }
         } catch {
             context.logger.error(

@@ -2,10 +2,10 @@ import Coordination
 import Model
 import Synchronization
 
-/// Lets renames, removals and new names meet the lock table: they wait for those who have claimed what they concern.
+/// Subjects renames, removals and new names to the lock table: they wait for claims on the items concerned.
 ///
-/// The kernel holds the inode locks of the directories while it waits for the answer, and whoever claimed the item cannot make anything
-/// there either until then. So the wait is short.
+/// The kernel holds the inode locks of the directories while it waits for the answer, so that the claim's holder cannot
+/// create anything there either. So the wait is short.
 struct NameChanging: Sendable {
     /// How long a rename or a removal waits for a claim before it is refused with EBUSY.
     static let patience = Duration.seconds(2)
@@ -14,8 +14,8 @@ struct NameChanging: Sendable {
     let places: ClaimPlaces
 
     /// - Parameters:
-    ///   - names: What is moved or removed, and where it comes to stand.
-    ///   - change: The change itself; afterwards it tells of it by ``ItemEvents``.
+    /// - names: The names to be moved or removed, and their destinations.
+    ///   - change: The change itself, which also publishes it through ``ItemEvents``.
     func perform<Value: Sendable>(
         _ names: [(ItemName, InodeNumber)], by caller: Caller,
         _ change: @escaping @Sendable () throws(FileError) -> Value

@@ -1,7 +1,7 @@
 import Model
 import Synchronization
 
-/// The number of an open file, as the kernel gives it back with each request on it.
+/// The number of an open file, which the kernel passes with each request on it.
 package struct HandleID: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt64
 
@@ -14,9 +14,9 @@ final class OpenFiles: Sendable {
         var handles: [HandleID: OpenHandle] = [:]
         var inodes: [InodeNumber: OpenInode] = [:]
         var lastHandle: UInt64 = 0
-        /// How many times size and times of an open file were recorded.
+        /// How many times size and times of an open file were recorded in the index.
         var recordingCount: UInt64 = 0
-        /// The inodes of the last ones, in a ring.
+        /// The inodes of the latest recordings, in a ring.
         var recordings: [InodeNumber] = []
     }
 
@@ -36,12 +36,12 @@ final class OpenFiles: Sendable {
         state.withLock { $0.inodes[number] }
     }
 
-    /// The handles of an inode whose release may be on its way.
+    /// The handles of an inode whose release may be under way.
     func closingHandles(of number: InodeNumber) -> [OpenHandle] {
         state.withLock { $0.handles.values.filter { $0.inode.number == number && $0.mayBeClosing } }
     }
 
-    /// Every inode that someone has open.
+    /// Every open inode.
     var openInodes: [OpenInode] {
         state.withLock { Array($0.inodes.values) }
     }
@@ -54,14 +54,14 @@ final class OpenFiles: Sendable {
         }
     }
 
-    /// Adds a handle, and the inode with its first one.
+    /// Adds a handle, and its inode if this is the first handle.
     ///
     /// - Parameter id: From ``newID()``.
     func add(_ id: HandleID, _ number: InodeNumber, flags: Int32, makeInode: () -> OpenInode) -> OpenHandle {
         state.withLock { state in Self.add(id, state.inodes[number] ?? makeInode(), flags: flags, to: &state) }
     }
 
-    /// Adds a handle to an inode that is open; `nil` when it is not, or not any more.
+    /// Adds a handle to an open inode; `nil` if the inode is not, or no longer, open.
     func addToOpen(_ id: HandleID, _ number: InodeNumber, flags: Int32) -> OpenHandle? {
         state.withLock { state in state.inodes[number].map { Self.add(id, $0, flags: flags, to: &state) } }
     }
@@ -74,7 +74,7 @@ final class OpenFiles: Sendable {
         return handle
     }
 
-    /// A moment among the recordings, for ``isCurrent(_:since:)``.
+    /// A position among the recordings, for ``isCurrent(_:since:)``.
     var recordingCount: UInt64 { state.withLock { $0.recordingCount } }
 
     /// The index has committed the size and times of an open file.
@@ -89,8 +89,8 @@ final class OpenFiles: Sendable {
         }
     }
 
-    /// Whether what the index said of a file after a moment is all there is to say: nobody has it open, and nothing was recorded since
-    /// then that could have come after the answer.
+    /// Whether the index's answer about a file after a moment is complete: the file is not open, and nothing was
+    /// recorded since then that the answer could have missed.
     func isCurrent(_ number: InodeNumber, since moment: UInt64) -> Bool {
         state.withLock { state in
             guard state.inodes[number] == nil else { return false }
@@ -102,7 +102,7 @@ final class OpenFiles: Sendable {
         }
     }
 
-    /// Takes a handle out.
+    /// Removes a handle.
     /// - Returns: Whether it was the inode's last.
     func remove(_ handle: OpenHandle) -> Bool {
         state.withLock { state in

@@ -15,7 +15,8 @@ final class OpenHandle: Sendable {
     }
 
     private let lastCaller = Mutex(LastCaller())
-    /// Who took record locks through this handle and has not closed since: what a last close must let go.
+    /// The owners of record locks taken through this handle that have not closed it since: the last close must release
+    /// their locks.
     ///
     /// An open file description that owns locks itself (`F_OFD_SETLK`) has no flush of its own.
     private let owners = Mutex<Set<UInt64>>([])
@@ -29,7 +30,7 @@ final class OpenHandle: Sendable {
     var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
     var appends: Bool { flags & O_APPEND != 0 }
 
-    /// Which process was found to be allowed to download by reading, under which state of the rules.
+    /// The process admitted to download by reading, and the state of the rules at that time.
     struct Admission: Equatable {
         var process: Int32
         var generation: UInt64
@@ -43,31 +44,31 @@ final class OpenHandle: Sendable {
 
     private let demanded = Mutex(false)
 
-    /// Whether bytes that are not here were read through it, and may be.
+    /// Whether bytes that are not local were read through it, and may be.
     var hasDemanded: Bool { demanded.withLock { $0 } }
 
     func noteDemand() { demanded.withLock { $0 = true } }
 
     private let flushed = Mutex(false)
 
-    /// Whether a close(2) of it was seen: its release, which ends its locks, may be on its way.
+    /// Whether a close(2) of it was seen: its release, which ends its locks, may be under way.
     var mayBeClosing: Bool { flushed.withLock { $0 } }
 
     func noteFlush() { flushed.withLock { $0 = true } }
 
-    /// Who took record locks through this handle and was not ended by a flush.
+    /// The owners of record locks taken through this handle that no flush has ended.
     var lockOwners: Set<UInt64> { owners.withLock { $0 } }
 
     func noteLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.insert(owner) } }
 
     func forgetLockOwner(_ owner: UInt64) { _ = owners.withLock { $0.remove(owner) } }
 
-    /// The process of the thread that opened it is known.
+    /// Records the process of the thread that opened the file.
     func note(process: Int32, ofThread thread: Int32) {
         lastCaller.withLock { $0 = LastCaller(thread: thread, process: process) }
     }
 
-    /// The process of a calling thread, looked up once as long as the same thread calls.
+    /// The process of a calling thread, looked up once while the same thread keeps calling.
     func process(of caller: Caller) -> Int32 {
         lastCaller.withLock { last in
             if last.thread != caller.thread {

@@ -2,16 +2,16 @@ import Model
 import Replica
 import Synchronization
 
-/// A file that someone has open: where its bytes are, who writes, and how it was opened.
+/// An open file: where its bytes are, its writers, and how the kernel accesses it.
 ///
-///     here         descriptor               the backing file
-///     not here     —                        reads go through the download, writes wait for it
-///     evicted      formerDescriptor         not here any more, but those who had it open keep reading the removed file
+///     local        descriptor               the backing file
+///     not local    —                        reads go through the download, writes wait for it
+///     evicted      formerDescriptor         no longer local, but existing handles keep reading the removed file
 final class OpenInode: Sendable {
     let number: InodeNumber
 
-    /// How the kernel gets at the bytes. Chosen at the first open and kept until the last close, since the kernel refuses to mix
-    /// pass-through and cached opens of one inode.
+    /// How the kernel accesses the bytes. Chosen at the first open and kept until the last close, since the kernel
+    /// refuses to mix pass-through and cached opens of one inode.
     enum Access: Sendable { case direct, cached, passthrough }
 
     private struct State {
@@ -20,17 +20,17 @@ final class OpenInode: Sendable {
         var handleCount = 0
         var writerCount = 0
         var writesInFlight = 0
-        /// Whether the index knows that the bytes were changed since the last upload began.
+        /// Whether the index has recorded that the bytes were changed since the last upload began.
         var isMarked = false
-        /// How many times it came to know that.
+        /// How many times that was recorded.
         var markCount: UInt64 = 0
         /// How many changes of size and times were made.
         var changeCount: UInt64 = 0
         /// How many of them the index has committed.
         var recordedCount: UInt64 = 0
-        /// What the index learned last.
+        /// The status last recorded in the index.
         var recorded: BackingStatus?
-        /// The size that the index, on the disk for good, has of the file, with the mark; `nil` when something of it may be newer.
+        /// The file's size in the index on disk, together with the mark; `nil` if either may be newer.
         var durableSize: Int64?
         var lastWrite: Duration?
     }
@@ -38,7 +38,7 @@ final class OpenInode: Sendable {
     let access: Access
     private let state: Mutex<State>
 
-    /// - Parameter isMarked: Whether the index counts the bytes as changed already, as it does those of a file that was just made.
+    /// - Parameter isMarked: Whether the index already counts the bytes as changed, as those of a new file.
     init(number: InodeNumber, descriptor: Descriptor?, access: Access, isMarked: Bool = false) {
         self.number = number
         self.access = access
@@ -52,7 +52,7 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// - Returns: Whether nobody has it open any more.
+    /// - Returns: Whether the inode is no longer open.
     func closed(writable: Bool) -> Bool {
         state.withLock { state in
             state.handleCount -= 1
@@ -63,13 +63,13 @@ final class OpenInode: Sendable {
 
     var hasWriters: Bool { state.withLock { $0.writerCount > 0 } }
 
-    /// Where writes go; `nil` while the bytes are not here.
+    /// The destination of writes; `nil` while the file is not local.
     var descriptor: Descriptor? { state.withLock { $0.descriptor } }
 
-    /// Where reads come from; `nil` while the bytes are not here.
+    /// The source of reads; `nil` while the file is not local.
     var readable: Descriptor? { state.withLock { $0.descriptor ?? $0.formerDescriptor } }
 
-    /// The bytes came here.
+    /// The file became local.
     func arrived(_ descriptor: Descriptor) {
         state.withLock { state in
             state.durableSize = nil
@@ -78,7 +78,7 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// The bytes are another file's that are not here: nobody has read or written any of this one.
+    /// The bytes were replaced by those of another file that is not local: none of this one were read or written.
     func becamePlaceholder() {
         state.withLock { state in
             state.descriptor = nil
@@ -91,7 +91,7 @@ final class OpenInode: Sendable {
 
     var isBeingWritten: Bool { state.withLock { $0.writesInFlight > 0 } }
 
-    /// The bytes were let go; the readers keep theirs.
+    /// The file was evicted; its readers keep the removed backing file.
     func evicted() {
         state.withLock { state in
             state.formerDescriptor = state.descriptor ?? state.formerDescriptor
@@ -103,8 +103,9 @@ final class OpenInode: Sendable {
 
     /// Begins a change of the bytes. Each success is followed by one ``finishWrite(at:)``.
     ///
-    /// - Parameter mark: Tells the index that the bytes are about to change; called when it does not know yet.
-    /// - Returns: Where to write, or `nil` while the bytes are not here.
+    /// - Parameter mark: Records in the index that the bytes are about to change; called unless that is recorded
+    ///   already.
+    /// - Returns: Where to write, or `nil` while the file is not local.
     func beginWrite(mark: () throws(FileError) -> Void) throws(FileError) -> Descriptor? {
         let (descriptor, isMarked) = state.withLock { state -> (Descriptor?, Bool) in
             if state.descriptor != nil { state.writesInFlight += 1 }
@@ -134,10 +135,11 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// Someone has begun to make the file: it is not quiet yet, although nothing is written.
+    /// The file is being created: it is not quiet yet, although nothing was written.
     func noteActivity(at uptime: Duration) { state.withLock { $0.lastWrite = uptime } }
 
-    /// Looks whether the bytes changed without a write that came here, through a mapping that the kernel passed on to the backing file.
+    /// Checks whether the bytes changed without a write request, through a mapping that the kernel passed to the
+    /// backing file.
     func noticeMappedWrites() throws(FileError) {
         guard access == .passthrough, let descriptor else { return }
         let status = try BackingStatus(of: descriptor)
@@ -146,7 +148,8 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// What the index must be told of: where to look, and which change was the last by now. `nil` when it knows all.
+    /// The changes that the index must record: the file to query, and its latest change. `nil` when the index is
+    /// current.
     var unrecorded: (descriptor: Descriptor, change: UInt64)? {
         state.withLock { state in
             guard state.changeCount != state.recordedCount, let descriptor = state.descriptor else { return nil }
@@ -154,9 +157,9 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// The index has committed size and times as they were after a change, or later.
+    /// The index has committed size and times as of a change, or later.
     ///
-    /// Called after the commit, never before: until then, whoever asks for the size is answered from the file.
+    /// Called only after the commit: until then, queries of the size are answered from the file.
     func noteRecorded(_ status: BackingStatus, change: UInt64) {
         state.withLock { state in
             state.recordedCount = max(state.recordedCount, change)
@@ -164,7 +167,7 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// The backing file whose size and times are newer than the index's, if any.
+    /// The backing file if its size and times are newer than the index's.
     var unrecordedDescriptor: Descriptor? {
         state.withLock { state in
             state.changeCount != state.recordedCount || state.writesInFlight > 0
@@ -173,7 +176,7 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// Whether mapped pages may be written without the kernel telling us or its own attributes.
+    /// Whether mapped pages may be written without notice to us or to the kernel's own attributes.
     var isVolatile: Bool { access == .passthrough && hasWriters }
 
     /// Prepares an upload of the bytes: from here on the next write marks the file as changed again.
@@ -189,16 +192,16 @@ final class OpenInode: Sendable {
         }
     }
 
-    // MARK: What fdatasync needs of the index
+    // MARK: State for fdatasync
 
-    /// A state of the bytes that the index knows.
+    /// A state of the bytes recorded in the index.
     struct RecordedBytes {
         var size: Int64
         fileprivate var markCount: UInt64
     }
 
-    /// What ``noteDurable(_:)`` is to be told of after the index was synced; `nil` when the index does not count the bytes as
-    /// changed, or knows another state of them.
+    /// The argument for ``noteDurable(_:)`` after a sync of the index; `nil` when the index does not count the bytes as
+    /// changed, or has recorded another state of them.
     var recordedBytes: RecordedBytes? {
         state.withLock { state in
             guard state.isMarked, state.changeCount == state.recordedCount, let recorded = state.recorded else {
@@ -208,14 +211,15 @@ final class OpenInode: Sendable {
         }
     }
 
-    /// The index is on the disk for good, as it was when ``recordedBytes`` was read or newer.
+    /// The index is durable as of the time ``recordedBytes`` was read, or later.
     func noteDurable(_ bytes: RecordedBytes) {
         state.withLock { state in
-            // After an upload that began meanwhile it was another mark.
+            // An upload that began meanwhile has cleared this mark.
             if state.isMarked, state.markCount == bytes.markCount { state.durableSize = bytes.size }
         }
     }
 
-    /// Whether a power failure leaves an index that has this size and counts the bytes as changed: then they alone need a sync.
+    /// Whether the index after a power failure has this size and counts the bytes as changed: then only the bytes need
+    /// a sync.
     func isDurable(size: Int64) -> Bool { state.withLock { $0.isMarked && $0.durableSize == size } }
 }

@@ -1,15 +1,16 @@
 import Model
 import Synchronization
 
-/// Files and directories without a name that someone may still hold: open, as a working directory, or in the kernel's memory.
+/// Files and directories without a name that may still be in use: open, as a working directory, or known to the kernel.
 ///
-/// They go when the last handle is closed or the kernel forgets them; those that are left when the daemon ends go at the next start.
+/// They are deleted when the last handle is closed or the kernel forgets them; those left when the daemon exits are
+/// deleted at the next start.
 final class Orphans: Sendable {
     private let inodes = Mutex<Set<InodeNumber>>([])
 
     func insert(_ inode: InodeNumber) { _ = inodes.withLock { $0.insert(inode) } }
 
-    /// Takes an inode out.
-    /// - Returns: Whether it was one, so that it is now the caller's to delete.
+    /// Removes an inode from the set.
+    /// - Returns: Whether it was an orphan, which the caller must then delete.
     func take(_ inode: InodeNumber) -> Bool { inodes.withLock { $0.remove(inode) != nil } }
 }

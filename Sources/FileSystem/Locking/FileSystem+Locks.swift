@@ -3,14 +3,14 @@ import Glibc
 package import Model
 import Sync
 
-/// A record lock in the words of `fcntl(2)`.
+/// A record lock in the terms of `fcntl(2)`.
 package struct RecordLockRequest: Sendable, Hashable {
     package var type: Kind
     /// The first byte.
     package var start: Int64
     /// The last byte; `Int64.max` means to the end.
     package var end: Int64
-    /// Whose it is; answered by a test.
+    /// The owner; set in the answer to a test.
     package var process: Int32
 
     package enum Kind: Sendable, Hashable { case shared, exclusive, unlock }
@@ -23,7 +23,7 @@ package struct RecordLockRequest: Sendable, Hashable {
     }
 }
 
-/// What `flock(2)` asks for.
+/// The operation of `flock(2)`.
 package enum FlockOperation: Sendable, Hashable { case shared, exclusive, unlock }
 
 /// Advisory locks, in the same table as the writes.
@@ -34,7 +34,7 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         let handle = try files.open.handle(id)
         let process = ProcessID(handle.process(of: caller))
-        guard lock.start >= 0, lock.end >= lock.start else { throw FileError(.invalid, "an empty range") }
+        guard lock.start >= 0, lock.end >= lock.start else { throw FileError(.invalid, "the range is empty") }
         let range = lock.start...lock.end
         let inode = handle.inode.number
         let mode: LockMode
@@ -50,7 +50,7 @@ extension FileSystem {
         let request = RecordLock(mode: mode, range: range, owner: LockOwner(owner), process: process)
         handle.noteLockOwner(owner)
         return try withGrace {
-            // Only a lock of an open file description outlasts the flush of its close.
+            // Only a lock of an open file description survives the flush of its close.
             guard let other = locking.manager.ask({ $0.conflict(with: request, on: inode) }) else { return false }
             return files.open.closingHandles(of: inode).contains { $0.lockOwners.contains(other.owner.rawValue) }
         } request: { [manager = locking.manager] () throws(FileError) in
@@ -60,13 +60,13 @@ extension FileSystem {
         }
     }
 
-    /// The lock that a request would meet, or `nil`. Related: fcntl(2), `F_GETLK`.
+    /// The lock that conflicts with a request, or `nil`. Related: fcntl(2), `F_GETLK`.
     package func testLock(
         _ id: HandleID, lock: RecordLockRequest, owner: UInt64
     ) throws(FileError) -> RecordLockRequest? {
         let handle = try files.open.handle(id)
         guard lock.type != .unlock, lock.start >= 0, lock.end >= lock.start else {
-            throw FileError(.invalid, "nothing to test")
+            throw FileError(.invalid, "not a lock that can be tested")
         }
         let request = RecordLock(
             mode: lock.type == .shared ? .shared : .exclusive, range: lock.start...lock.end, owner: LockOwner(owner),
@@ -104,13 +104,13 @@ extension FileSystem {
         }
     }
 
-    /// How long a request that may not wait gives the release of a closed file to arrive: each wait is twice the one before,
-    /// 255 ms in all.
+    /// How long a non-blocking request waits for the release of a closed file to arrive: each wait is twice the one
+    /// before, 255 ms in all.
     private static let firstGrace = Duration.milliseconds(1)
     private static let graceSteps = 8
 
-    /// Asks for a lock; once more and again for a moment when it is refused for one whose file was just closed: the kernel sends
-    /// the release only after close(2) has returned.
+    /// Requests a lock, and retries for a moment when it conflicts with a lock of a file that was just closed: the
+    /// kernel sends the release only after close(2) has returned.
     private func withGrace(
         isClosing: () -> Bool, request: @escaping @Sendable () throws(FileError) -> Answer<Void>
     ) throws(FileError) -> Answer<Void> {
@@ -118,12 +118,12 @@ extension FileSystem {
             return try request()
         } catch {
             guard error.code == .wouldBlock else { throw error }
-            // The release may also have come since the refusal.
+            // The release may also have arrived since the refusal.
             guard isClosing() else { return try request() }
             let refusal = error
             return .pending { [environment] () async throws(FileError) in
                 for step in 0..<Self.graceSteps {
-                    // Cut short, it is looked at once more and then refused.
+                    // When cancelled, retry once more before the refusal.
                     try? await environment.sleep(Self.firstGrace * (1 << step))
                     do throws(FileError) {
                         if case .ready = try request() { return }

@@ -5,16 +5,16 @@ import Replica
 import Sync
 import Synchronization
 
-/// Puts opens for writing in order, and keeps the writes of others off what somebody has claimed: drives the lock table, and keeps
-/// what waits.
+/// Orders opens for writing, and keeps other writers off claimed files: drives the lock table and parks the requests
+/// that wait.
 ///
-/// Turns are taken at open, which holds no lock in the kernel while it is parked: the holder of a turn, readers and listings go on, and
-/// the caller can be killed. The kernel does hold the inode lock while it waits for the answer to a write, a truncate or a fallocate, so
-/// these never wait for a turn, and for a claim no longer than ``LockTable/Limits/heldWrite``.
+/// Turns are taken at open, which holds no lock in the kernel while it is parked: the holder of a turn, readers and
+/// listings proceed, and the caller can be killed. The kernel does hold the inode lock during a write, a truncate or a
+/// fallocate, so these never wait for a turn, and for a claim no longer than ``LockTable/Limits/heldWrite``.
 final class LockManager: Sendable {
     struct State {
         var table: LockTable
-        /// Those who wait for a ticket, and tickets that were woken before their waiter came.
+        /// The waiters for a ticket, and tickets that were woken before their waiter arrived.
         var waiters: [Ticket: CheckedContinuation<WakeReason, Never>] = [:]
         var woken: [Ticket: WakeReason] = [:]
         var lastTicket: UInt64 = 0
@@ -26,7 +26,8 @@ final class LockManager: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Whether plain programs must say where they write and what they rename: read without the lock, by everyone.
+    /// Whether there are claims or presenters, so that plain writes and renames must consult the table: read without
+    /// the lock.
     private let minded = Atomic(false)
     let claimEffects = ClaimEffects()
     private let places: ClaimPlaces
@@ -49,9 +50,9 @@ final class LockManager: Sendable {
 
     // MARK: Opening and writing
 
-    /// Waits until a file may be opened for writing; ``handleClosed(_:_:)`` follows, also when the open then fails.
+    /// Waits until a file may be opened for writing; ``handleClosed(_:_:)`` follows, even if the open then fails.
     ///
-    /// - Parameter isRewriting: Whether it takes a turn; else it shares the file.
+    /// - Parameter isRewriting: Whether it takes a turn; otherwise it shares the file.
     func open(
         _ inode: InodeNumber, by writer: Writer, isRewriting: Bool
     ) throws(FileError) -> Answer<Void> {
@@ -61,7 +62,7 @@ final class LockManager: Sendable {
         }
     }
 
-    /// An open for writing that waits for nobody; ``handleClosed(_:_:)`` follows.
+    /// Admits an open for writing that does not wait; ``handleClosed(_:_:)`` follows.
     func admit(_ inode: InodeNumber, by writer: Writer, isRewriting: Bool) throws(FileError) {
         let now = now
         guard !state.withLock({ $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now) }) else {
@@ -103,7 +104,7 @@ final class LockManager: Sendable {
         case .refused(let refusal):
             throw FileError(refusal)
         case .unplaced:
-            throw FileError(.busy, "claims asked twice where \(inode) is")
+            throw FileError(.busy, "the location of \(inode) was requested twice")
         case .parked:
             deadline.yield()
             let parked = ticket
@@ -111,7 +112,8 @@ final class LockManager: Sendable {
         }
     }
 
-    /// Where a plain writer writes, and whose relative it is: asked for only while there are claims or strangers' turns.
+    /// The location and relatives of a plain writer: looked up only while there are claims or turns of unrelated
+    /// processes.
     private func standing(of writer: Writer, on inode: InodeNumber) throws(FileError) -> WriterContext {
         let rewriting = state.withLock { $0.table.turnProcesses(inode) }
         return WriterContext(
@@ -138,8 +140,8 @@ final class LockManager: Sendable {
         switch reason {
         case .granted: break
         case .cancelled: throw FileError(.interrupted, "the wait was interrupted")
-        case .timedOut: throw FileError(.busy, "somebody has claimed it")
-        case .deadlock: throw FileError(.deadlock, "each would wait for the other")
+        case .timedOut: throw FileError(.busy, "the item is claimed")
+        case .deadlock: throw FileError(.deadlock, "the request would cause a deadlock")
         }
     }
 
@@ -172,18 +174,18 @@ final class LockManager: Sendable {
 
     // MARK: Effects
 
-    /// Something waits that has a deadline.
+    /// Called when a request with a deadline starts to wait.
     func deadlineChanged() { deadline.yield() }
 
-    /// Whether plain programs must say what they rename, because of claims or presenters.
+    /// Whether plain programs' renames must consult the table, because of claims or presenters.
     var hasClaimsOrPresenters: Bool { minded.load(ordering: .acquiring) }
 
-    /// An event: into the table under the lock, its effects after releasing it.
+    /// Applies an event to the table under the lock, and performs its effects after releasing it.
     func perform(_ event: (inout LockTable, Instant) -> [Effect]) {
         change { state, now in ((), event(&state.table, now)) }
     }
 
-    /// An event that answers, and may be refused.
+    /// Applies an event that has a result and may be refused.
     func change<Value, Failure: Error>(
         _ event: (inout State, Instant) throws(Failure) -> (Value, [Effect])
     ) throws(Failure) -> Value {
@@ -195,7 +197,7 @@ final class LockManager: Sendable {
             } catch {
                 outcome = .failure(error)
             }
-            // Claims hear of things in the order in which they were decided, and so within the lock.
+            // Claims must receive effects in the order of the decisions, and so within the lock.
             if case .success(let (_, effects)) = outcome {
                 claimEffects.append(effects)
             }
@@ -221,14 +223,14 @@ final class LockManager: Sendable {
                 }
                 waiter?.resume(returning: reason)
             case .claim:
-                // On its way already.
+                // Woken already.
                 break
             }
         }
         if !effects.isEmpty { deadline.yield() }
     }
 
-    /// Ends what has reached its deadline, until cancelled.
+    /// Ends waits and turns that have reached their deadline, until cancelled.
     func run() async {
         var changes = deadlines.makeAsyncIterator()
         while !Task.isCancelled {
@@ -239,18 +241,18 @@ final class LockManager: Sendable {
             let now = now
             if next <= now {
                 perform { table, now in table.timePassed(now: now) }
-                // A deadline that stays where it is belongs to a write in flight, whose end brings the next change.
+                // An unchanged deadline belongs to a write in flight, whose end causes the next change.
                 if let same = state.withLock({ $0.table.nextDeadline }), same == next {
                     guard (try? await environment.sleep(Self.deadlineRetry)) != nil else { return }
                 }
                 continue
             }
-            // A change may bring the deadline nearer, so the sleep is short rather than exact.
+            // A change may move the deadline closer, so the sleep is short rather than exact.
             guard (try? await environment.sleep(min(next - now, Self.deadlineStep))) != nil else { return }
         }
     }
 
-    /// The longest sleep before the deadlines are looked at again.
+    /// The longest sleep between two checks of the deadlines.
     private static let deadlineStep = Duration.milliseconds(50)
     private static let deadlineRetry = Duration.milliseconds(5)
 }
@@ -258,9 +260,9 @@ final class LockManager: Sendable {
 extension FileError {
     init(_ refusal: Refusal) {
         switch refusal {
-        case .wouldBlock: self.init(.wouldBlock, "another process has it")
-        case .deadlock: self.init(.deadlock, "each would wait for the other")
-        case .tooMany: self.init(.busy, "too many wait for it")
+        case .wouldBlock: self.init(.wouldBlock, "the request would have to wait")
+        case .deadlock: self.init(.deadlock, "the request would cause a deadlock")
+        case .tooMany: self.init(.busy, "too many requests are waiting")
         }
     }
 }

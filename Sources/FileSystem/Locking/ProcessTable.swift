@@ -1,14 +1,14 @@
 import Coordination
 import Glibc
 
-/// What `/proc` says about processes.
+/// Queries `/proc` about processes.
 enum ProcessTable {
-    /// The process of a thread; the thread's own id when it is gone or of another pid namespace.
+    /// The process of a thread; the thread's own id if it has exited or belongs to another pid namespace.
     ///
     /// FUSE requests carry thread ids. Related: proc(5), `/proc/PID/status`, `Tgid`.
     static func process(ofThread thread: Int32) -> Int32 {
         let process = withContents("/proc/\(thread)/status") { status -> Int32? in
-            // In bytes: every file that is opened asks, and making text of it all took longer than all the rest of the asking.
+            // In bytes: every open runs this, and converting it all to text took longer than all the rest.
             let name: StaticString = "\nTgid:\t"
             let length = name.utf8CodeUnitCount
             guard status.count > length,
@@ -21,22 +21,22 @@ enum ProcessTable {
         return (process ?? nil) ?? thread
     }
 
-    /// The name of a process's program, at most 15 bytes; empty when it is gone.
+    /// The name of a process's program, at most 15 bytes; empty if it has exited.
     static func command(of process: Int32) -> String {
         String((contents("/proc/\(process)/comm") ?? "").prefix { $0 != "\n" })
     }
 
-    /// What a process was started with, as far as it fits into 4 KiB; empty when it is gone.
+    /// The arguments of a process, as far as they fit into 4 KiB; empty if it has exited.
     static func arguments(of process: Int32) -> [String] {
         (contents("/proc/\(process)/cmdline") ?? "").split(separator: "\0").map(String.init)
     }
 
-    /// A process and its ancestors, itself included; those that cannot be seen from this pid namespace are left out.
+    /// A process and its ancestors, itself included; those not visible from this pid namespace are left out.
     static func ancestors(of process: ProcessID) -> Set<ProcessID> { Set(ancestry(of: process).map(\.process)) }
 
     struct Relative {
         var process: ProcessID
-        /// Empty when it is gone.
+        /// Empty if it has exited.
         var command: String
     }
 
@@ -44,7 +44,7 @@ enum ProcessTable {
     ///
     /// Related: proc_pid_stat(5), `ppid`.
     ///
-    /// - Parameter isKnown: Asked of each parent; from one for which it is true on nobody is looked at.
+    /// - Parameter isKnown: Called for each parent; the walk ends at the first for which it is true.
     static func ancestry(of process: ProcessID, until isKnown: (ProcessID) -> Bool = { _ in false }) -> [Relative] {
         var seen: Set<ProcessID> = []
         var ancestry: [Relative] = []
@@ -59,23 +59,23 @@ enum ProcessTable {
         return ancestry
     }
 
-    /// The most generations that are looked at.
+    /// The most generations that are examined.
     private static let ancestorLimit = 1024
 
-    /// The process group of a process; `nil` when it is gone or of another pid namespace.
+    /// The process group of a process; `nil` if it has exited or belongs to another pid namespace.
     static func group(of process: Int32) -> Int32? { process > 0 ? status(of: process)?.group : nil }
 
-    /// Whether a process group has no process any more.
+    /// Whether a process group has no more processes.
     ///
     /// Related: kill(2) with signal 0.
     static func hasEnded(_ group: Int32) -> Bool { group > 1 && kill(-group, 0) != 0 && errno == ESRCH }
 
-    /// Whether a signal or a debugger has stopped it.
+    /// Whether a signal or a debugger has stopped the process.
     static func isStopped(_ process: Int32) -> Bool {
         status(of: process).map { $0.state == UInt8(ascii: "T") || $0.state == UInt8(ascii: "t") } ?? false
     }
 
-    /// The pid namespace of a process when it is not ours, such as `pid:[4026532201]`.
+    /// The pid namespace of a process if it differs from ours, for example `pid:[4026532201]`.
     static func otherNamespace(of process: Int32) -> String? {
         guard let theirs = link("/proc/\(process)/ns/pid"), theirs != link("/proc/self/ns/pid") else { return nil }
         return theirs
@@ -95,8 +95,8 @@ enum ProcessTable {
         var group: Int32
     }
 
-    /// The name is in parentheses and may contain any; the rest stands behind it. In bytes, since a first read asks this of all
-    /// ancestors.
+    /// The name is in parentheses and may contain parentheses; the other fields follow it. In bytes, since a first read
+    /// runs this for all ancestors.
     private static func status(of process: Int32) -> Status? {
         withContents("/proc/\(process)/stat") { text -> Status? in
             guard let begin = text.firstIndex(of: UInt8(ascii: "(")), let end = text.lastIndex(of: UInt8(ascii: ")")),
@@ -120,7 +120,7 @@ enum ProcessTable {
         withContents(path) { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Gives `body` the first 4 KiB of a file of `/proc`, which is all that is looked for here.
+    /// Gives `body` the first 4 KiB of a file of `/proc`, which contains every field used here.
     private static func withContents<Value>(_ path: String, _ body: (UnsafeRawBufferPointer) -> Value) -> Value? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

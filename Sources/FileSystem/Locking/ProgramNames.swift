@@ -1,6 +1,7 @@
-/// Names of programs, some of them with an argument that they must have been started with; see ``FileSystemOptions/nonDownloadingPrograms``.
+/// Names of programs, some with an argument that they must have been started with; see
+/// ``FileSystemOptions/nonDownloadingPrograms``.
 struct ProgramNames {
-    /// What the kernel keeps of a program's name. Related: `TASK_COMM_LEN`, proc_pid_comm(5).
+    /// The length to which the kernel cuts a program's name. Related: `TASK_COMM_LEN`, proc_pid_comm(5).
     private static let nameByteLimit = 15
 
     private var plain: Set<String> = []
@@ -17,10 +18,10 @@ struct ProgramNames {
 
     var isEmpty: Bool { plain.isEmpty && arguments.isEmpty }
 
-    /// Whether a process is meant.
+    /// Whether a process matches.
     /// - Parameters:
-    ///   - command: As `/proc/PID/comm` has it.
-    ///   - words: What it was started with; asked for only where it matters.
+    /// - command: As in `/proc/PID/comm`.
+    ///   - words: Its arguments; called only where they matter.
     func contain(_ command: String, words: () -> [String]) -> Bool {
         if plain.contains(command) { return true }
         guard let wanted = arguments[command] else { return false }
