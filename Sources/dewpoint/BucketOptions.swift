@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// How to reach a container in a bucket. Keys are never options: everyone may read those.
+/// How to reach a container in a bucket. Keys are never options: any user can read a process's arguments.
 struct BucketOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Where the bucket's service answers, such as https://s3.example.com. (default: AWS_ENDPOINT_URL, or Amazon)",
+            "The URL of the bucket's service, as in https://s3.example.com. (default: AWS_ENDPOINT_URL, or Amazon)",
             valueName: "url"))
     var endpoint: String?
 

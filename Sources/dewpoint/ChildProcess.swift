@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A command that runs as our child, with our terminal, files and process group.
+/// A command run as a child process, with our terminal, files and process group.
 struct ChildProcess {
     private let process: pid_t
 
-    /// Starts a command, which is looked for in `PATH`, and hands signals on to it from now on.
+    /// Starts a command, found through `PATH`, and forwards signals to it from now on.
     ///
-    /// - Parameter environment: Set beside our own variables.
+    /// - Parameter environment: Added to our own variables.
     /// - Throws: ``ExitStatus/noSuchCommand`` and ``ExitStatus/notExecutable``. Related: `posix_spawnp(3)`.
     init(_ command: [String], environment: [String: String], inheritance: Inheritance) throws(CommandFailure) {
         let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -30,7 +30,7 @@ struct ChildProcess {
 
     /// Waits until the command has ended, on a thread of its own.
     ///
-    /// - Returns: Its exit status, or 128 and the number of the signal that ended it, as a shell says it.
+    /// - Returns: Its exit status, or 128 plus the number of the signal that killed it, as in a shell.
     func status() async -> Int32 {
         let process = process
         let status = await withCheckedContinuation { (done: CheckedContinuation<Int32, Never>) in
@@ -44,7 +44,7 @@ struct ChildProcess {
         return Self.exitStatus(waitStatus: status)
     }
 
-    /// Reads what `waitpid(2)` gives: the signal in the low seven bits, the exit status in the next byte.
+    /// Decodes the status of `waitpid(2)`: the signal in the low seven bits, the exit status in the next byte.
     static func exitStatus(waitStatus: Int32) -> Int32 {
         let signal = waitStatus & 0x7f
         return signal == 0 ? (waitStatus >> 8) & 0xff : 128 + signal
@@ -63,7 +63,7 @@ struct ChildProcess {
         sigemptyset(&none)
         var defaults = none
         if !inheritance.ignoresBrokenPipes { sigaddset(&defaults, SIGPIPE) }
-        // Our threads block signals; a command that is started wants them all.
+        // Our threads block signals; the command must start with none blocked.
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))

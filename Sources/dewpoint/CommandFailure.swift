@@ -3,11 +3,11 @@ import Daemon
 import Foundation
 import Model
 
-/// Why a command failed, as it is reported: one sentence and an exit status.
+/// Why a command failed, as reported to the user: one sentence and an exit status.
 struct CommandFailure: Error {
     let status: ExitStatus
     let sentence: String
-    /// Lines of a log that say more.
+    /// Lines of a log with more details.
     private(set) var log: [String] = []
 
     init(_ status: ExitStatus, _ sentence: String) {
@@ -15,7 +15,7 @@ struct CommandFailure: Error {
         self.sentence = sentence
     }
 
-    /// - Returns: `nil` for what the argument parser throws, which it reports itself.
+    /// - Returns: `nil` for errors of the argument parser, which it reports itself.
     init?(_ error: any Error) {
         switch error {
         case let error as CommandFailure: self = error
@@ -42,19 +42,19 @@ struct CommandFailure: Error {
         for line in log { Self.write("\(line.printable)\n") }
     }
 
-    /// Tells people something on standard error.
+    /// Prints a message on standard error.
     static func say(_ sentence: String) {
         write("dewpoint: \(sentence.printable)\n")
     }
 
     private static func write(_ text: String) {
-        // On a full disk, or closed, nobody hears it; the exit status still tells.
+        // With standard error closed or on a full disk, the message is lost; the exit status still tells.
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }
 
 extension CommandFailure {
-    /// Does something for each path: a failure of one does not keep the others from it.
+    /// Runs `body` for each path: a failure of one does not stop the others.
     ///
     /// - Throws: The last failure; those before it are reported.
     static func forEach(_ paths: [String], _ body: (MountedPath) async throws -> Void) async throws {

@@ -38,7 +38,7 @@ struct Dewpoint: AsyncParsableCommand {
         }
     }
 
-    /// Ends the program when the argument parser threw to print help or the version.
+    /// Exits if the argument parser threw to print help or the version.
     private static func usageFailure(_ error: any Error) -> CommandFailure {
         guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
         var text = message(for: error)

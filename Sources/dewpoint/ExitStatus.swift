@@ -1,39 +1,40 @@
 import Daemon
 import Model
 
-/// What `dewpoint` ends with. Scripts rely on these numbers: none ever changes its meaning. They follow `<sysexits.h>`.
+/// The exit statuses of `dewpoint`. Scripts rely on these numbers: they never change their meaning. They follow
+/// `<sysexits.h>`.
 enum ExitStatus: Int32 {
-    /// Done.
+    /// Success.
     case ok = 0
-    /// Failed, for a reason that has no number of its own.
+    /// Failed, for a reason without a status of its own.
     case failed = 1
-    /// The arguments cannot be meant (`EX_USAGE`).
+    /// The arguments are invalid (`EX_USAGE`).
     case usage = 64
     /// `check` found disagreements (`EX_DATAERR`).
     case disagreement = 65
     /// There is no such container, mount, state or path (`EX_NOINPUT`).
     case notFound = 66
-    /// The daemon does not run, or the store does not answer (`EX_UNAVAILABLE`).
+    /// The daemon is not running, or the store does not answer (`EX_UNAVAILABLE`).
     case unavailable = 69
-    /// It exists already, or there is no room for it (`EX_CANTCREAT`).
+    /// It exists already, or there is no space for it (`EX_CANTCREAT`).
     case cannotCreate = 73
-    /// Something uses it now: open, modified, pinned, mounted, another daemon (`EX_TEMPFAIL`).
+    /// In use: open, modified, pinned, mounted, or held by another daemon (`EX_TEMPFAIL`).
     case busy = 75
     /// A permission is missing (`EX_NOPERM`).
     case denied = 77
 
-    // Of `coordinate`, as of timeout(1), so that they are told from those of the command that it runs:
+    // Only of `coordinate`, as of timeout(1), to tell them from statuses of the command that it runs:
 
     /// The claim was not granted in time.
     case timedOut = 124
     /// The claim was not granted for another reason.
     case notGranted = 125
-    /// The command is there and cannot be run.
+    /// The command exists and cannot be run.
     case notExecutable = 126
-    /// There is no such command.
+    /// The command was not found.
     case noSuchCommand = 127
 
-    /// Whether it is about the command that `coordinate` was given.
+    /// Whether it concerns the command given to `coordinate`.
     var isOfCommand: Bool { self == .notExecutable || self == .noSuchCommand }
 }
 

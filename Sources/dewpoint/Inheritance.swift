@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// What this process was started with and hands on to a command that it runs, and nothing else.
+/// The state that this process inherited and passes on to a command, and nothing else.
 struct Inheritance {
     private let descriptors: Set<Int32>
-    /// Whether writing to a closed pipe did not end us; what serves connections changes that.
+    /// Whether SIGPIPE was ignored at startup; serving connections changes that.
     let ignoresBrokenPipes: Bool
 
-    /// To be made before anything is opened.
+    /// Must be called before any descriptor is opened.
     init() {
         descriptors = Set(Self.openDescriptors())
         var action = sigaction()
@@ -15,11 +15,11 @@ struct Inheritance {
         ignoresBrokenPipes = Self.isIgnored(action)
     }
 
-    /// Marks all descriptors that were opened since, so that a program which is started does not get them: a socket that
-    /// outlives us would keep the claim.
+    /// Sets close-on-exec on all descriptors opened since, so that a started program does not inherit them: a socket
+    /// that outlives this process would keep the claim.
     func closeOthersOnExec() {
         for descriptor in Self.openDescriptors() where !descriptors.contains(descriptor) {
-            // Fails for what has been closed since.
+            // Fails for descriptors closed since.
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
     }
@@ -30,9 +30,9 @@ struct Inheritance {
     }
 
     private static func openDescriptors() -> [Int32] {
-        // Without /proc nothing is mounted for us either.
+        // Without /proc, no mount can be found either.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        // The one that the directory was read through is closed by now.
+        // The descriptor used to read the directory is closed by now.
         return names.compactMap { Int32($0) }.filter { fcntl($0, F_GETFD) >= 0 }
     }
 }

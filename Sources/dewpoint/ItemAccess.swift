@@ -1,10 +1,10 @@
 import Model
 
-/// How a command accesses an item, as the options of `coordinate` call it.
+/// How a command accesses an item, named like the options of `coordinate`.
 enum ItemAccess: CaseIterable {
     case reading, writing, deleting, moving, replacing, merging, metadata
 
-    /// Whether the claim is only granted when the item's bytes are here.
+    /// Whether the claim is granted only once the item is local.
     var needsBytes: Bool {
         switch self {
         case .reading, .writing, .merging: true

@@ -5,28 +5,29 @@ import Glibc
 import Model
 import Synchronization
 
-/// Why a mounted container gives no answers.
+/// Why the daemon of a mounted container does not answer.
 enum MountCondition {
-    /// Its daemon answers only another user, and root.
+    /// Its daemon answers only its own user and root.
     case foreign(owner: UInt32)
-    /// Its daemon has ended without unmounting: everything on the mount fails.
+    /// Its daemon has exited without unmounting: every access to the mount fails.
     case dead
     /// Neither: it may be busy, or reachable only from another session.
     case silent
 
-    /// How long the mount may take to say whether it is dead.
+    /// How long to wait for the mount before it counts as not dead.
     private static let probeLimit = DispatchTimeInterval.seconds(1)
 
-    /// What can be said of a mount before its daemon is asked; `nil` when it may be asked.
+    /// The condition of a mount known before its daemon is asked; `nil` if the daemon may be asked.
     static func foreign(_ mount: MountTable.Entry) -> MountCondition? {
         let user = geteuid()
         guard user != 0, let owner = mount.owner, owner != user else { return nil }
         return .foreign(owner: owner)
     }
 
-    /// What is wrong with a mount whose daemon did not answer.
+    /// The condition of a mount whose daemon did not answer.
     ///
-    /// The mount is asked, on a thread that is given up after a second. Not with `stat(2)`, which the kernel may answer itself.
+    /// Accesses the mount on a thread that is abandoned after a second. Not with `stat(2)`, which the kernel may answer
+    /// from its cache.
     init(unanswering mount: MountTable.Entry) {
         let answered = DispatchSemaphore(value: 0)
         let number = Holder()

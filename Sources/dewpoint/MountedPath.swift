@@ -2,9 +2,10 @@ import ControlAPI
 import ControlClient
 import Foundation
 
-/// A path that a user gave, and the mounted container that it lies in. Found without touching the mount, which may hang.
+/// A path given by a user, and the mounted container that contains it. Found without accessing the mount, which may
+/// hang.
 struct MountedPath {
-    /// As it was given.
+    /// The path as given.
     let given: String
     let mount: MountTable.Entry
     /// Below the container's root; empty for the root.
@@ -32,7 +33,7 @@ struct MountedPath {
         return place
     }
 
-    /// The mount that the current directory lies in, or the only one that there is.
+    /// The mount that contains the current directory, or the only mount.
     static func likeliest() throws -> MountedPath {
         let mounts = try MountTable.current()
         if let here = mounts.container(of: try absolute(".", mounts: mounts)) {
@@ -42,19 +43,19 @@ struct MountedPath {
         guard mountpoints.count == 1 else {
             let reason =
                 mountpoints.isEmpty
-                ? "no container is mounted" : "say which mount: \(mountpoints.joined(separator: ", "))"
+                ? "no container is mounted" : "name one of the mounts: \(mountpoints.joined(separator: ", "))"
             throw CommandFailure(mountpoints.isEmpty ? .notFound : .usage, reason)
         }
         return try MountedPath(mountpoints[0])
     }
 
-    /// The path of a mountpoint-to-be, as the kernel will list it.
+    /// The path of a future mountpoint, as the kernel will list it.
     static func absolute(_ given: String) throws -> String { try absolute(given, mounts: try MountTable.current()) }
 
     private static func absolute(_ given: String, mounts: MountTable) throws -> String {
         guard !given.isEmpty else { throw CommandFailure(.usage, "a path cannot be empty") }
         guard let path = PathResolver(mounts: mounts).resolve(given, from: PathResolver.currentDirectory()) else {
-            throw CommandFailure(.usage, "the symbolic links of \(given) lead in a circle")
+            throw CommandFailure(.usage, "too many levels of symbolic links in \(given)")
         }
         return path
     }
@@ -70,7 +71,7 @@ struct MountedPath {
         try await ControlClient.with(try socket(of: mount).path, body)
     }
 
-    /// Where a mount's daemon answers.
+    /// The control socket of a mount's daemon.
     static func socket(of mount: MountTable.Entry) throws(ControlError) -> ControlSocket {
         let socket = ControlSocket.find(
             mountpoint: mount.mountpoint, environment: ProcessInfo.processInfo.environment,

@@ -1,14 +1,14 @@
 import Glibc
 import Synchronization
 
-/// Hands the signals that end programs on to a child, so that it decides what becomes of them.
+/// Forwards the signals that end programs to a child, which then decides how to react.
 enum SignalForwarding {
-    /// What `timeout(1)` hands on, and what a terminal can send.
+    /// The signals that `timeout(1)` forwards, and those that a terminal can send.
     static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
 
-    /// Catches the signals from now on. Those that were ignored when we were started (`nohup`) stay so, for the child too.
+    /// Catches the signals from now on. Those ignored at startup (`nohup`) stay ignored, for the child too.
     static func begin() {
-        // Touched here, since a signal's handler must not initialise anything.
+        // Initialised here, since a signal handler must not initialise globals.
         receiver.store(0, ordering: .relaxed)
         early.store(0, ordering: .relaxed)
         for signal in signals {
@@ -28,7 +28,7 @@ enum SignalForwarding {
         if signal > 0 { kill(process, signal) }
     }
 
-    /// From now on the signals end us, as ever.
+    /// Restores the default effect of the signals.
     static func end() {
         receiver.store(0, ordering: .sequentiallyConsistent)
         for signal in signals {
@@ -42,14 +42,14 @@ enum SignalForwarding {
     }
 }
 
-/// Who gets the signals.
+/// The process that gets the signals.
 private let receiver = Atomic<pid_t>(0)
-/// A signal that came before there was somebody to get it.
+/// A signal that arrived before the child existed.
 private let early = Atomic<Int32>(0)
 
-/// Runs as a signal's handler: it may only call what `signal-safety(7)` lists.
+/// Runs as a signal handler: it may only call functions listed in `signal-safety(7)`.
 private func handle(signal: Int32, information: UnsafeMutablePointer<siginfo_t>?, context: UnsafeMutableRawPointer?) {
-    // A terminal sends to its whole foreground group, the child included: a second one would mean something else.
+    // A terminal signals its whole foreground group, the child included: a second signal would have another meaning.
     guard let information, information.pointee.si_code <= 0 else { return }
     let number = errno
     let process = receiver.load(ordering: .sequentiallyConsistent)

@@ -2,18 +2,18 @@ import ArgumentParser
 import Daemon
 import Model
 
-/// What import and adopt have in common.
+/// The common options of import and adopt.
 struct TransferOptions: ParsableArguments {
     @OptionGroup var bucket: BucketOptions
 
     @Option(
         help: ArgumentHelp(
-            "The directory of the container that it goes into; made if need be. (default: the top)", valueName: "path"))
+            "The target directory in the container; created if missing. (default: the root)", valueName: "path"))
     var into = ""
 
     @Flag(
         name: .customLong("continue"),
-        help: "Continue an interrupted run: skip files that are there with the same bytes, and merge directories.")
+        help: "Continue an interrupted run: skip files that exist with the same bytes, and merge directories.")
     var isContinued = false
 
     @Option(help: "The device name that other devices see. (default: the host name)")
@@ -32,15 +32,15 @@ struct TransferOptions: ParsableArguments {
         return try await ContainerVisit(location, deviceName: name) { TransferText.tell($0) }
     }
 
-    /// Prints what was done.
+    /// Prints the result.
     ///
-    /// - Throws: When something failed.
+    /// - Throws: If any item failed.
     func finish(_ report: TransferReport, verb: String) throws {
         if json { try JSONOutput.print(report) } else { print(TransferText.text(report, verb: verb)) }
         guard report.failedCount == 0 else {
             throw CommandFailure(
                 .failed,
-                "\(TransferText.count(report.failedCount, "item")) could not be \(verb); to try them again, add --continue"
+                "\(TransferText.count(report.failedCount, "item")) could not be \(verb); to retry them, add --continue"
             )
         }
     }

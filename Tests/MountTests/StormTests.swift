@@ -46,7 +46,7 @@ extension RealMount {
                 #expect(storm.fileCount == 5 && storm.byteCount == 45000 && storm.waitingReadCount == 1)
                 #expect(try await missingFileCount(container) == 15)
                 let text = try await container.statusText()
-                #expect(text.contains("go on with: dewpoint allow-download \(storm.group)"))
+                #expect(text.contains("resume with: dewpoint allow-download \(storm.group)"))
                 // Others read on, and what is asked for outright is not counted.
                 try await Command.check(["cat", a.path("d/29")])
                 try await container.dewpoint(["download", "--wait", a.path("d/28"), a.path("d/27"), a.path("d/26")])

@@ -2,21 +2,21 @@ import CFuse
 import Glibc
 import Model
 
-/// How long the kernel may keep what it was told, in seconds.
+/// How long the kernel may cache a reply, in seconds.
 ///
-/// Long, since it is told of every change that it does not make itself (``KernelNotifier``).
+/// Long, since it is notified of every change that it does not make itself (``KernelNotifier``).
 struct CacheLifetime {
-    /// For names, also for those that do not exist.
+    /// For names, including names that do not exist.
     let entry: Double
 
-    /// For a file that may be mapped for writing: stores change its times, and the kernel does not notice. Databases ask for the size of
-    /// their files before every query, and each time would be a request.
+    /// For a file that may be mapped for writing: stores change its times without the kernel noticing. Not zero, since
+    /// databases query the size of their files before every query, and each time would be a request.
     static let volatile = 0.02
 
-    /// - Parameter isCached: Whether the kernel keeps anything (``FastPath/metadataCache``).
+    /// - Parameter isCached: Whether the kernel caches anything (``FastPath/metadataCache``).
     init(isCached: Bool) { entry = isCached ? 3600 : 0 }
 
-    /// A write takes set-id bits away, and the kernel would only hear of it a little after the writer.
+    /// A write clears set-ID bits, and the kernel would learn of it only shortly after the writer.
     func attributes(_ attributes: Attributes) -> Double {
         let hasSetID = attributes.kind == .file && attributes.mode & 0o6000 != 0
         return hasSetID ? 0 : attributes.isVolatile ? min(Self.volatile, entry) : entry
@@ -37,7 +37,7 @@ extension ItemKind {
         }
     }
 
-    /// - Returns: `nil` for bits that are no type that mknod(2) makes.
+    /// - Returns: `nil` for bits that are not a type that mknod(2) creates.
     init?(typeBits mode: mode_t) {
         switch mode & S_IFMT {
         // mknod(2): zero means a regular file.
@@ -62,7 +62,7 @@ extension Timestamp {
 }
 
 extension stat {
-    /// The unit of `st_blksize`: also the block size that the kernel gives the inode, so a page and no more.
+    /// The unit of `st_blksize`: also the block size that the kernel gives the inode, so one page.
     private static let blockSize = 4096
 
     init(_ attributes: Attributes) {
@@ -74,7 +74,8 @@ extension stat {
         st_gid = attributes.group
         st_rdev = dev_t(attributes.device)
         st_size = off_t(attributes.size)
-        // Archivers take a file without blocks for a hole: one that has only been mapped and stored into may have none on the disk yet.
+        // Archivers take a file without blocks for a hole: a file only written through a mapping may have none on the
+        // disk yet.
         let leastBlocks: Int64 = attributes.kind == .file && attributes.size > 0 ? 1 : 0
         st_blocks = blkcnt_t(max(attributes.blocks, leastBlocks))
         st_blksize = blksize_t(Self.blockSize)

@@ -4,11 +4,11 @@ import Glibc
 import Model
 import Synchronization
 
-/// An open directory: the names as they were when the pass through it began.
+/// An open directory: its names as of the start of the listing.
 ///
-/// Offsets count: 1 follows `.`, 2 follows `..`, and so on, so that every offset stays good for seekdir(3). Reading
-/// from offset 0 takes a new snapshot (rewinddir(3)). Both the snapshot and the file system's pages are in the order of the
-/// names' bytes.
+/// Offsets count entries: 1 follows `.`, 2 follows `..`, and so on, so that every offset stays valid for seekdir(3).
+/// Reading from offset 0 takes a new snapshot (rewinddir(3)). Both the snapshot and the file system's pages are in byte
+/// order of the names.
 final class DirectoryHandle: Sendable {
     private static let dotCount = 2
 
@@ -30,7 +30,7 @@ final class DirectoryHandle: Sendable {
         }
     }
 
-    /// The same with attributes, which are those of now; names that have gone meanwhile are left out.
+    /// The same with attributes, which are current; names removed since the snapshot are left out.
     func listWithAttributes(
         from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
     ) throws(FileError) {
@@ -43,14 +43,14 @@ final class DirectoryHandle: Sendable {
             guard limit > 0 else { return }
             let children = try fileSystem.children(of: inode, after: last, limit: limit)
             for child in children {
-                // Names before this one have gone since the snapshot; this one may have come since.
+                // Earlier names were removed since the snapshot; this one may have been added since.
                 while index < names.count, names[index].name < child.name { index += 1 }
                 guard index < names.count else { return }
                 guard names[index].name == child.name else { continue }
                 guard page.add(child.name.string, child.attributes, next: index + Self.dotCount + 1) else { return }
                 index += 1
             }
-            // Fewer than asked for: the rest of the snapshot has gone.
+            // Fewer than requested: the rest of the snapshot was removed.
             guard children.count == limit else { return }
             last = children.last?.name
         }
@@ -63,7 +63,7 @@ final class DirectoryHandle: Sendable {
         return names
     }
 
-    /// - Returns: Whether there is room for more.
+    /// - Returns: Whether there is room for more entries.
     private func listDots(
         from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
     ) throws(FileError) -> Bool {
@@ -73,7 +73,7 @@ final class DirectoryHandle: Sendable {
     }
 }
 
-/// The reply to one READDIR or READDIRPLUS while it is filled.
+/// The reply to one READDIR or READDIRPLUS while it is being filled.
 struct DirectoryPage {
     private let request: fuse_req_t
     private let buffer: UnsafeMutableRawBufferPointer
@@ -88,7 +88,7 @@ struct DirectoryPage {
         self.withAttributes = withAttributes
     }
 
-    /// The least that an entry with attributes takes: `fuse_entry_out` and the head of `fuse_dirent`, in bytes.
+    /// The least size of an entry with attributes: `fuse_entry_out` and the head of `fuse_dirent`, in bytes.
     private static let leastEntryByteCount = 152
 
     /// How many entries with attributes can still fit.
@@ -97,12 +97,12 @@ struct DirectoryPage {
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]) }
 
     /// - Parameter next: The offset of the entry after this one.
-    /// - Returns: Whether it fitted.
+    /// - Returns: Whether the entry fitted.
     mutating func add(_ name: String, _ inode: InodeNumber, _ kind: ItemKind, next: Int) -> Bool {
         var entry = fuse_entry_param()
         entry.attr.st_ino = ino_t(inode.rawValue)
         entry.attr.st_mode = kind.typeBits
-        // With the node number 0 the kernel takes the name and looks nothing up.
+        // With the node number 0 the kernel takes only the name and no lookup.
         return add(name, &entry, next: next)
     }
 

@@ -2,10 +2,11 @@ import CFuse
 import FileSystem
 import Model
 
-/// The number that the kernel gives back with each request on an open file: the file system's handle, and how it was opened.
+/// The number that the kernel passes with each request on an open file: the file system's handle, and how it was
+/// opened.
 struct FileHandle {
     let handle: HandleID
-    /// Whether the inode's backing file is held for it.
+    /// Whether it holds the inode's backing file open.
     let isPassthrough: Bool
 
     init(_ handle: HandleID, isPassthrough: Bool) {
@@ -14,7 +15,7 @@ struct FileHandle {
     }
 
     init(_ information: UnsafeMutablePointer<fuse_file_info>?) {
-        // libfuse gives the information with every operation on an open file.
+        // libfuse passes the information with every operation on an open file.
         let word = information!.pointee.fh
         handle = HandleID(rawValue: word >> 1)
         isPassthrough = word & 1 == 1

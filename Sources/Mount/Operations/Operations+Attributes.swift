@@ -28,7 +28,7 @@ extension Operations {
         }
     }
 
-    /// The size first, since that is what can wait or fail; then everything else at once.
+    /// The size first, since only that can wait or fail; then everything else at once.
     private static func setAttributes(
         _ request: Request, _ inode: InodeNumber, _ status: stat, _ fields: Int,
         _ information: UnsafeMutablePointer<fuse_file_info>?
@@ -62,7 +62,7 @@ extension Operations {
 }
 
 extension AttributeChange {
-    /// - Parameter fields: `FUSE_SET_ATTR_…`: which of the values count.
+    /// - Parameter fields: `FUSE_SET_ATTR_…`: the values to set.
     fileprivate init(_ status: stat, fields: Int) {
         func has(_ field: Int32) -> Bool { fields & Int(field) != 0 }
         self.init()

@@ -10,7 +10,7 @@ extension Operations {
             let retained = Unmanaged.passRetained(handle)
             var information = information!.pointee
             information.fh = UInt64(UInt(bitPattern: retained.toOpaque()))
-            // Refused when the caller was interrupted: then no RELEASEDIR follows.
+            // Fails when the caller was interrupted: then no RELEASEDIR follows.
             if !Reply(Request(request)).opened(&information) { retained.release() }
         }
         table.readdir = { request, _, byteCount, offset, information in
@@ -33,7 +33,7 @@ extension Operations {
         }
     }
 
-    /// The kernel gives back what OPENDIR answered, until RELEASEDIR.
+    /// The kernel passes the reply to OPENDIR back, until RELEASEDIR.
     private static func directory(_ information: UnsafeMutablePointer<fuse_file_info>?) -> Unmanaged<DirectoryHandle> {
         Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(information!.pointee.fh))!)
     }
@@ -52,8 +52,8 @@ extension Operations {
                     try directory.list(from: offset, into: &page, fileSystem: request.fileSystem)
                 }
             } catch {
-                // Entries that are already there carry lookups that the kernel must hear of; the error comes with the
-                // next page.
+                // The entries already in the page carry lookups that the kernel must receive; the error follows with
+                // the next page.
                 if page.byteCount == 0 { return Reply(request).error(error) }
             }
             Reply(request).bytes(page.bytes)

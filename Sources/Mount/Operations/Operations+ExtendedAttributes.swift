@@ -7,7 +7,7 @@ import Model
 extension Operations {
     static func addExtendedAttributes(to table: inout fuse_lowlevel_ops) {
         table.getxattr = { request, inode, name, capacity in
-            // `ls -l` and every write ask for these: answered here, without a look into the index.
+            // `ls -l` and every write query these: answered here, without access to the index.
             if Operations.isAbsent(name!) { return Reply(Request(request)).error(ENODATA) }
             let request = Request(request)
             request.answer { () throws(FileError) in
@@ -49,7 +49,7 @@ extension Operations {
         }
     }
 
-    /// Access control lists and security labels, which no item has.
+    /// Access control lists and security labels, which items do not have.
     private static func isAbsent(_ name: UnsafePointer<CChar>) -> Bool {
         hasPrefix(name, "security.") || hasPrefix(name, "system.posix_acl_")
     }
@@ -59,7 +59,7 @@ extension Operations {
             == 0
     }
 
-    /// Sends the size alone when the caller has no room and only asks (capacity 0).
+    /// Sends only the size when the caller queries it (capacity 0).
     private static func sendAttribute(_ bytes: [UInt8], capacity: Int, _ reply: consuming Reply) {
         if capacity == 0 {
             reply.attributeSize(bytes.count)

@@ -70,7 +70,7 @@ extension Operations {
         }
     }
 
-    /// The caller was interrupted before it had the file, so the kernel will not close it.
+    /// The caller was interrupted before it got the file, so the kernel will not close it.
     private static func abandon(
         _ opened: OpenedFile, _ mode: OpenMode, _ inode: InodeNumber, _ session: FileSystemSession, by caller: Caller
     ) {
@@ -79,16 +79,16 @@ extension Operations {
     }
 }
 
-/// How the file system's choice of access is told to the kernel.
+/// The file system's choice of access in the form of an OPEN reply.
 struct OpenMode {
     let file: FileHandle
     private let isDirect: Bool
     private let keepsCache: Bool
-    /// What libfuse cannot say itself.
+    /// The parts of the reply that libfuse cannot send itself.
     let completion: WireCompletion.OpenCompletion?
 
-    /// Registers the backing file where the file system wants pass-through; where the kernel refuses, the open goes the
-    /// plain way.
+    /// Registers the backing file if the file system wants pass-through; if the kernel refuses, the open proceeds
+    /// without it.
     init(_ opened: OpenedFile, of inode: InodeNumber, in session: FileSystemSession) {
         var backing: Int32?
         switch opened.access {
@@ -101,12 +101,12 @@ struct OpenMode {
         case .passthrough(_, let alsoDirect):
             backing = opened.access.backingFileNumber.flatMap { session.acquireBacking(inode, descriptor: $0) }
             isDirect = alsoDirect && backing != nil
-            // The kernel refuses KEEP_CACHE together with pass-through; and what it cached before pass-through may be
-            // old.
+            // The kernel refuses KEEP_CACHE together with pass-through; and pages cached before pass-through may be
+            // stale.
             keepsCache = false
         }
         file = FileHandle(opened.handle, isPassthrough: backing != nil)
-        // Without `FOPEN_PARALLEL_DIRECT_WRITES`: a write that takes several requests would mix with others.
+        // Without `FOPEN_PARALLEL_DIRECT_WRITES`: a write split into several requests would interleave with others.
         completion = backing.map {
             WireCompletion.OpenCompletion(flags: WireCompletion.OpenCompletion.passthrough, backing: $0)
         }

@@ -19,7 +19,7 @@ extension Operations {
         }
         table.setlk = { request, _, information, lock, sleep in
             let request = Request(request)
-            // Programs end a wait for a lock by alarm(2).
+            // Programs limit the wait for a lock with alarm(2).
             request.answer(interruptedBy: .any) { () throws(FileError) in
                 try request.fileSystem.recordLock(
                     HandleID(information), lock: RecordLockRequest(lock!.pointee),
@@ -54,7 +54,7 @@ extension FlockOperation {
 }
 
 extension RecordLockRequest {
-    /// - Parameter lock: As libfuse gives it: from the start of the file, with the length 0 for "to the end".
+    /// - Parameter lock: As libfuse passes it: from the start of the file, with the length 0 for "to the end".
     fileprivate init(_ lock: Glibc.flock) throws(FileError) {
         let type: Kind =
             switch Int32(lock.l_type) {
@@ -70,9 +70,9 @@ extension RecordLockRequest {
 }
 
 extension Glibc.flock {
-    /// What F_GETLK answers.
+    /// The answer to F_GETLK.
     ///
-    /// - Parameter holder: What is in the way, or `nil`.
+    /// - Parameter holder: The conflicting lock, or `nil`.
     fileprivate init(_ holder: RecordLockRequest?, asked: Glibc.flock) {
         self = asked
         guard let holder else {

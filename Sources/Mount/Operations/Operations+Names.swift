@@ -3,7 +3,7 @@ import FileSystem
 import Glibc
 import Model
 
-/// Names: looking up, making, removing, moving.
+/// Names: lookup, creation, removal, rename.
 extension Operations {
     /// The bits of a mode that are permissions.
     private static let permissionBits: mode_t = 0o7777
@@ -93,7 +93,7 @@ extension Operations {
             Reply(request).entry(attributes)
         } catch {
             switch error.code {
-            // What is not a name here names nothing: only making it is refused as such.
+            // A string that is not a valid name cannot exist; only its creation fails with an error of its own.
             case .notFound, .notUTF8: Reply(request).noEntry()
             default: Reply(request).error(error)
             }
@@ -105,7 +105,7 @@ extension Operations {
     ) {
         request.answer { () throws(FileError) in
             guard let kind = ItemKind(typeBits: mode) else {
-                throw FileError(.invalid, "no file type that mknod makes")
+                throw FileError(.invalid, "not a file type that mknod creates")
             }
             return try request.fileSystem.makeNode(
                 ItemName(name), in: parent, kind: kind, mode: UInt16(mode & permissionBits), device: UInt64(device),

@@ -4,8 +4,8 @@ import Model
 
 /// The functions that libfuse calls, on its own threads.
 ///
-/// Each has one shape: translate, ask the file system, reply once. What is not in the table is answered ENOSYS by libfuse,
-/// and the kernel does not ask again: access (`default_permissions` checks), ioctl, poll, bmap.
+/// Each has one shape: translate, call the file system, reply once. libfuse answers operations missing from the table
+/// with ENOSYS, and the kernel does not send them again: access (`default_permissions` checks), ioctl, poll, bmap.
 enum Operations {
     static func makeTable() -> fuse_lowlevel_ops {
         var table = fuse_lowlevel_ops()

@@ -4,19 +4,20 @@ import FileSystem
 import Model
 import Synchronization
 
-/// A request that waits, for bytes or for a claim, without holding a FUSE thread.
+/// A request that waits, for bytes or for a claim, without occupying a FUSE thread.
 ///
 ///     starting ── run ──→ running ── the operation ends ──→ replied
 ///         └─ interrupt ─→ interrupted ── run: cancelled at once ──┘
 ///
-/// An INTERRUPT of the kernel (a signal to the caller) cancels the task, if the wait ends by such a signal; the operation then throws,
-/// and that is the reply. There are never more of them than blocked callers, so the kernel bounds their number.
+/// An INTERRUPT from the kernel (a signal to the caller) cancels the task, if such a signal ends the wait; the
+/// operation then throws, and that is the reply. There are never more of them than blocked callers, so the kernel
+/// bounds their number.
 final class ParkedRequest: Sendable {
-    /// Which signals to the caller end a wait.
+    /// The signals to the caller that end a wait.
     enum Signals {
         case any
-        /// Those that end the process or are sent to have it end, and alarms: of children that ended, windows that were resized and
-        /// profilers an open, a read or a write on a disk notices nothing, and few programs try again.
+        /// Signals that end the process or request its end, and alarms: on a disk, an open, a read or a write is not
+        /// interrupted by exited children, resized windows or profilers, and few programs retry.
         case ending
     }
 
@@ -27,7 +28,8 @@ final class ParkedRequest: Sendable {
         case over
     }
 
-    /// How often the signals of a caller are looked at again once one came that does not end its wait: the kernel tells of the first only.
+    /// How often a caller's signals are checked again after one that does not end its wait: the kernel reports only the
+    /// first.
     private static let signalPause = Duration.milliseconds(100)
 
     private let state = Mutex(State.starting)
@@ -39,7 +41,7 @@ final class ParkedRequest: Sendable {
         self.thread = thread
     }
 
-    /// Lets a request wait until `operation` ends, and replies then, exactly once.
+    /// Parks a request until `operation` ends, and then replies, exactly once.
     static func park<Value: Sendable>(
         _ request: Request, interruptedBy signals: Signals,
         until operation: @escaping @Sendable () async throws(FileError) -> Value,
@@ -49,7 +51,7 @@ final class ParkedRequest: Sendable {
         let waiting = request.session.parkedRequests
         waiting.insert(parked)
         let context = Unmanaged.passRetained(parked)
-        // May call back before it returns, when the INTERRUPT overtook the request.
+        // May call back before it returns, if the INTERRUPT overtook the request.
         fuse_req_interrupt_func(
             request.pointer,
             { _, context in
@@ -63,7 +65,7 @@ final class ParkedRequest: Sendable {
                 outcome = .failure(error)
             }
             parked.end()
-            // Waits for a callback that is running; after it none can begin, so the context may go.
+            // Waits for a running callback; none can begin after it, so the context may be freed.
             fuse_req_interrupt_func(request.pointer, nil, nil)
             context.release()
             switch outcome {
@@ -75,7 +77,7 @@ final class ParkedRequest: Sendable {
         parked.run(task)
     }
 
-    /// The caller has a signal. Called by libfuse under the request's lock, from any of its threads, and once at most.
+    /// The caller has a signal. Called by libfuse under the request's lock, from any of its threads, at most once.
     private func signalled() {
         switch signals {
         case .any: interrupt()
@@ -84,10 +86,10 @@ final class ParkedRequest: Sendable {
     }
 
     private func interruptWhenEnding() async {
-        // Of a caller in another pid namespace nothing is known.
+        // The signals of a caller in another pid namespace are not visible.
         while !isOver {
             guard let pending = PendingSignals(ofThread: thread), !pending.areEnding else { return interrupt() }
-            // Nothing cancels this task.
+            // This task is never cancelled.
             try? await Task.sleep(for: Self.signalPause)
         }
     }
@@ -119,7 +121,7 @@ final class ParkedRequest: Sendable {
             switch state {
             case .interrupted: return true
             case .starting: state = .running(task)
-            // The task may have ended before this.
+            // The task may have ended before.
             case .running, .over: break
             }
             return false
@@ -128,7 +130,7 @@ final class ParkedRequest: Sendable {
     }
 }
 
-/// The requests that wait at present, so that an ending mount can let go of all of them.
+/// The requests that wait at present, so that an ending mount can interrupt all of them.
 final class ParkedRequests: Sendable {
     private let waiting = Mutex<[ObjectIdentifier: ParkedRequest]>([:])
     private let group = DispatchGroup()

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The signals that wait for a thread, and what it does about each.
+/// The signals pending for a thread, and its disposition of each.
 ///
 /// Bit `n - 1` of a set is signal `n`. Related: proc_pid_status(5), `SigPnd` and the lines below it; signal(7).
 struct PendingSignals {
@@ -10,16 +10,16 @@ struct PendingSignals {
     var ignored: UInt64
     var caught: UInt64
 
-    /// Whether one of them ends the process, or asks it to end what it does.
+    /// Whether one of them ends the process, or asks it to stop its current work.
     ///
-    /// The kernel notes `SIGKILL` for every thread of a process that a signal has killed.
+    /// The kernel sets `SIGKILL` for every thread of a process killed by a signal.
     var areEnding: Bool {
         let arrived = pending & ~blocked & ~ignored
         return arrived & caught & Self.requests != 0 || arrived & ~caught & ~Self.harmless != 0
     }
 
     private static let requests = set(SIGHUP, SIGINT, SIGQUIT, SIGALRM, SIGTERM)
-    /// What a process without a handler ignores, or is stopped by.
+    /// Signals that a process without a handler ignores, or is stopped by.
     private static let harmless = set(SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU)
 
     private static func set(_ signals: Int32...) -> UInt64 { signals.reduce(0) { $0 | 1 << UInt64($1 - 1) } }
@@ -31,7 +31,7 @@ struct PendingSignals {
         self.caught = caught
     }
 
-    /// - Parameter status: What `/proc/TID/status` says.
+    /// - Parameter status: The contents of `/proc/TID/status`.
     /// - Returns: `nil` when a line is missing.
     init?(status: String) {
         var sets: [Substring: UInt64] = [:]
@@ -45,7 +45,7 @@ struct PendingSignals {
         self.init(pending: own | shared, blocked: blocked, ignored: ignored, caught: caught)
     }
 
-    /// - Returns: `nil` when the thread is gone or of another pid namespace.
+    /// - Returns: `nil` when the thread has exited or belongs to another pid namespace.
     init?(ofThread thread: Int32) {
         guard thread > 0, let status = try? String(contentsOfFile: "/proc/\(thread)/status", encoding: .utf8) else {
             return nil

@@ -3,10 +3,10 @@ import FileSystem
 import Glibc
 import Model
 
-/// The one reply to a request. Dropping it unused answers EIO, so that no caller waits for ever.
+/// The one reply to a request. Dropping it unused answers EIO, so that no caller waits forever.
 ///
 /// libfuse's own result is ignored where nothing depends on it: it says that the caller was interrupted or that the
-/// mount has gone, and then nobody waits for the reply any more.
+/// mount is gone, and then no caller waits for the reply.
 struct Reply: ~Copyable {
     private let request: fuse_req_t
 
@@ -31,7 +31,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// For requests that have no answer, such as FORGET.
+    /// For requests without an answer, such as FORGET.
     consuming func none() {
         fuse_reply_none(request)
         discard self
@@ -43,7 +43,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// Says that there is no such entry, in a form that the kernel remembers.
+    /// Replies that there is no such entry, in a form that the kernel caches.
     consuming func noEntry() {
         var entry = fuse_entry_param()
         entry.entry_timeout = lifetime.entry
@@ -62,7 +62,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// - Returns: Whether the kernel took it; otherwise it will never send the file's RELEASE.
+    /// - Returns: Whether the kernel took it; otherwise it never sends the file's RELEASE.
     consuming func opened(
         _ information: inout fuse_file_info, _ completion: WireCompletion.OpenCompletion? = nil
     ) -> Bool {
@@ -72,7 +72,7 @@ struct Reply: ~Copyable {
         return result == 0
     }
 
-    /// - Returns: Whether the kernel took it; otherwise it will never send the file's RELEASE.
+    /// - Returns: Whether the kernel took it; otherwise it never sends the file's RELEASE.
     consuming func created(
         _ attributes: Attributes, _ information: inout fuse_file_info, _ completion: WireCompletion.OpenCompletion?
     ) -> Bool {
@@ -112,7 +112,7 @@ struct Reply: ~Copyable {
         }
     }
 
-    /// Bytes of a local file; libfuse moves them in the kernel where that pays.
+    /// Bytes of a local file; libfuse moves them in the kernel where that is faster.
     private consuming func moved(_ file: FileBytes) {
         var vector = fuse_bufvec()
         vector.count = 1
@@ -126,7 +126,7 @@ struct Reply: ~Copyable {
         discard self
     }
 
-    /// What is too long for a pipe is copied, through memory that is used again and again.
+    /// Replies too long for a pipe are copied, through reused buffers.
     private consuming func copied(_ file: FileBytes) {
         let request = request
         ReplyBuffers.shared.with(byteCount: file.byteCount) { buffer in

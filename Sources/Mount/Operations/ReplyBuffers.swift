@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Memory for long replies that must be copied: kept from one to the next, since fresh memory costs a page fault every 4 KiB.
+/// Memory for long replies that must be copied: reused, since fresh memory costs a page fault every 4 KiB.
 final class ReplyBuffers: Sendable {
-    /// The longest reply that goes through a pipe, with libfuse's own pages beside it: an unprivileged pipe holds 1 MiB.
+    /// The longest reply sent through a pipe, together with libfuse's own pages: an unprivileged pipe holds 1 MiB.
     ///
     /// Related: pipe(7), `/proc/sys/fs/pipe-max-size`.
     static let pipeByteCount = (1 << 20) - (16 << 10)
-    /// How many are kept: 4 MiB with requests of 1 MiB.
+    /// How many buffers are kept: 4 MiB with requests of 1 MiB.
     static let keptCount = 4
 
     static let shared = ReplyBuffers()
 
-    /// Memory that nobody uses.
+    /// An unused buffer.
     ///
-    /// Unchecked, since a pointer has no owner that could be checked. The guard is that whoever took one out of `free` is the only one to
-    /// have it.
+    /// Unchecked, since the compiler cannot check the ownership of a pointer. The guard: only the caller that took a
+    /// buffer out of `free` uses it.
     private struct Buffer: @unchecked Sendable {
         let memory: UnsafeMutableRawBufferPointer
     }

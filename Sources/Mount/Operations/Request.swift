@@ -2,21 +2,21 @@ import CFuse
 import FileSystem
 import Model
 
-/// One request of the kernel, from its arrival until the one reply to it.
+/// One request of the kernel, from its arrival until its one reply.
 ///
-/// `@unchecked Sendable`: the pointer is libfuse's own, valid until the reply; libfuse locks what its threads share in
-/// it.
+/// `@unchecked Sendable`: the pointer is libfuse's own, valid until the reply; libfuse locks the state in it that its
+/// threads share.
 struct Request: @unchecked Sendable {
     let pointer: fuse_req_t
 
-    /// libfuse hands every operation a request; there is no operation without one.
+    /// libfuse passes a request to every operation.
     init(_ pointer: fuse_req_t?) { self.pointer = pointer! }
 
     var session: FileSystemSession { FileSystemSession.of(fuse_req_userdata(pointer)) }
 
     var fileSystem: FileSystem { session.fileSystem }
 
-    /// Who asks. The kernel gives the thread's id.
+    /// The caller. The kernel gives the thread's id.
     var caller: Caller {
         let context = fuse_req_ctx(pointer)!.pointee
         return Caller(thread: context.pid, user: context.uid, group: context.gid)
@@ -24,7 +24,7 @@ struct Request: @unchecked Sendable {
 }
 
 extension Request {
-    /// Answers with what `body` gives, or with the number of its error.
+    /// Replies with the result of `body`, or with its error number.
     func answer<Value>(
         _ body: () throws(FileError) -> Value, with send: (consuming Reply, Value) -> Void
     ) {
@@ -36,9 +36,10 @@ extension Request {
         }
     }
 
-    /// Answers at once when `body` can, and otherwise lets the request wait in a task of its own.
+    /// Replies at once when `body` can, and otherwise parks the request in a task of its own.
     ///
-    /// Without parameters that have defaults: the other `answer` would be preferred where nobody looks at the value, and would not wait.
+    /// Without default arguments: overload resolution would otherwise prefer the other `answer` when the result is
+    /// unused, and would not wait.
     func answer<Value: Sendable>(
         _ body: () throws(FileError) -> Answer<Value>,
         with send: @escaping @Sendable (consuming Reply, Value) -> Void
@@ -63,7 +64,7 @@ extension Request {
 }
 
 extension ItemName {
-    /// - Parameter cString: A name as libfuse hands it over: bytes up to a NUL.
+    /// - Parameter cString: A name as libfuse passes it: bytes up to a NUL.
     init(_ cString: UnsafePointer<CChar>?) throws(FileError) {
         let start = UnsafeRawPointer(cString!)
         var count = 0

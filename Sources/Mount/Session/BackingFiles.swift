@@ -2,9 +2,9 @@ import Glibc
 import Model
 import Synchronization
 
-/// The backing files that the kernel reads by itself: one registration per inode, shared by its opens.
+/// The backing files that the kernel reads itself: one registration per inode, shared by its opens.
 ///
-/// The kernel refuses a second backing file on an inode while one is open, so the number lives from the first
+/// The kernel refuses a second backing file for an inode while one is open, so the number lives from the first
 /// pass-through open to the last RELEASE.
 final class BackingFiles: Sendable {
     private struct Backing {
@@ -14,7 +14,7 @@ final class BackingFiles: Sendable {
 
     private let backings = Mutex<[InodeNumber: Backing]>([:])
 
-    /// Gives the number of an inode's backing file, registering it with the first open.
+    /// Returns the number of an inode's backing file, registering it with the first open.
     ///
     /// - Returns: `nil` when the kernel refuses. Each success is followed by one ``release(_:connection:)``.
     func acquire(_ inode: InodeNumber, descriptor: Int32, connection: Int32) -> Int32? {
@@ -59,12 +59,12 @@ final class BackingFiles: Sendable {
 
     private static func unregister(_ number: Int32, connection: Int32) {
         var number = UInt32(bitPattern: number)
-        // Fails only when the connection has gone, and with it the registration.
+        // Fails only when the connection is gone, and the registration with it.
         _ = withUnsafeMutableBytes(of: &number) { ioctl(connection, backingClose, $0.baseAddress!) }
     }
 }
 
-/// Whether this process has CAP_SYS_ADMIN, which the kernel wants for pass-through. Related: capabilities(7).
+/// Whether this process has CAP_SYS_ADMIN, which pass-through requires. Related: capabilities(7).
 enum AdministratorCapability {
     private static let number = 21
 

@@ -1,21 +1,23 @@
 import CFuse
 import Model
 
-/// What is asked of the kernel when the mount begins.
+/// The capabilities requested from the kernel when the mount begins.
 enum Capabilities {
-    /// The longest write, and so the longest read, in bytes; libfuse's buffers hold as much.
+    /// The longest write, and so the longest read, in bytes; libfuse's buffers have that size.
     private static let writeLimit: UInt32 = 1 << 20
-    /// How many read-ahead and asynchronous direct requests may wait at a time (the kernel's default is 12).
+    /// How many read-ahead and asynchronous direct requests may be queued (the kernel's default is 12).
     private static let backgroundLimit: UInt32 = 64
-    /// From how many of them on the kernel calls the mount congested: three quarters, as it does itself.
+    /// The number of them at which the kernel considers the mount congested: three quarters, as in the kernel's
+    /// default.
     private static let congestionThreshold: UInt32 = 48
     /// Times are exact to the nanosecond.
     private static let timeGranularity: UInt32 = 1
 
-    /// - `FUSE_CAP_EXPLICIT_INVAL_DATA` and not `AUTO_INVAL_DATA`: the kernel is told of changes, so it need not drop
-    ///   the page cache whenever an mtime moves, which our own writes do too.
-    /// - Not `READDIRPLUS_AUTO`: a program that reads a whole directory before it looks at the entries, as find(1) does, gets only the
-    ///   first page with attributes then, and asks for each of the others by itself: six times the time of the whole.
+    /// - `FUSE_CAP_EXPLICIT_INVAL_DATA` and not `AUTO_INVAL_DATA`: the kernel is notified of changes, so it need not
+    ///   drop the page cache at every change of an mtime, which our own writes cause too.
+    /// - Not `READDIRPLUS_AUTO`: a program that reads a whole directory before it looks at the entries, as find(1)
+    ///   does, then gets attributes only with the first page, and requests those of every other entry separately: six
+    ///   times the total time.
     /// - Not `WRITEBACK_CACHE`: each write(2) must meet the lock table.
     /// - Not `SPLICE_READ`: requests are read into memory, where writes are used from.
     /// - Not `EXPORT_SUPPORT`: old inode numbers cannot be opened by number.
@@ -23,7 +25,7 @@ enum Capabilities {
     private static let wanted: UInt32 =
         bits(FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_FLOCK_LOCKS, FUSE_CAP_POSIX_LOCKS, FUSE_CAP_EXPLICIT_INVAL_DATA)
 
-    /// What each fast path wants besides.
+    /// The further capabilities of each fast path.
     private static let fastPaths: [FastPath: UInt32] = [
         .metadataCache: bits(FUSE_CAP_CACHE_SYMLINKS),
         .readdirplus: bits(FUSE_CAP_READDIRPLUS),
@@ -35,7 +37,7 @@ enum Capabilities {
         capabilities.reduce(0) { $0 | UInt32(bitPattern: $1) }
     }
 
-    /// - Returns: The fast paths that are wanted and that the kernel does not have.
+    /// - Returns: The fast paths that are wanted but not supported by the kernel.
     static func negotiate(_ connection: inout fuse_conn_info, without off: Set<FastPath>) -> [FastPath] {
         let used = fastPaths.filter { !off.contains($0.key) }
         connection.want = used.values.reduce(wanted, |) & connection.capable

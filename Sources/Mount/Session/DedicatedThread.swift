@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Threads of our own, for work that blocks and so must not occupy the threads that tasks run on.
+/// Separate threads for work that blocks and so must not occupy the threads that tasks run on.
 enum DedicatedThread {
     private final class Body {
         let run: @Sendable () -> Void

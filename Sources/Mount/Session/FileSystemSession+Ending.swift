@@ -4,25 +4,25 @@ import Glibc
 import Logging
 import Synchronization
 
-/// How a mount ends, so that nothing is left behind: no thread, no caller that waits, no dead mountpoint.
+/// The end of a mount, with nothing left behind: no thread, no waiting caller, no dead mountpoint.
 extension FileSystemSession {
-    /// How long requests that wait may take to let go.
+    /// How long parked requests may take to reply after they are interrupted.
     private static let interruptTimeout = DispatchTimeInterval.seconds(5)
-    /// After how long an orderly unmount gives way to force.
+    /// How long an orderly unmount may take before the connection is aborted.
     private static let forceDelay = DispatchTimeInterval.seconds(5)
-    /// How long the kernel may take to let go of a mount that nobody uses.
+    /// How long the kernel may take to release an unused mount.
     private static let releaseTimeout = DispatchTimeInterval.seconds(1)
-    /// How often, and how many times, the loop is told to end.
+    /// How often, and how many times, the loop is signalled to end.
     private static let wakeInterval = DispatchTimeInterval.milliseconds(20)
     private static let wakeLimit = 500
 
-    /// Unmounts and makes ``run()`` return. Returns at once; may be called from anywhere and more than once.
+    /// Unmounts and makes ``run()`` return. Returns at once; may be called from any thread and more than once.
     ///
-    /// Where it is unmounted already, but seen in another mount namespace, its users there get errors from now on: a copy that a container
-    /// holds would otherwise keep the daemon, and the state, for as long as the container runs.
+    /// If it is unmounted already but visible in another mount namespace, programs there get errors from now on: a copy
+    /// held by a container would otherwise keep the daemon, and the state, for as long as the container runs.
     ///
-    /// First the plain way, which writes back what is mapped. When files are open there, the mount is taken away from
-    /// under them; and when that takes more than 5 s, the connection is cut.
+    /// First a plain unmount, which writes back mapped pages. If files are open, a lazy unmount; and if that takes more
+    /// than 5 s, the connection is aborted.
     package func stop() {
         enum Step { case nothing, close(Connection), unmount(Connection) }
         let step: Step = condition.withLock { condition in
@@ -41,7 +41,7 @@ extension FileSystemSession {
         switch step {
         case .nothing: return
         case .close(let connection):
-            // Nobody serves, so nothing may be asked of the mount any more: libfuse closes the connection, then
+            // The mount is not served, so it must not be accessed any more: libfuse closes the connection, then
             // unmounts.
             DedicatedThread.start(named: "dewpoint-unmount") { [self] in close(connection) }
         case .unmount(let connection):
@@ -55,12 +55,13 @@ extension FileSystemSession {
     private func unmount(_ connection: Connection) {
         if detach(connection, lazily: false) {
             condition.withLock { $0.isDetached = true }
-            // Unless somebody else had taken it away lazily, or another mount namespace has a copy, the kernel has let go of it by now.
+            // Unless it was unmounted lazily by another program, or another mount namespace has a copy, the kernel has
+            // released it by now.
             if hasEnded(within: Self.releaseTimeout) { return }
         } else {
             Mountpoint.writeBack(connection.mountpoint)
         }
-        // While requests are still answered: the kernel may hold one of its notifications up until then.
+        // While requests are still answered: until then the kernel may block one of the notifications.
         notifier.end()
         if detach(connection, lazily: true) { condition.withLock { $0.isDetached = true } }
         endLoop(connection)
@@ -68,8 +69,8 @@ extension FileSystemSession {
 
     /// Makes libfuse's loop return although the kernel still has requests for it.
     ///
-    /// The loop looks at its end mark whenever a signal wakes it; a signal that comes just before it sleeps is lost, so
-    /// there are several. SIGURG, since nothing uses it and the default is to ignore it.
+    /// The loop checks its end mark whenever a signal wakes it; a signal that arrives just before it sleeps is lost, so
+    /// several are sent. SIGURG, since nothing else uses it and it is ignored by default.
     private func endLoop(_ connection: Connection) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in }
@@ -84,19 +85,19 @@ extension FileSystemSession {
             }
             if hasEnded(within: Self.wakeInterval) { return }
         }
-        logger.error("the mount does not end; aborting its connection")
+        logger.error("the mount did not end in time; aborting its connection")
     }
 
     private func hasEnded(within timeout: DispatchTimeInterval) -> Bool {
         guard ended.wait(timeout: .now() + timeout) == .success else { return false }
-        // Others wait for it too.
+        // Other callers wait for it too.
         ended.signal()
         return true
     }
 
     @discardableResult
     private func detach(_ connection: Connection, lazily: Bool) -> Bool {
-        // What is mounted there by now may be somebody else's.
+        // Another file system may be mounted there by now.
         guard isMounted(connection) else { return true }
         do throws(MountError) {
             try Mountpoint.unmount(connection.mountpoint, lazily: lazily)
@@ -104,7 +105,7 @@ extension FileSystemSession {
         } catch .notMounted {
             return true
         } catch {
-            if lazily { logger.error("not unmounted", metadata: ["error": "\(error)"]) }
+            if lazily { logger.error("failed to unmount", metadata: ["error": "\(error)"]) }
             return false
         }
     }
@@ -114,14 +115,14 @@ extension FileSystemSession {
         return connection.number == nil || mount.minorDevice == connection.number
     }
 
-    /// Cuts the connection: every request ends with an error, and the loop with them. Related: fuse(4), `abort`.
+    /// Aborts the connection: every request fails, and with them the loop ends. Related: fuse(4), `abort`.
     func force(_ connection: Connection) {
         logger.warning("aborting the FUSE connection", metadata: ["mountpoint": "\(connection.mountpoint)"])
         if geteuid() == 0, isMounted(connection) { umount2(connection.mountpoint, Int32(MNT_FORCE | MNT_DETACH)) }
         connection.abort?.perform()
     }
 
-    /// Lets go of everything, once no FUSE thread runs any more.
+    /// Releases everything, once no FUSE thread runs any more.
     func close(_ connection: Connection) {
         let areDone = parkedRequests.interruptAll(timeout: Self.interruptTimeout)
         notifier.end()
@@ -134,7 +135,7 @@ extension FileSystemSession {
             fuse_session_destroy(connection.session.pointer)
             Unmanaged.passUnretained(self).release()
         } else {
-            // They will still reply, so the session stays, with nothing behind it: that ends the connection.
+            // They will still reply, so the session is kept, without its device: that ends the connection.
             logger.error("waiting requests were not cancelled in time; closing the device")
             let nothing = open("/dev/null", O_RDWR | O_CLOEXEC)
             dup2(nothing, fuse_session_fd(connection.session.pointer))

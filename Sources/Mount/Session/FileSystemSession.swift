@@ -6,15 +6,15 @@ package import Logging
 import Model
 import Synchronization
 
-/// One mount of a container: from `mount` until the kernel has let go of it.
+/// One mount of a container: from `mount` until the kernel has released it.
 ///
 ///     new ── mount ──→ mounted ── run ──→ serving ── unmounted, by anybody ──→ ended
 ///                         └───── stop ──────────────────────────────────────────┘
 ///
-/// FUSE threads answer what is local, inline; what must wait is a ``ParkedRequest``; what the kernel must forget goes
-/// through ``KernelNotifier``. This module translates FUSE's words to the file system's and back and decides nothing.
+/// FUSE threads answer local requests inline; requests that must wait become a ``ParkedRequest``; invalidations go
+/// through ``KernelNotifier``. This module translates between FUSE's types and the file system's, and decides nothing.
 package final class FileSystemSession: Sendable {
-    /// FUSE threads, all kept when idle: starting and ending threads costs several times what requests cost.
+    /// FUSE threads, all kept when idle: starting and ending threads costs several times as much as the requests.
     private static let threadCount: UInt32 = 8
 
     let fileSystem: FileSystem
@@ -32,7 +32,7 @@ package final class FileSystemSession: Sendable {
         let mountpoint: String
         /// The name below `/sys/fs/fuse/connections`.
         let number: String?
-        /// Taken while the number is this connection's without doubt; `nil` for others than root.
+        /// Opened while the number surely belongs to this connection; `nil` unless root.
         let abort: ConnectionAbort?
     }
 
@@ -70,7 +70,7 @@ package final class FileSystemSession: Sendable {
 
     // MARK: Mounting
 
-    /// Where it is mounted, without symbolic links; `nil` before and after.
+    /// The mountpoint, without symbolic links; `nil` before and after the mount.
     package var mountpoint: String? { connection?.mountpoint }
 
     private var connection: Connection? {
@@ -84,7 +84,7 @@ package final class FileSystemSession: Sendable {
 
     /// Mounts. Requests wait in the kernel until ``run()``.
     ///
-    /// Removes a mount whose daemon is dead first. Blocks, but not for long. Call it once.
+    /// Removes a mount whose daemon is dead first. Blocks briefly. Call it once.
     package func mount(at path: String) throws(MountError) {
         let mountpoint = try Mountpoint.prepare(path, options: options)
         LibfuseLog.use(logger)
@@ -93,7 +93,7 @@ package final class FileSystemSession: Sendable {
             throw .refused(mountpoint, detail: said.isEmpty ? "no reason given" : said.joined(separator: "; "))
         }
         if !wire.install(in: session.pointer) {
-            logger.warning("disabling pass-through and shared mappings: this libfuse does not export what they need")
+            logger.warning("disabling pass-through and shared mappings: this libfuse lacks the functions they need")
         }
         let number = MountTable.current().mount(at: mountpoint)?.minorDevice
         let connection = Connection(
@@ -109,7 +109,7 @@ package final class FileSystemSession: Sendable {
         defer { fuse_opt_free_args(&arguments) }
         for word in ["dewpoint", "-o", options.argument] { fuse_opt_add_arg(&arguments, word) }
         var table = Operations.makeTable()
-        // Held by libfuse as its user data, until the session is destroyed.
+        // Held by libfuse as its user data until the session is destroyed.
         let context = Unmanaged.passRetained(self)
         guard let session = fuse_session_new(&arguments, &table, MemoryLayout.size(ofValue: table), context.toOpaque())
         else {
@@ -126,9 +126,9 @@ package final class FileSystemSession: Sendable {
 
     // MARK: Serving
 
-    /// Serves until the mount has gone, whoever unmounts it. Cancelling the task is ``stop()``.
+    /// Serves until the mount is gone, whoever unmounts it. Cancelling the task is the same as ``stop()``.
     ///
-    /// When it returns, no request waits any more, no thread of this module runs, and the file system may be shut down.
+    /// When it returns, no request waits, no thread of this module runs, and the file system may be shut down.
     package func run() async {
         let connection: Connection? = condition.withLock { condition in
             guard case .mounted(let connection) = condition.state else { return nil }
@@ -169,20 +169,20 @@ package final class FileSystemSession: Sendable {
         close(connection)
     }
 
-    /// What libfuse calls first.
+    /// The first callback from libfuse.
     func began(_ information: inout fuse_conn_info) {
         for path in Capabilities.negotiate(&information, without: options.off) {
-            fileSystem.unavailable(path, because: "the kernel does not have it")
+            fileSystem.unavailable(path, because: "the kernel does not support it")
         }
         let agreed = wire.agreed
         if !agreed.contains(.handleKillPrivileges) {
-            fileSystem.unavailable(.killpriv, because: "the kernel does not have it")
+            fileSystem.unavailable(.killpriv, because: "the kernel does not support it")
         }
         if !agreed.contains(.passthrough) {
             fileSystem.unavailable(
                 .passthrough,
                 because: AdministratorCapability.isEffective
-                    ? "the kernel does not have it; Linux 6.9 and later do" : "it needs CAP_SYS_ADMIN, as root has")
+                    ? "the kernel does not support it; Linux 6.9 and later do" : "needs CAP_SYS_ADMIN, as root has")
         }
         if agreed.contains(.passthrough) { fileSystem.enablePassthrough() }
         logger.info(
@@ -198,7 +198,7 @@ package final class FileSystemSession: Sendable {
 extension FileSystemSession {
     // MARK: Used by the operations
 
-    /// The session behind libfuse's user data, which it holds as long as it calls.
+    /// The session in libfuse's user data, which is valid during every callback.
     static func of(_ userdata: UnsafeMutableRawPointer?) -> FileSystemSession {
         Unmanaged.fromOpaque(userdata!).takeUnretainedValue()
     }
@@ -207,7 +207,8 @@ extension FileSystemSession {
 
     static func wire(of userdata: UnsafeMutableRawPointer?) -> WireCompletion { of(userdata).wire }
 
-    /// Gives the number of an inode's backing file, or `nil` when the kernel refuses, which it then does for all.
+    /// Returns the number of an inode's backing file, or `nil` if the kernel refuses, which it then does for every
+    /// file.
     func acquireBacking(_ inode: InodeNumber, descriptor: Int32) -> Int32? {
         guard let connection else { return nil }
         let file = fuse_session_fd(connection.session.pointer)

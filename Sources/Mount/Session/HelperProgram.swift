@@ -1,8 +1,8 @@
 import Glibc
 
-/// The set-uid helper of libfuse, which mounts and unmounts for those who are not root.
+/// libfuse's set-uid helper, which mounts and unmounts for users other than root.
 enum HelperProgram {
-    /// Runs a program of `PATH` and waits for it. What it prints appears where this process prints.
+    /// Runs a program of `PATH` and waits for it. It shares this process's output.
     ///
     /// - Returns: Its exit status, or `nil` when there is no such program.
     static func run(_ name: String, _ arguments: [String]) -> Int32? {
@@ -13,7 +13,7 @@ enum HelperProgram {
         guard posix_spawnp(&process, name, nil, nil, words, environ) == 0 else { return nil }
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
-            // ECHILD: somebody else in this process collects all children, so the outcome stays unknown.
+            // ECHILD: another part of this process reaps all children, so the status stays unknown.
             if errno != EINTR { return 0 }
         }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + status & 0x7f

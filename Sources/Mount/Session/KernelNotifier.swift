@@ -7,14 +7,14 @@ import Model
 import Sync
 import Synchronization
 
-/// Tells the kernel to forget what changed under it, from one thread that holds no request and no lock.
+/// Tells the kernel to invalidate what it has cached, from one thread that holds no request and no lock.
 ///
-/// The kernel takes the lock of the inode or directory for each, and its holder may be waiting for one of our replies:
-/// sent from a request, a notification could wait for itself, beyond the reach of SIGKILL. Equal notifications that
-/// wait are one. When ``pendingLimit`` names wait, further ones are kept as "everything in that directory", so the
-/// queue stays small and nothing is lost.
+/// For each notification the kernel takes the lock of the inode or directory, whose holder may be waiting for one of
+/// our replies: sent from a request, a notification could wait for itself, beyond the reach of SIGKILL. Equal pending
+/// notifications are merged. When ``pendingLimit`` names are pending, further ones are kept as "everything in that
+/// directory", so the queue stays small and nothing is lost.
 final class KernelNotifier: KernelCache {
-    /// How many names may wait, each with up to 255 bytes.
+    /// How many names may be pending, each with up to 255 bytes.
     private static let pendingLimit = 100_000
 
     fileprivate struct EntryKey: Hashable {
@@ -25,11 +25,11 @@ final class KernelNotifier: KernelCache {
     fileprivate struct Pending {
         /// The inode that was removed there, or `nil` for a change.
         var entries: [EntryKey: InodeNumber?] = [:]
-        /// With whether the bytes changed too.
+        /// Whether the bytes changed too.
         var inodes: [InodeNumber: Bool] = [:]
-        /// Directories of which every name is to be forgotten.
+        /// Directories of which every name is to be invalidated.
         var directories: Set<InodeNumber> = []
-        /// Who waits until all this is sent.
+        /// Callers waiting until all this is sent.
         var waiters: [CheckedContinuation<Void, Never>] = []
         var isEnding = false
 
@@ -42,7 +42,7 @@ final class KernelNotifier: KernelCache {
     private let names: @Sendable (InodeNumber) throws(FileError) -> [ItemName]
     private let logger: Logger
 
-    /// - Parameter names: Lists a directory, for the case that too many of its names wait.
+    /// - Parameter names: Lists a directory, in case too many of its names are pending.
     init(logger: Logger, names: @escaping @Sendable (InodeNumber) throws(FileError) -> [ItemName]) {
         self.logger = logger
         self.names = names
@@ -85,7 +85,7 @@ final class KernelNotifier: KernelCache {
 
     // MARK: The thread
 
-    /// Begins to send. ``end()`` must come before the session goes.
+    /// Starts sending. ``end()`` must be called before the session is destroyed.
     func start(_ session: SessionPointer) {
         DedicatedThread.start(named: "dewpoint-notify") { [self] in
             while let batch = nextBatch() { send(batch, to: session) }
@@ -93,8 +93,8 @@ final class KernelNotifier: KernelCache {
         }
     }
 
-    /// Ends the thread and waits for it; may be called again. What still waits is dropped: the kernel's cache ends with
-    /// the mount.
+    /// Ends the thread and waits for it; may be called again. Pending notifications are dropped: the kernel's cache
+    /// ends with the mount.
     func end() {
         let waiters = pending.withLock { pending in
             defer { pending = Pending(isEnding: true) }
@@ -138,7 +138,7 @@ final class KernelNotifier: KernelCache {
                     session.notifyChanged(name, in: directory)
                 }
             } catch {
-                // A directory that has gone has no names left to forget.
+                // A directory that was removed has no names left to invalidate.
                 if error.code != .notFound {
                     logger.warning(
                         "failed to invalidate a directory entry; the kernel may show old names until it is looked up again",
@@ -158,7 +158,7 @@ extension KernelNotifier.Pending {
             return
         }
         directories.insert(parent)
-        // A removed name is in no listing any more; the kernel learns of it when it asks for the inode again.
+        // A removed name is in no listing any more; the kernel learns of it when it queries the inode again.
         if let removed { inodes[removed] = true }
     }
 }
@@ -170,8 +170,8 @@ extension KernelNotifier.Pending {
 struct SessionPointer: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    // What the kernel answers is not an error of ours: ENOENT says that it does not know the name or inode, which is as
-    // well.
+    // The kernel's answer is not an error of ours: ENOENT says that it has not cached the name or inode, which is just
+    // as well.
 
     func notifyChanged(_ name: ItemName, in parent: InodeNumber) {
         name.string.withUTF8Characters { fuse_lowlevel_notify_inval_entry(pointer, parent.rawValue, $0, $1) }
@@ -181,7 +181,7 @@ struct SessionPointer: @unchecked Sendable {
         let result = name.string.withUTF8Characters {
             fuse_lowlevel_notify_delete(pointer, parent.rawValue, inode.rawValue, $0, $1)
         }
-        // A directory that the kernel still holds entries of is not dropped by name alone.
+        // A directory with entries cached in the kernel is not dropped by its name alone.
         if result != 0, result != -ENOENT { notifyChanged(name, in: parent) }
     }
 

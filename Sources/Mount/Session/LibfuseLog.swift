@@ -3,7 +3,7 @@ import Glibc
 import Logging
 import Synchronization
 
-/// What libfuse has to say: to the log, and kept while a mount is tried, so that its error can quote it.
+/// libfuse's messages: forwarded to the log, and collected during a mount, so that its error can quote them.
 ///
 /// libfuse has one log function for the whole process.
 enum LibfuseLog {
@@ -28,7 +28,7 @@ enum LibfuseLog {
         }
     }
 
-    /// Runs `body` and returns with it what libfuse said meanwhile.
+    /// Runs `body` and returns its result with libfuse's messages during the call.
     static func collecting<Value>(_ body: () -> Value) -> (Value, said: [String]) {
         state.withLock { $0.lines = [] }
         let value = body()

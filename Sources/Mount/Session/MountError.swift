@@ -1,14 +1,14 @@
-/// Why a directory could not be mounted on or unmounted. The description says what to do about it.
+/// Why a directory could not be mounted on or unmounted. The description says how to fix it.
 package enum MountError: Error, Equatable, Sendable {
     case mountpointMissing(String)
     case notDirectory(String)
     case notEmpty(String)
-    /// Something else, or another container, is mounted there.
+    /// Another file system, or another container, is mounted there.
     case alreadyMounted(String, type: String)
     /// A mount whose daemon is dead, which could not be cleaned up.
     case staleMount(String, detail: String)
     case mountpointDenied(String, detail: String)
-    /// The kernel has no FUSE.
+    /// The kernel lacks FUSE.
     case noDevice
     case deviceDenied
     /// `fusermount3` is not installed and the caller is not root.
@@ -16,7 +16,7 @@ package enum MountError: Error, Equatable, Sendable {
     /// Files below the mountpoint are in use.
     case busy(String)
     case notMounted(String)
-    /// In the words of libfuse or the kernel.
+    /// As libfuse or the kernel reported it.
     case refused(String, detail: String)
 }
 
@@ -36,19 +36,19 @@ extension MountError: CustomStringConvertible {
         case .staleMount(let path, let detail):
             "a dead mount at \(path) could not be removed (\(detail)); remove it with `umount -l \(path)`"
         case .mountpointDenied(let path, let detail):
-            "\(path) cannot be mounted on: \(detail)"
+            "\(path) cannot be used as a mountpoint: \(detail)"
         case .noDevice:
             "there is no /dev/fuse; load it with `modprobe fuse`, or give the virtual machine or container the device"
         case .deviceDenied:
-            "/dev/fuse may not be opened; run as root, or let this user in with `chmod 666 /dev/fuse`"
+            "permission denied for /dev/fuse; run as root, or give all users access with `chmod 666 /dev/fuse`"
         case .helperMissing:
             "fusermount3 was not found; install it with `apt-get install fuse3`, or run as root"
         case .busy(let path):
-            "\(path) is in use; close what is open there, or let it go with `dewpoint unmount --lazy \(path)`"
+            "\(path) is in use; close the files open there, or unmount it with `dewpoint unmount --lazy \(path)`"
         case .notMounted(let path):
             "nothing is mounted at \(path)"
         case .refused(let path, let detail):
-            "\(path) could not be mounted on: \(detail)"
+            "mounting or unmounting \(path) failed: \(detail)"
         }
     }
 }

@@ -3,15 +3,15 @@ package import Model
 
 /// How a container is mounted.
 package struct MountOptions: Sendable {
-    /// Whether other users may enter (`allow_other`). Default: whether the caller is root.
+    /// Whether other users may access the mount (`allow_other`). Default: whether the caller is root.
     package var allowsOtherUsers: Bool
-    /// Whether a directory that is not empty may be covered (`nonempty`). Default: no.
+    /// Whether a non-empty directory may be covered (`nonempty`). Default: no.
     package var allowsNonEmpty: Bool
     /// Whether the kernel refuses every change (`ro`). Default: no.
     package var isReadOnly: Bool
-    /// Fast paths that are turned off. Default: none.
+    /// Disabled fast paths. Default: none.
     package var off: Set<FastPath>
-    /// Options handed to mount(8) as they are, such as `nosuid` or `noexec`. Default: none.
+    /// Options passed to mount(8) unchanged, for example `nosuid` or `noexec`. Default: none.
     package var systemOptions: [String]
 
     package init(
@@ -25,7 +25,7 @@ package struct MountOptions: Sendable {
         self.systemOptions = systemOptions
     }
 
-    /// The value of `-o`. The kernel always checks permissions itself, from the attributes it is given.
+    /// The value of `-o`. The kernel always checks permissions itself, based on the attributes it is given.
     var argument: String {
         var options = ["default_permissions", "fsname=dewpoint", "subtype=dewpoint"]
         if allowsOtherUsers { options.append("allow_other") }

@@ -1,19 +1,19 @@
 import Glibc
 
-/// What is mounted where, as `/proc/self/mountinfo` says. Reading it never waits for a file system. Related: proc(5).
+/// The mounts in `/proc/self/mountinfo`. Reading it never waits for a file system. Related: proc(5).
 struct MountTable {
     struct Mount: Equatable {
-        /// The minor device number, which also names the connection below `/sys/fs/fuse/connections`.
+        /// The minor device number, which is also the connection's name below `/sys/fs/fuse/connections`.
         let minorDevice: String
         /// The mountpoint's path, as bytes: paths need not be UTF-8.
         let path: [UInt8]
-        /// Such as `ext4` or `fuse.dewpoint`.
+        /// For example `ext4` or `fuse.dewpoint`.
         let type: String
     }
 
     let mounts: [Mount]
 
-    /// - Parameter text: The contents of a mountinfo file; lines that are not understood are left out.
+    /// - Parameter text: The contents of a mountinfo file; lines that cannot be parsed are skipped.
     init(parsing text: [UInt8]) {
         mounts = text.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let fields = line.split(separator: UInt8(ascii: " "))
@@ -26,7 +26,7 @@ struct MountTable {
         }
     }
 
-    /// The mounts of this process's namespace; none when `/proc` is not there.
+    /// The mounts of this process's namespace; none without `/proc`.
     static func current() -> MountTable {
         let file = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return MountTable(parsing: []) }
@@ -40,12 +40,12 @@ struct MountTable {
         }
     }
 
-    /// The uppermost mount at a path without symbolic links.
+    /// The topmost mount at a path without symbolic links.
     func mount(at path: String) -> Mount? {
         mounts.last { $0.path.elementsEqual(path.utf8) }
     }
 
-    /// Undoes the kernel's `\ooo` for blanks, tabs, line ends and backslashes.
+    /// Decodes the kernel's `\ooo` escapes for blanks, tabs, line ends and backslashes.
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = field

@@ -2,12 +2,12 @@ import CFuse
 import CLinux
 import Glibc
 
-/// Makes directories ready to be mounted on, and unmounts them.
+/// Prepares directories for mounting, and unmounts them.
 package enum Mountpoint {
-    /// How many dead mounts may lie on top of each other.
+    /// How many dead mounts may be stacked.
     private static let staleMountLimit = 16
 
-    /// What is mounted at a path: such as `fuse.dewpoint`, or `nil` when nothing is.
+    /// The type of the mount at a path, for example `fuse.dewpoint`; `nil` if nothing is mounted there.
     package static func type(of path: String) -> String? {
         resolved(path).flatMap { MountTable.current().mount(at: $0)?.type }
     }
@@ -30,7 +30,7 @@ package enum Mountpoint {
 
     /// Unmounts what is mounted at a path.
     ///
-    /// - Parameter lazily: Takes the mount away at once; open files below it live on until they are closed.
+    /// - Parameter lazily: Detaches the mount at once; open files below it stay usable until they are closed.
     /// - Throws: ``MountError`` with `busy` while files are open there and `lazily` is false.
     package static func unmount(_ path: String, lazily: Bool) throws(MountError) {
         let path = resolved(path) ?? path
@@ -46,12 +46,13 @@ package enum Mountpoint {
         switch HelperProgram.run("fusermount3", ["-u"] + (lazily ? ["-z"] : []) + ["--", path]) {
         case 0: return
         case nil: throw .helperMissing
-        // The helper tells its reasons to people only, and a mount in use is by far the most frequent one.
+        // The helper reports the reason only as text, and a mount in use is by far the most frequent one.
         default: throw .busy(path)
         }
     }
 
-    /// Has the kernel write back what was changed through mappings. Blocks until the daemon has it. Related: `syncfs(2)`.
+    /// Makes the kernel write back changes made through mappings. Blocks until the daemon has them. Related:
+    /// `syncfs(2)`.
     package static func writeBack(_ path: String) {
         let root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // A mount that cannot be entered has nothing left to write.
@@ -74,9 +75,9 @@ package enum Mountpoint {
         throw .staleMount(path, detail: "more than \(staleMountLimit) of them")
     }
 
-    /// Whether the daemon behind a FUSE mount has gone ("Transport endpoint is not connected").
+    /// Whether the daemon behind a FUSE mount is dead ("Transport endpoint is not connected").
     private static func isDead(_ path: String) -> Bool {
-        // Not stat(2), which the kernel answers from its cache for as long as it was told to.
+        // Not stat(2), which the kernel answers from its cache while the entry is valid.
         var values = statvfs()
         return statvfs(path, &values) != 0 && (errno == ENOTCONN || errno == ECONNABORTED)
     }
@@ -91,7 +92,7 @@ package enum Mountpoint {
         }
         defer { closedir(directory) }
         if allowsNonEmpty { return }
-        // `.` and `..` come first or later; a third entry is somebody's.
+        // `.` and `..` may come at any position; a third entry is a real one.
         var count = 0
         while readdir(directory) != nil { count += 1 }
         if count > 2 { throw .notEmpty(path) }

@@ -3,18 +3,16 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Puts into two replies what libfuse 3.14 cannot say: its successor's flags of INIT, and pass-through in OPEN and
-/// CREATE.
+/// Adds to two replies what libfuse 3.14 cannot send: newer flags of INIT, and pass-through in OPEN and CREATE.
 ///
-/// It stands between libfuse and `/dev/fuse` (`fuse_session_custom_io`). What it asks for in INIT is what the kernel
-/// offered and nothing else, so that older kernels see no difference. The numbers are those of `linux/fuse.h`, protocol
-/// 7.40.
+/// It sits between libfuse and `/dev/fuse` (`fuse_session_custom_io`). In INIT it requests only what the kernel
+/// offered, so that older kernels see no difference. The numbers are those of `linux/fuse.h`, protocol 7.40.
 final class WireCompletion: Sendable {
-    /// What the kernel offered beyond libfuse's knowledge, and therefore has.
+    /// Capabilities offered by the kernel that libfuse does not know.
     struct Extensions: OptionSet, Sendable {
         let rawValue: UInt64
 
-        /// `FUSE_HANDLE_KILLPRIV_V2`: without it, the kernel asks for `security.capability` before every write.
+        /// `FUSE_HANDLE_KILLPRIV_V2`: without it, the kernel queries `security.capability` before every write.
         static let handleKillPrivileges = Extensions(rawValue: 1 << 28)
         /// `FUSE_INIT_EXT`: the flags beyond 32 bits count.
         static let moreFlags = Extensions(rawValue: 1 << 30)
@@ -32,7 +30,7 @@ final class WireCompletion: Sendable {
         static let passthrough: UInt32 = 1 << 7
     }
 
-    /// Where the values lie, in bytes.
+    /// The offsets of the values, in bytes.
     private enum Layout {
         // fuse_in_header, then fuse_init_in
         static let requestOperation = 4
@@ -56,7 +54,7 @@ final class WireCompletion: Sendable {
     }
 
     private static let initOperation: UInt32 = 26
-    /// How many file systems may lie below this one for pass-through: the backing one.
+    /// How many file systems may be stacked below this one for pass-through: the backing one.
     private static let stackDepth: UInt32 = 1
 
     private struct Handshake {
@@ -66,13 +64,13 @@ final class WireCompletion: Sendable {
 
     private let wanted: Extensions
     private let handshake = Mutex<Handshake?>(nil)
-    /// Set once INIT is answered: from then on requests and replies pass unread.
+    /// Set once INIT is answered: from then on requests and replies pass through unread.
     private let isSettled = Atomic<Bool>(false)
 
-    /// - Parameter wanted: What is asked for where the kernel offers it.
+    /// - Parameter wanted: Requested if the kernel offers it.
     init(wanted: Extensions) { self.wanted = wanted }
 
-    /// What is agreed on; empty until the kernel's INIT has been read.
+    /// The negotiated extensions; empty until the kernel's INIT has been read.
     var agreed: Extensions {
         handshake.withLock { handshake in
             guard let handshake, handshake.offered.contains(.moreFlags) else { return [] }
@@ -80,7 +78,7 @@ final class WireCompletion: Sendable {
         }
     }
 
-    /// - Returns: Whether libfuse goes through this from now on; without it, everything works but these extensions.
+    /// - Returns: Whether libfuse uses this from now on; otherwise everything but these extensions works.
     func install(in session: OpaquePointer) -> Bool {
         // libfuse falls back to copying when the splice functions are missing.
         var table = fuse_custom_io(
@@ -148,8 +146,8 @@ final class WireCompletion: Sendable {
 
     // MARK: OPEN and CREATE
 
-    /// The completion of the reply that this thread is about to send. libfuse sends a reply on the thread that gives
-    /// it, so the thread says which reply is meant.
+    /// The completion of the reply that this thread is about to send. libfuse sends a reply on the calling thread, so
+    /// the thread identifies the reply.
     private static let pendingOpen: pthread_key_t = {
         var key = pthread_key_t()
         precondition(pthread_key_create(&key, nil) == 0, "no thread-specific value is left")
@@ -168,7 +166,7 @@ final class WireCompletion: Sendable {
 
     private static func completeOpen(_ pieces: UnsafeMutableBufferPointer<iovec>) {
         guard let pointer = pthread_getspecific(pendingOpen) else { return }
-        // `fuse_open_out` is the last thing in the replies to both OPEN and CREATE. An error has no second piece.
+        // `fuse_open_out` is the last part of the replies to both OPEN and CREATE. An error has no second part.
         guard pieces.count == 2, let base = pieces[1].iov_base, pieces[1].iov_len >= Layout.openReplyByteCount else {
             return
         }

@@ -10,7 +10,7 @@ struct ByteCount: CustomStringConvertible {
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
         var value = count / 1024
         var unit = 0
-        // 1023.95 would be written 1024.0.
+        // 1023.95 would be printed as 1024.0.
         while value >= 1023.95, unit < units.count - 1 {
             value /= 1024
             unit += 1

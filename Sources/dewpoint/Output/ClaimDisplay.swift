@@ -3,7 +3,7 @@ import Foundation
 import Model
 import Synchronization
 
-/// What a claim waits for, on a terminal; elsewhere nothing is said.
+/// Shows what a claim waits for on a terminal; prints nothing elsewhere.
 final class ClaimDisplay: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let download = Mutex<(display: ProgressDisplay, last: DownloadProgress)?>(nil)
@@ -12,7 +12,7 @@ final class ClaimDisplay: Sendable {
         guard isTerminal else { return }
         switch progress {
         case .waiting(let other):
-            CommandFailure.say("waits for \(other)")
+            CommandFailure.say("waiting for \(other)")
         case .downloading(let done, let total):
             let progress = DownloadProgress(
                 bytesDone: done, bytesTotal: total, filesDone: done < total ? 0 : 1, filesTotal: 1)

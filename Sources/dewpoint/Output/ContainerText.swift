@@ -17,7 +17,7 @@ enum ContainerText {
             ("fast paths", fastPaths(status.fastPaths)),
         ]
         if let cache = status.cache { lines += self.cache(cache) }
-        lines += (status.storms ?? []).map { ("much read", storm($0)) }
+        lines += (status.storms ?? []).map { ("bulk reads", storm($0)) }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let width = lines.map(\.0.count).max() ?? 0
         let body = lines.map { name, value in "  \(name.padding(to: width))  \(value.printable)" }
@@ -40,7 +40,7 @@ enum ContainerText {
         return "\(changes) (\(ByteCount(byteCount)))"
     }
 
-    /// Those that are not on, each with its reason.
+    /// The fast paths that are not on, each with its reason.
     private static func fastPaths(_ paths: [FastPathStatus]) -> String {
         let rest = paths.filter { $0.state != .on }.map { path in
             let name = path.name.rawValue
@@ -54,15 +54,15 @@ enum ContainerText {
             switch storm.state {
             case .counted, .noticed: "not limited"
             case .held:
-                "held, \(count(storm.waitingReadCount, "read")) waiting; go on with: dewpoint allow-download \(storm.group)"
-            case .refused: "refused; let it with: dewpoint allow-download \(storm.group)"
+                "held, \(count(storm.waitingReadCount, "read")) waiting; resume with: dewpoint allow-download \(storm.group)"
+            case .refused: "refused; allow with: dewpoint allow-download \(storm.group)"
             case .allowed: "allowed"
             }
         return "\(storm.program) (process group \(storm.group)), \(count(storm.fileCount, "file")), "
             + "\(ByteCount(storm.byteCount)) within a minute: \(state)"
     }
 
-    /// Nothing where nothing is limited.
+    /// Empty without limits.
     private static func cache(_ cache: CacheStatus) -> [(String, String)] {
         var parts: [String] = []
         if let limit = cache.byteLimit { parts.append("\(ByteCount(cache.byteCount)) of at most \(ByteCount(limit))") }

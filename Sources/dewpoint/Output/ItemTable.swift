@@ -1,6 +1,6 @@
 import Model
 
-/// Items' statuses for people, a line each.
+/// The status of items for people, one per line.
 ///
 ///     STATUS         HERE      SIZE  FLAGS                PATH
 ///     NotDownloaded   12%   9.5 MiB  downloading, pinned  Photos/one.jpg

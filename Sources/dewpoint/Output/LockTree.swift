@@ -1,7 +1,7 @@
 import Foundation
 import Model
 
-/// Locks for people: the tree of items that are held or waited for, as `NSFileAccessNode` describes itself.
+/// Locks for people: the tree of items that are held or waited for, in the format of `NSFileAccessNode`'s description.
 ///
 ///     Documents
 ///     <NSFileAccessNode #7> parent: <none>, name: "Documents"
@@ -16,19 +16,19 @@ import Model
 ///           write claim (forMoving, purpose p) client: mv(1234) id: 88 state: granted age: 1.3 s
 ///       children: <none>
 ///
-/// A directory that has no claims of its own is named by its inode where an item in it says so, else by its name.
+/// A directory without claims of its own is labelled with its inode if an item in it gives that, else with its name.
 struct LockTree {
     private final class Node {
         let name: String
         var locks: [LockListing] = []
         var children: [Node] = []
-        /// As an item in it says.
+        /// As given by an item in it.
         var inode: InodeNumber?
 
         init(name: String) { self.name = name }
 
         func child(_ name: String) -> Node {
-            // Bytes are compared: a String holds differently composed names for equal.
+            // Bytes are compared: a String treats differently composed names as equal.
             if let child = children.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) { return child }
             let child = Node(name: name)
             children.append(child)
@@ -37,7 +37,7 @@ struct LockTree {
     }
 
     private let root = Node(name: "/")
-    /// Files that are open and have no name any more.
+    /// Open files that no longer have a name.
     private var nameless: [LockListing] = []
 
     init(_ locks: [LockListing]) {

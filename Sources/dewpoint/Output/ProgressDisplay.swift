@@ -1,7 +1,7 @@
 import Foundation
 import Model
 
-/// How a download goes on: a bar on a terminal, a line now and then elsewhere.
+/// The progress of a download: a bar on a terminal, an occasional line elsewhere.
 ///
 ///     Photos  [###########···················]  37%  3.5 MiB of 9.5 MiB  1.2 MiB/s
 struct ProgressDisplay {
@@ -22,7 +22,7 @@ struct ProgressDisplay {
         self.isTerminal = isTerminal
     }
 
-    /// How long to wait between two looks.
+    /// How long to wait between two updates.
     var interval: Duration { isTerminal ? Self.terminalInterval : Self.lineInterval }
 
     mutating func show(_ progress: DownloadProgress) {
@@ -40,15 +40,15 @@ struct ProgressDisplay {
 
     private func write(_ progress: DownloadProgress, ending: String) {
         let line = "\(name)  \(self.text(progress))"
-        // Back to the line's start, and away with what a longer line left behind.
+        // Back to the start of the line, and clear the rest of a longer line.
         let text = isTerminal ? "\r\(line)\u{1b}[K\(ending)" : "\(line)\(ending)"
-        // Whoever reads no more, or has a full disk, needs no progress.
+        // Losing progress on a closed pipe or a full disk does no harm.
         try? output.write(contentsOf: Data(text.utf8))
     }
 
     private func text(_ progress: DownloadProgress) -> String {
         let part = progress.bytesTotal > 0 ? Double(progress.bytesDone) / Double(progress.bytesTotal) : 1
-        // 100 is said only of what is whole.
+        // 100 is shown only for complete items.
         let isWhole = progress.filesDone == progress.filesTotal
         let percent = isWhole ? 100 : min(99, Int(part * 100))
         let filled = Int(part * Double(Self.barWidth))

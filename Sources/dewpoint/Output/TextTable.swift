@@ -14,7 +14,7 @@ enum TextTable {
         }.joined(separator: "\n")
     }
 
-    /// A time without the fraction of its second.
+    /// A time without fractions of a second.
     static func seconds(_ time: String) -> String {
         guard let dot = time.firstIndex(of: ".") else { return time }
         return time[..<dot] + "Z"

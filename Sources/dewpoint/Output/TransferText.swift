@@ -1,7 +1,7 @@
 import Foundation
 import Model
 
-/// What is printed of an export, an import or an adoption.
+/// The output of an export, an import or an adoption.
 enum TransferText {
     /// `exported: 12 files with 3.5 MiB, 4 directories, 1 link`
     static func text(_ report: TransferReport, verb: String) -> String {
@@ -11,7 +11,7 @@ enum TransferText {
         ]
         if report.linkCount > 0 { parts.append(count(report.linkCount, "link")) }
         if report.conflictCount > 0 { parts.append(count(report.conflictCount, "conflict version")) }
-        if report.presentCount > 0 { parts.append("\(report.presentCount) there already") }
+        if report.presentCount > 0 { parts.append("\(report.presentCount) already present") }
         if report.skippedCount > 0 { parts.append("\(report.skippedCount) skipped") }
         if report.failedCount > 0 { parts.append("\(report.failedCount) failed") }
         return "\(verb): \(parts.joined(separator: ", "))"
@@ -21,7 +21,7 @@ enum TransferText {
         "\(count) \(count == 1 ? noun : plural ?? "\(noun)s")"
     }
 
-    /// Says on standard error what is left out.
+    /// Reports on standard error what is left out.
     static func tell(_ problem: TransferProblem) {
         let word =
             switch problem.kind {
@@ -33,12 +33,12 @@ enum TransferText {
         CommandFailure.say("\(word)\(place)\(problem.reason)")
     }
 
-    /// A descriptor is open for every level of a tree.
+    /// Each level of a tree keeps a descriptor open.
     static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
-        // Without it very deep trees fail, and say so.
+        // On failure, very deep trees fail with an error of their own.
         _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }

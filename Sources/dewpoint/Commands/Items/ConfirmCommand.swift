@@ -5,7 +5,7 @@ struct ConfirmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",
         abstract: "Confirms deletions that are held because they are more than half of a container.",
-        discussion: "dewpoint status says when deletions are held. With --discard the items come back instead.")
+        discussion: "dewpoint status says when deletions are held. With --discard the items are restored instead.")
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String

@@ -33,7 +33,7 @@ struct DownloadCommand: AsyncParsableCommand {
             }
             return
         }
-        // All are asked for before the first is waited for.
+        // All downloads are requested before the first is waited for.
         try await CommandFailure.forEach(paths) { place in
             try await place.withClient { try await $0.download(place.path, wait: false) }
         }

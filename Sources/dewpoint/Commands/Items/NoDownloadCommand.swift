@@ -21,7 +21,7 @@ struct NoDownloadCommand: AsyncParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("The command, after --.", valueName: "command"))
     var words: [String] = []
 
-    /// What to run, and its arguments.
+    /// The command and its arguments.
     var command: [String] { words.first == "--" ? Array(words.dropFirst()) : words }
 
     func validate() throws {
@@ -30,12 +30,13 @@ struct NoDownloadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Before a connection is opened: the command is to inherit nothing of it.
+        // Before a connection is opened: the command must not inherit it.
         let inheritance = Inheritance()
         var sessions: [ControlSession] = []
         let status: Int32
         do {
-            // What only another user can enter, the command cannot read: its daemon need not be asked, and would not answer.
+            // The command cannot read mounts that only another user can enter: their daemons need not be asked, and
+            // would not answer.
             let user = geteuid()
             for mount in try MountTable.current().containers where mount.owner ?? user == user || mount.admitsOthers {
                 if let session = try await Self.session(of: mount) { sessions.append(session) }
@@ -49,7 +50,7 @@ struct NoDownloadCommand: AsyncParsableCommand {
         Foundation.exit(status)
     }
 
-    /// - Returns: `nil` where nothing can be read, or nobody may be asked; the latter is said.
+    /// - Returns: `nil` if nothing can be read there, or the daemon may not be asked; the latter is reported.
     private static func session(of mount: MountTable.Entry) async throws -> ControlSession? {
         if case .foreign(let owner) = MountCondition.foreign(mount) {
             CommandFailure.say(

@@ -5,8 +5,8 @@ struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Pauses the syncing of items, or of a whole container.",
         discussion: """
-            Changes made here wait, and of other devices' edits only names and attributes come. Of a whole container nothing comes \
-            or goes. Everything works on here. dewpoint resume ends it.
+            Local changes are not uploaded, and of remote changes only names and attributes are applied; for a whole \
+            container, nothing is synced. Local access is not affected. `dewpoint resume` ends the pause.
             """)
 
     @Argument(help: "Items in mounted containers, or mountpoints.", completion: .file())

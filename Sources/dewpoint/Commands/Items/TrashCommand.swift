@@ -41,7 +41,7 @@ struct TrashCommand: AsyncParsableCommand {
         @Argument(help: "Former paths of deleted items; with --item, one mountpoint.", completion: .file())
         var paths: [String]
 
-        @Option(help: "The item id, where several items had the same path.")
+        @Option(help: "The item id, if several items had the same path.")
         var item: String?
 
         func run() async throws {
@@ -50,7 +50,7 @@ struct TrashCommand: AsyncParsableCommand {
                 try await place.withClient { client in
                     guard let found = try await client.trash().first(where: { $0.path == place.path }) else {
                         throw CommandFailure(
-                            .notFound, "\(place.given) is not among the deleted; see: dewpoint trash list MOUNTPOINT")
+                            .notFound, "\(place.given) is not a deleted item; see: dewpoint trash list MOUNTPOINT")
                     }
                     try await Self.restore(found.item, client, place)
                 }
@@ -60,7 +60,7 @@ struct TrashCommand: AsyncParsableCommand {
         private func restore(_ text: String) async throws {
             guard let uuid = UUID(uuidString: text), let path = paths.first, paths.count == 1 else {
                 throw CommandFailure(
-                    .usage, "--item wants an identity as dewpoint trash list prints it, and one mountpoint")
+                    .usage, "--item needs an id, as printed by dewpoint trash list, and one mountpoint")
             }
             let place = try MountedPath(path)
             try await place.withClient { try await Self.restore(ItemID(uuid: uuid), $0, place) }

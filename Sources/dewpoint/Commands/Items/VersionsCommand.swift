@@ -27,7 +27,7 @@ struct VersionsCommand: AsyncParsableCommand {
     }
 }
 
-/// The versions of a file for people, a line each.
+/// The versions of a file for people, one per line.
 ///
 ///     ID         KIND     MADE                      SIZE     ON
 ///     current    current  2026-01-31T12:00:00Z      9.5 MiB  desk

@@ -53,7 +53,7 @@ struct CoordinateCommand: AsyncParsableCommand {
         completion: .file())
     var metadata: [String] = []
 
-    /// The argument parser takes two lists for a mistake, so both are one here: paths, `--`, and the command.
+    /// The argument parser rejects two lists, so this is both: paths, `--`, and the command.
     @Argument(
         parsing: .captureForPassthrough,
         help: ArgumentHelp("Items to write, then -- and the command to run.", valueName: "path"),
@@ -70,22 +70,22 @@ struct CoordinateCommand: AsyncParsableCommand {
     var purpose: String?
 
     func validate() throws {
-        // Nothing is an option any more for the argument parser where it does not know one.
+        // From its first unknown argument on, the argument parser takes nothing for an option.
         if !Set(["-h", "--help"]).isDisjoint(with: paths) { throw CleanExit.helpRequest(self) }
         if let option = paths.first(where: { $0.hasPrefix("-") && $0 != "-" }) {
-            throw ValidationError("options stand before paths: \(option); a path of that name is ./\(option)")
+            throw ValidationError("options must precede paths: \(option); for a path of that name, write ./\(option)")
         }
         if command.isEmpty { throw ValidationError("give the command to run after --") }
         if accesses.isEmpty { throw ValidationError("give at least one path") }
         if let timeout, !(timeout > 0 && timeout <= ClaimRequest.timeoutLimitSeconds) {
             throw ValidationError(
-                "--timeout is more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
+                "--timeout must be more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
         }
         if purpose?.isEmpty == true { throw ValidationError("a purpose cannot be empty") }
     }
 
     func run() async throws {
-        // Before a connection is opened, and what serves it: the command is to inherit nothing of them.
+        // Before a connection is opened: the command must not inherit it.
         let inheritance = Inheritance()
         let status: Int32
         do {
@@ -96,7 +96,7 @@ struct CoordinateCommand: AsyncParsableCommand {
         Foundation.exit(status)
     }
 
-    /// What is claimed, in the order of the options.
+    /// The claimed items, in the order of the options.
     var accesses: [(access: ItemAccess, path: String)] {
         ItemAccess.allCases.flatMap { access in
             let given =
@@ -113,10 +113,10 @@ struct CoordinateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Those without an option.
+    /// The paths without an option.
     private var paths: ArraySlice<String> { words.prefix { $0 != "--" } }
 
-    /// What to run, and its arguments.
+    /// The command and its arguments.
     var command: [String] { Array(words.dropFirst(paths.count + 1)) }
 
     func request(_ items: [ClaimRequest.Item]) -> ClaimRequest {
@@ -156,7 +156,7 @@ struct CoordinateCommand: AsyncParsableCommand {
     ) async throws -> Int32 {
         let display = ClaimDisplay()
         let loss: @Sendable (ClaimEnded) -> Void = {
-            CommandFailure(.failed, "\($0.message); the command goes on without the claim").report()
+            CommandFailure(.failed, "\($0.message); the command continues without the claim").report()
         }
         return try await session.withClaim(request, onProgress: { display.show($0) }, onLoss: loss) { claim in
             display.finish()
@@ -166,8 +166,8 @@ struct CoordinateCommand: AsyncParsableCommand {
         }
     }
 
-    /// A claim that needs bytes would bring them, however long that takes and whatever it costs: only with the user's word.
-    /// What is evicted just now is missed, and downloaded.
+    /// A claim that needs bytes would download them, whatever that takes and costs: only if the user agrees. A file
+    /// evicted after this check is downloaded.
     private func refuseDownload(_ places: [(access: ItemAccess, place: MountedPath)], _ mount: MountTable.Entry)
         async throws
     {
@@ -181,14 +181,14 @@ struct CoordinateCommand: AsyncParsableCommand {
                 }
                 if status.kind == .file, status.downloadingStatus == .notDownloaded {
                     throw CommandFailure(
-                        .busy, "\(place.given) is not downloaded; add --wait-for-download to bring its bytes here first"
+                        .busy, "\(place.given) is not downloaded; add --wait-for-download to download it first"
                     )
                 }
             }
         }
     }
 
-    /// Our own failures must not look like those of the command.
+    /// Our own failures must be told from those of the command.
     static func failure(_ error: any Error) -> any Error {
         switch error {
         case ClaimFailure.ended(let end) where end.reason == .timedOut:

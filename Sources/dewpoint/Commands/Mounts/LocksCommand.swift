@@ -5,12 +5,12 @@ import Model
 
 struct LocksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "locks", abstract: "Shows locks and claims: who holds which item, and who waits for it.",
+        commandName: "locks", abstract: "Shows locks and claims: the holders and waiters of each item.",
         discussion: """
             Without a path: the container that the current directory is in, or the only one that is mounted.
             """)
 
-    @Argument(help: "Show only this item, and what is below it.", completion: .file())
+    @Argument(help: "Show only this item and everything below it.", completion: .file())
     var path: String?
 
     @Option(
@@ -32,7 +32,7 @@ struct LocksCommand: AsyncParsableCommand {
             do {
                 try await place.withClient { client in try await client.breakClaim(brokenClaim) }
             } catch ControlError.refused(let error) where error.code == .notFound {
-                throw CommandFailure(.notFound, error.detail)  // it is no item that is not there
+                throw CommandFailure(.notFound, error.detail)  // not a missing item
             }
             return
         }
@@ -44,7 +44,7 @@ struct LocksCommand: AsyncParsableCommand {
         }
     }
 
-    /// Those at and below a path. Bytes are compared: a `String` holds differently composed names for equal.
+    /// The locks at and below a path. Bytes are compared: a `String` treats differently composed names as equal.
     static func locks(_ locks: [LockListing], below path: String) -> [LockListing] {
         guard !path.isEmpty else { return locks }
         let prefix = Array(path.utf8)

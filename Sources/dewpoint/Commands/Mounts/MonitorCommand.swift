@@ -19,7 +19,7 @@ struct MonitorCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        // Every line is out when it is printed, so there is nothing to do at the end.
+        // Every line is flushed when it is printed, so there is nothing to do at the end.
         signal(SIGINT) { _ in _exit(0) }
         let place = try MountedPath(path)
         try await place.withClient { client in
@@ -29,7 +29,7 @@ struct MonitorCommand: AsyncParsableCommand {
                 do {
                     try FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
                 } catch {
-                    return  // nobody reads on
+                    return  // the reader has closed the pipe
                 }
             }
         }

@@ -33,7 +33,7 @@ struct MountCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "The name of this device, for other devices to see. (default: as at the last mount with this state, else the host's name)"
+            "The device name that other devices see. (default: that of the last mount of this state, or the host name)"
     )
     var deviceName: String?
 
@@ -43,7 +43,7 @@ struct MountCommand: AsyncParsableCommand {
     @Option(name: .customShort("o"), help: ArgumentHelp("Mount options; see above.", valueName: "options"))
     var options: [String] = []
 
-    /// Where a daemon in the background says that it is ready: a descriptor.
+    /// The descriptor on which a daemon in the background reports that it is ready.
     @Option(help: .hidden)
     var readyFd: Int32?
 
@@ -81,7 +81,7 @@ struct MountCommand: AsyncParsableCommand {
         }
     }
 
-    /// Where the container is, with all that the daemon must know of it.
+    /// The location of the container, with everything that the daemon must know about it.
     private func location() throws -> ContainerLocation {
         try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region).resolved(
             state: try givenState(),
@@ -94,7 +94,7 @@ struct MountCommand: AsyncParsableCommand {
         var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName(state)]
         arguments += location.options
         for option in options { arguments += ["-o", option] }
-        // After `--` nothing is taken for an option, whatever it begins with.
+        // After `--` nothing is parsed as an option, whatever it begins with.
         arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
         try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
     }
@@ -103,7 +103,8 @@ struct MountCommand: AsyncParsableCommand {
         try state.map { try StatePlace(given: $0, resolved: try MountedPath.absolute($0)) }
     }
 
-    /// The state that was given; else the one that this container has; else the store is asked for the container's name.
+    /// The state directory given, or the one known for this container, or else the store is asked for the container's
+    /// name.
     private func statePlace(_ location: ContainerLocation) async throws -> StatePlace {
         if let state = try givenState() { return state }
         let environment = ProcessInfo.processInfo.environment
@@ -122,7 +123,7 @@ struct MountCommand: AsyncParsableCommand {
 
     private func chosenDeviceName(_ state: StatePlace) -> String { deviceName ?? state.deviceName ?? Self.hostName() }
 
-    /// As `hostname(1)` prints it; Foundation's would ask the network.
+    /// As printed by `hostname(1)`; Foundation's equivalent would use the network.
     static func hostName() -> String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "unnamed" }

@@ -22,7 +22,7 @@ struct UnmountCommand: AsyncParsableCommand {
     /// How long a daemon may take to close its state after the mount is gone.
     private static let endLimit = Duration.seconds(60)
     private static let pollInterval = Duration.milliseconds(20)
-    /// After how long, and how often, it is said what is waited for.
+    /// The delay and interval of messages about what the command waits for.
     private static let newsInterval = Duration.seconds(3)
 
     func run() async throws {
@@ -35,23 +35,23 @@ struct UnmountCommand: AsyncParsableCommand {
                 return status
             }
         } catch ControlError.daemonUnreachable {
-            // Its daemon is dead, or was started where we cannot see its socket: the kernel unmounts all the same.
+            // Its daemon is dead, or was started where its socket is not visible: the kernel can unmount all the same.
             try await Unmounting.abandon(place.mount.mountpoint, device: place.mount.device, lazily: lazy)
             status = nil
         }
         if let status, let pending = ContainerText.pending(status) {
             CommandFailure.say(
-                "not uploaded yet: \(pending), kept in \(status.state); mount the container again with this state to send it"
+                "not uploaded yet: \(pending), kept in \(status.state); the next mount with this state uploads them"
             )
         }
         try await waitForEnd(of: status, mount: place.mount)
     }
 
-    /// Asks the daemon to unmount, and says what it waits for when that takes long.
+    /// Asks the daemon to unmount, and reports what it waits for if that takes long.
     private func unmount(_ client: ControlClient) async throws {
         let news = Task {
             try await Task.sleep(for: Self.newsInterval)
-            CommandFailure.say("waiting: the kernel writes back what programs have changed through mapped files")
+            CommandFailure.say("waiting for the kernel to write back changes made through mapped files")
         }
         defer { news.cancel() }
         try await client.unmount(lazily: lazy)
@@ -84,10 +84,10 @@ struct UnmountCommand: AsyncParsableCommand {
         return "its daemon (process \(status.processID)) is still \(doing ?? "running")"
     }
 
-    /// Whether a process runs; one that nobody has waited for does not.
+    /// Whether a process runs; a zombie does not.
     private static func isRunning(_ process: Int32) -> Bool {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
-        // `PID (NAME) STATE …`, and the name may hold anything.
+        // `PID (NAME) STATE …`, and the name may contain any characters.
         let state = text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst(2).first
         return state != "Z" && state != "X"
     }
