@@ -1,6 +1,6 @@
 /// The body of ``ControlRoute/breakClaim``.
 package struct BreakRequest: Codable, Hashable, Sendable {
-    /// As `locks` shows it.
+    /// The id shown by `locks`.
     package var id: UInt64
 
     package init(id: UInt64) { self.id = id }

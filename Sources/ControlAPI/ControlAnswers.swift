@@ -1,6 +1,6 @@
 package import Model
 
-/// The answer to what has nothing else to say: `{}`.
+/// The answer to requests without a result: `{}`.
 package struct Done: Codable, Hashable, Sendable {
     package init() {}
 }
@@ -15,7 +15,7 @@ package struct CheckReport: Codable, Hashable, Sendable {
 
 /// The answer of ``ControlRoute/restoreDeleted``.
 package struct RestoredItem: Codable, Hashable, Sendable {
-    /// Where the item is now.
+    /// The path of the item now.
     package var path: String
 
     package init(path: String) { self.path = path }
@@ -25,7 +25,7 @@ package struct RestoredItem: Codable, Hashable, Sendable {
 package struct ControlFault: Codable, Hashable, Sendable, Error {
     package var code: FileError.Code
     package var message: String
-    /// The number that a program on the mount would have got.
+    /// The error number that a program on the mount would have received.
     package var errno: Int32
 
     package init(_ error: FileError) {
@@ -38,7 +38,7 @@ package struct ControlFault: Codable, Hashable, Sendable, Error {
 }
 
 extension ControlFault {
-    /// The HTTP status that comes closest.
+    /// The closest HTTP status.
     package var httpStatus: Int {
         switch code {
         case .notFound, .noAttribute: 404

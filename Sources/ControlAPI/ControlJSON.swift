@@ -1,6 +1,6 @@
 package import Foundation
 
-/// How values stand in the control API and in what `--json` prints: keys sorted, slashes plain.
+/// The JSON format of the control API and of `--json`: keys sorted, slashes unescaped.
 package enum ControlJSON {
     package static func encode(_ value: some Encodable, pretty: Bool = false) throws -> Data {
         let encoder = JSONEncoder()

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The query of a GET request about one item: `path=` and the path, with everything but ASCII letters, digits and
-/// `-._~/` as `%HH`. A `+` stands for itself.
+/// `-._~/` as `%HH`. A `+` is a literal plus sign.
 package enum ControlQuery {
     package static func text(path: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
@@ -16,7 +16,7 @@ package enum ControlQuery {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Parameter target: A request target, such as `/v1/items/status?path=a%20b`.
+    /// - Parameter target: A request target, for example `/v1/items/status?path=a%20b`.
     /// - Returns: `nil` when there is no `path=`, or it is not UTF-8.
     package static func path(in target: some StringProtocol) -> String? {
         guard let mark = target.firstIndex(of: "?") else { return nil }

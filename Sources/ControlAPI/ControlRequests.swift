@@ -23,7 +23,7 @@ package struct ResolveRequest: Codable, Hashable, Sendable {
 /// The body of ``ControlRoute/restoreVersion``.
 package struct RestoreVersionRequest: Codable, Hashable, Sendable {
     package var path: String
-    /// As ``ItemVersion`` names it.
+    /// The id of an ``ItemVersion``.
     package var id: String
 
     package init(path: String, id: String) {
@@ -42,7 +42,7 @@ package struct RestoreDeletedRequest: Codable, Hashable, Sendable {
 /// The body of ``ControlRoute/download``.
 package struct DownloadRequest: Codable, Hashable, Sendable {
     package var path: String
-    /// Whether the answer comes only when the bytes are here.
+    /// Whether to answer only once the bytes are local.
     package var wait: Bool
 
     package init(path: String, wait: Bool) {
@@ -75,7 +75,7 @@ package struct PauseRequest: Codable, Hashable, Sendable {
 
 /// The body of ``ControlRoute/answerDeletions``.
 package struct DeletionsRequest: Codable, Hashable, Sendable {
-    /// Whether the items are brought back rather than deleted everywhere.
+    /// Whether to restore the items instead of deleting them everywhere.
     package var discard: Bool
 
     package init(discard: Bool) { self.discard = discard }
@@ -83,7 +83,7 @@ package struct DeletionsRequest: Codable, Hashable, Sendable {
 
 /// The body of ``ControlRoute/sync``.
 package struct SyncRequest: Codable, Hashable, Sendable {
-    /// Whether the answer comes only when nothing is left to upload or apply.
+    /// Whether to answer only once nothing is left to upload or apply.
     package var wait: Bool
 
     package init(wait: Bool) { self.wait = wait }
@@ -91,7 +91,7 @@ package struct SyncRequest: Codable, Hashable, Sendable {
 
 /// The body of ``ControlRoute/check``.
 package struct CheckRequest: Codable, Hashable, Sendable {
-    /// Whether every byte that the files need is fetched from the container and verified; `nil` for no.
+    /// Whether to download and verify every byte that the files need; `nil` for no.
     package var bytes: Bool?
 
     package init(bytes: Bool?) { self.bytes = bytes }
@@ -99,9 +99,9 @@ package struct CheckRequest: Codable, Hashable, Sendable {
 
 /// The body of ``ControlRoute/gc``.
 package struct GarbageRequest: Codable, Hashable, Sendable {
-    /// How long what is found to be of no use can still be read, in seconds; `nil` for 7 days.
+    /// How long condemned objects stay readable, in seconds; `nil` for 7 days.
     package var graceSeconds: Int64?
-    /// Whether only to tell what would be done.
+    /// Whether to report only what would be done.
     package var dryRun: Bool
 
     package init(graceSeconds: Int64?, dryRun: Bool) {
@@ -109,13 +109,13 @@ package struct GarbageRequest: Codable, Hashable, Sendable {
         self.dryRun = dryRun
     }
 
-    /// The longest grace: 10 years.
+    /// The longest grace period: 10 years.
     package static let graceLimitSeconds: Int64 = 10 * 365 * 24 * 60 * 60
 }
 
 /// The body of ``ControlRoute/unmount``.
 package struct UnmountRequest: Codable, Hashable, Sendable {
-    /// Whether the mount goes also when files are open there: they give errors from then on.
+    /// Whether to unmount even if files are open: using them fails from then on.
     package var lazily: Bool
 
     package init(lazily: Bool) { self.lazily = lazily }

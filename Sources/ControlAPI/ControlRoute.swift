@@ -1,11 +1,11 @@
-/// What a daemon can be asked: every request of the control API, one case each.
+/// The requests of the control API, one case each.
 ///
 /// HTTP and JSON on a Unix socket, so `curl --unix-socket` works too:
 ///
 ///     GET  /v1/status                            → ContainerStatus
 ///     GET  /v1/items/status?path=…               → ItemStatus
 ///     GET  /v1/items/download-progress?path=…    → DownloadProgress
-///     POST /v1/items/download        {path,wait} → Done       wait: answers when the bytes are here
+///     POST /v1/items/download        {path,wait} → Done       wait: answers when the bytes are local
 ///     POST /v1/items/cancel-download {path}      → Done
 ///     POST /v1/items/evict           {path}      → Done
 ///     POST /v1/items/pin             {path,pinned} → Done
@@ -15,20 +15,20 @@
 ///     GET  /v1/trash                             → [DeletedItem]
 ///     POST /v1/trash/restore         {item}      → RestoredItem
 ///     POST /v1/items/pause           {path,paused} → Done     the empty path: the whole container
-///     POST /v1/deletions/answer      {discard}   → Done       lets held deletions go, or brings the items back
+///     POST /v1/deletions/answer      {discard}   → Done       confirms held deletions, or restores the items
 ///     POST /v1/sync                  {wait}      → Done       wait: answers when nothing is left to upload or apply
-///     POST /v1/storms/answer {process,allowed}   → Done       lets a process go on that is held since it reads too much
+///     POST /v1/storms/answer {process,allowed}   → Done       resumes or refuses a throttled process
 ///     GET  /v1/locks                             → [LockListing]
 ///     POST /v1/session      SessionRequest lines → SessionEvent lines   claims and presenters, both ways at once
-///          …?downloads=withheld: its process and all that this starts downloads nothing by reading meanwhile
-///     POST /v1/claims/break          {id}        → Done       takes a claim away from its holder
-///     GET  /v1/events?path=…                     → ItemNews lines       until the client goes away
+///          …?downloads=withheld: reads of its process and child processes never download meanwhile
+///     POST /v1/claims/break          {id}        → Done       revokes a claim
+///     GET  /v1/events?path=…                     → ItemNews lines       until the client disconnects
 ///     POST /v1/check                 {bytes}     → CheckReport   bytes: reads and verifies what is in the container
 ///     POST /v1/gc         {graceSeconds,dryRun}  → GarbageReport
-///     POST /v1/unmount               {lazily}    → Done       the daemon ends after the answer
+///     POST /v1/unmount               {lazily}    → Done       the daemon exits after the answer
 ///
-/// A path is below the container's root and has no leading `/`; the empty path is the root. Whatever goes wrong is
-/// answered with a ``ControlFault``. A client that closes its connection cancels the wait, not the work.
+/// A path is below the container's root and has no leading `/`; the empty path is the root. Every failure is answered
+/// with a ``ControlFault``. A client that closes its connection cancels the wait, not the work.
 package enum ControlRoute: String, CaseIterable, Sendable {
     case status = "/v1/status"
     case itemStatus = "/v1/items/status"
@@ -58,7 +58,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var path: String { rawValue }
 
-    /// The query of ``session`` whose process, with all that this starts, may not download by reading while it lasts.
+    /// The query of a ``session`` during which its process, with all child processes, may not download by reading.
     package static let withholdingDownloads = "?downloads=withheld"
 
     package var method: Method {

@@ -3,9 +3,9 @@ import Glibc
 package import Model
 
 extension ControlSocket {
-    /// Chooses the place for a daemon's socket and makes its directory.
+    /// Chooses the path of a daemon's socket and creates its directory.
     ///
-    /// - Throws: ``FileError`` when no place can be used, about the last one.
+    /// - Throws: ``FileError`` when no directory can be used, for the last one tried.
     package static func prepare(mountpoint: String, environment: [String: String]) throws(FileError) -> ControlSocket {
         var refusal = FileError(.invalid, "there is no place for the control socket; set XDG_RUNTIME_DIR")
         for socket in places(mountpoint: mountpoint, environment: environment, user: geteuid()) {
@@ -13,37 +13,38 @@ extension ControlSocket {
                 try socket.prepareDirectory()
                 return socket
             } catch {
-                // A variable inherited through `su` names another user's directory: the next place is ours.
+                // A variable inherited through `su` names another user's directory: try the next place.
                 refusal = error
             }
         }
         throw refusal
     }
 
-    /// Makes the directory, or checks the one that is there: in `/tmp` somebody else may have been first.
+    /// Creates the directory, or checks an existing one: in `/tmp` another user may have created it first.
     func prepareDirectory() throws(FileError) {
         if mkdir(directory, 0o700) != 0, errno != EEXIST {
-            throw FileError(systemCall: errno, "cannot make the directory \(directory) for the control socket")
+            throw FileError(systemCall: errno, "cannot create the directory \(directory) for the control socket")
         }
         guard isTrusted(user: geteuid()) else {
             throw FileError(
                 .notPermitted,
-                "\(directory) must be a directory of yours with mode 0700; remove it or set XDG_RUNTIME_DIR")
+                "\(directory) must be a directory that you own, with mode 0700; remove it or set XDG_RUNTIME_DIR")
         }
     }
 
-    /// Whether somebody listens at the socket.
+    /// Whether a daemon listens at the socket.
     package func answers() -> Bool {
         guard let descriptor = try? Self.connect(path: path) else { return false }
         close(descriptor)
         return true
     }
 
-    /// Connects to whoever listens at a path; programs that are started do not inherit the connection.
+    /// Connects to the listener at a path; child processes do not inherit the connection.
     ///
-    /// Waits only while the listener has more connections to accept than it queues, ``connectLimitSeconds`` at most.
+    /// Waits only while the listener's queue of connections is full, at most ``connectLimitSeconds``.
     /// - Returns: A descriptor, to be closed by the caller.
-    /// - Throws: ``FileError/Code/notFound`` and the like; ``FileError/Code/invalid`` for a path too long for a socket.
+    /// - Throws: ``FileError/Code/notFound`` and similar errors; ``FileError/Code/invalid`` for a path too long for a
+    ///   socket.
     package static func connect(path: String) throws(FileError) -> Int32 {
         guard path.utf8.count <= pathByteLimit else {
             throw FileError(.invalid, "\(path) is too long for the path of a socket")
@@ -51,7 +52,7 @@ extension ControlSocket {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw FileError(systemCall: errno, "socket") }
         var limit = timeval(tv_sec: connectLimitSeconds, tv_usec: 0)
-        // Without it the wait has no limit; it fails for no descriptor of a socket.
+        // Without it the wait has no limit; it cannot fail for a socket.
         _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         // struct sockaddr_un: two bytes of family, then the path and a zero.
         var address = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + Array(path.utf8) + [0]
@@ -72,18 +73,18 @@ extension ControlSocket {
     /// How long a listener may take to accept a connection.
     package static let connectLimitSeconds = 5
 
-    /// Finds the socket of a mount, at the first place where its owner could have put it.
+    /// Finds the socket of a mount, at the first place where its owner could have created it.
     ///
-    /// - Returns: `nil` when there is none: the daemon is dead, or belongs to somebody else.
+    /// - Returns: `nil` when there is none: the daemon is dead, or belongs to another user.
     package static func find(mountpoint: String, environment: [String: String], owner: UInt32) -> ControlSocket? {
         candidates(mountpoint: mountpoint, environment: environment, user: owner).first { socket in
             socket.isTrusted(user: owner) && access(socket.path, F_OK) == 0
         }
     }
 
-    /// Whether only `user` can have put a socket there: whoever else could would be told what our users ask.
+    /// Whether only `user` can have created a socket there: another user's socket would receive our users' requests.
     private func isTrusted(user: UInt32) -> Bool {
-        // Of the entry itself: a symbolic link is not followed. What cannot be looked at is not trusted.
+        // The entry itself: a symbolic link is not followed. An unreadable entry is not trusted.
         guard let found = try? FileManager.default.attributesOfItem(atPath: directory) else { return false }
         let mode = found[.posixPermissions] as? Int ?? 0o777
         return found[.type] as? FileAttributeType == .typeDirectory && found[.ownerAccountID] as? Int == Int(user)

@@ -1,10 +1,10 @@
-/// Where a daemon's socket is: a client finds it from the mountpoint alone.
+/// The path of a daemon's socket: a client derives it from the mountpoint alone.
 ///
 ///     DIRECTORY/HASH.sock     HASH: 64 bits of FNV-1a over the canonical mountpoint, 16 hex digits
 ///
-/// `DIRECTORY` is `$XDG_RUNTIME_DIR/dewpoint`; without that variable `/run/dewpoint` for root and `/tmp/dewpoint-UID` for
-/// everybody else. It belongs to its user and has mode 0700, the socket 0600: the kernel lets nobody but him and root
-/// connect.
+/// `DIRECTORY` is `$XDG_RUNTIME_DIR/dewpoint`; without that variable `/run/dewpoint` for root and `/tmp/dewpoint-UID`
+/// for all other users. It belongs to its user and has mode 0700, the socket 0600: the kernel lets only that user and
+/// root connect.
 package struct ControlSocket: Hashable, Sendable {
     package let directory: String
     package let path: String
@@ -17,7 +17,7 @@ package struct ControlSocket: Hashable, Sendable {
         path = "\(directory)/\(Self.name(of: mountpoint))"
     }
 
-    /// Where a daemon of `user` tries to open the socket for a mountpoint, best first.
+    /// The paths at which a daemon of `user` tries to create the socket of a mountpoint, best first.
     package static func places(mountpoint: String, environment: [String: String], user: UInt32) -> [ControlSocket] {
         var directories: [String] = []
         if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
@@ -28,8 +28,8 @@ package struct ControlSocket: Hashable, Sendable {
             .filter { $0.path.utf8.count <= pathByteLimit }
     }
 
-    /// Where a client looks for the socket of a mount that `user` made, likeliest first: the daemon may have been started
-    /// with another environment, such as that of another session.
+    /// The paths at which a client looks for the socket of a mount made by `user`, likeliest first: the daemon may have
+    /// been started with another environment, such as that of another session.
     package static func candidates(mountpoint: String, environment: [String: String], user: UInt32) -> [ControlSocket] {
         let places = places(mountpoint: mountpoint, environment: environment, user: user)
         let session = ControlSocket(directory: "/run/user/\(user)/dewpoint", mountpoint: mountpoint)

@@ -1,26 +1,26 @@
 import Foundation
 
-/// The mounts of this process's namespace, as `/proc/self/mountinfo` lists them. Reading it touches no mount, so it
-/// answers also when a mount hangs or its daemon is dead.
+/// The mounts of this process's namespace, as `/proc/self/mountinfo` lists them. Reading it accesses no mount, so it
+/// works even if a mount hangs or its daemon is dead.
 package struct MountTable: Sendable {
     package struct Entry: Hashable, Sendable {
-        /// `major:minor`: the same for every place where one filesystem is seen.
+        /// `major:minor`: the same for every mount of one filesystem.
         package var device: String
-        /// What of the filesystem is seen here: `/`, or the directory that a bind mount shows.
+        /// The mounted part of the filesystem: `/`, or the directory of a bind mount.
         package var root: String
         package var mountpoint: String
         package var type: String
         package var source: String
-        /// Who mounted a FUSE filesystem (`user_id=`).
+        /// The user that mounted a FUSE filesystem (`user_id=`).
         package var owner: UInt32?
-        /// Whether others than the owner may enter a FUSE filesystem (`allow_other`).
+        /// Whether users other than the owner may access a FUSE filesystem (`allow_other`).
         package var admitsOthers: Bool
     }
 
     /// In the order of mounting.
     package let entries: [Entry]
 
-    /// The filesystem type under which the kernel lists our mounts.
+    /// The filesystem type of our mounts.
     package static let type = "fuse.dewpoint"
 
     /// - Parameter text: The contents of `/proc/self/mountinfo`.
@@ -30,26 +30,26 @@ package struct MountTable: Sendable {
 
     /// The table as it is now.
     ///
-    /// - Throws: What reading a file of `/proc` throws: only where there is no `/proc`.
+    /// - Throws: Errors of reading a file of `/proc`: only where there is no `/proc`.
     package static func current() throws -> MountTable {
         let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/mountinfo"))
         defer { try? file.close() }  // read-only: nothing can be lost
         return MountTable(text: String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self))
     }
 
-    /// Our own mounts, each once: what a bind mount shows again is left out.
+    /// Our own mounts, each once: bind mounts of them are left out.
     package var containers: [Entry] { entries.filter { $0.type == Self.type && $0.root == "/" && isFirst($0) } }
 
-    /// Finds the container that a path lies in.
+    /// Finds the container that contains a path.
     ///
     /// - Parameter path: Absolute, without `.`, `..` and symbolic links on the way to the mount.
-    /// - Returns: The mount and the path below its root; `nil` when the path lies on another filesystem.
+    /// - Returns: The mount and the path below its root; `nil` when the path is on another filesystem.
     package func container(of path: String) -> (mount: Entry, path: String)? {
         var found: (entry: Entry, rest: String)?
         for entry in entries {
             guard let rest = Self.rest(of: path, below: entry.mountpoint) else { continue }
             if let best = found, best.entry.mountpoint.utf8.count > entry.mountpoint.utf8.count { continue }
-            found = (entry, rest)  // of two at one place the later one covers the earlier
+            found = (entry, rest)  // a later mount at the same place covers the earlier one
         }
         guard let found, found.entry.type == Self.type else { return nil }
         guard let mount = entries.first(where: { $0.device == found.entry.device && $0.root == "/" }) else {
@@ -63,8 +63,8 @@ package struct MountTable: Sendable {
         entries.first { $0.device == entry.device && $0.root == "/" } == entry
     }
 
-    /// What is left of `path` behind `directory`, or `nil` when it does not lie there. Bytes are compared, not
-    /// characters: a `String` holds differently composed names for equal.
+    /// The rest of `path` below `directory`, or `nil` if it is not below it. Bytes are compared, not characters: a
+    /// `String` treats differently composed names as equal.
     private static func rest(of path: String, below directory: String) -> String? {
         let directory = directory.utf8.elementsEqual("/".utf8) ? [] : Array(directory.utf8)
         let path = Array(path.utf8)
@@ -74,7 +74,7 @@ package struct MountTable: Sendable {
         return String(decoding: rest.dropFirst(), as: UTF8.self)
     }
 
-    /// Reads one line; see `proc_pid_mountinfo(5)`.
+    /// Parses one line; see `proc_pid_mountinfo(5)`.
     ///
     ///     36 35 98:0 /root /mnt rw,noatime shared:1 - fuse.dewpoint source rw,user_id=0,group_id=0
     ///     id up dev  root  place options   zero or more  type       source  options
@@ -92,7 +92,7 @@ package struct MountTable: Sendable {
             admitsOthers: options.contains("allow_other"))
     }
 
-    /// Turns `\040` and the like back into the bytes that would end a field.
+    /// Decodes `\040` and similar escapes of bytes that would end a field.
     private static func unescape(_ field: Substring) -> String {
         let bytes = Array(field.utf8)
         var plain: [UInt8] = []

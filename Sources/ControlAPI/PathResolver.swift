@@ -1,12 +1,12 @@
 import Glibc
 
-/// Makes the paths that users type absolute without asking a mounted container anything: its daemon may be dead, and
-/// then whoever asks hangs. Symbolic links are followed up to the mountpoint; what lies behind it is taken as it stands.
+/// Makes paths typed by users absolute without accessing a mounted container: its daemon may be dead, and then the
+/// access hangs. Symbolic links are followed up to the mountpoint; the rest of the path is taken literally.
 package struct PathResolver: Sendable {
     private let isMountpoint: @Sendable (String) -> Bool
     private let readLink: @Sendable (String) -> String?
 
-    /// The most symbolic links on one way, as the kernel has it (`ELOOP`).
+    /// The most symbolic links followed; the same as the kernel's limit (`ELOOP`).
     package static let linkLimit = 40
 
     package init(mounts: MountTable) {
@@ -19,8 +19,8 @@ package struct PathResolver: Sendable {
         self.readLink = readLink
     }
 
-    /// - Parameter directory: Where a relative path begins; absolute.
-    /// - Returns: An absolute path without `.`, `..` and a slash at its end; `nil` when its links lead in a circle.
+    /// - Parameter directory: The base of a relative path; absolute.
+    /// - Returns: An absolute path without `.`, `..` and a trailing slash; `nil` when its links form a loop.
     package func resolve(_ path: String, from directory: String) -> String? {
         var todo = Self.parts(path.utf8.first == UInt8(ascii: "/") ? path : "\(directory)/\(path)")
         var done: [String] = []
@@ -47,14 +47,14 @@ package struct PathResolver: Sendable {
         return Self.text(done)
     }
 
-    /// The directory that this process is in; the kernel knows its name without asking the filesystem.
+    /// The current directory; the kernel knows its name without accessing the filesystem.
     package static func currentDirectory() -> String {
-        guard let name = getcwd(nil, 0) else { return "/" }  // removed under us: only absolute paths mean anything then
+        guard let name = getcwd(nil, 0) else { return "/" }  // removed meanwhile: then only absolute paths work
         defer { free(name) }
         return String(cString: name)
     }
 
-    /// The parts of a path, the first one last.
+    /// The components of a path, the first one last.
     private static func parts(_ path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter { $0 != "." }.reversed()
     }

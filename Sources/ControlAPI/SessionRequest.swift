@@ -1,16 +1,17 @@
 package import Model
 
-/// What a client sends in a session: one JSON object with one key on each line, at most ``lineByteLimit`` long.
+/// A request of a client in a session: one JSON object with one key on each line, at most ``lineByteLimit`` long.
 ///
 ///     {"claim":{"claim":1,"items":[{"path":"a.txt","writing":"plain"}],"timeoutSeconds":10}}
 ///     {"release":{"claim":1}}
-///     {"cancel":{"claim":1}}                       a claim that waits; one that is granted goes on
-///     {"cancelCoordinator":{"coordinator":"c"}}    all its claims that wait, and those to come
+///     {"cancel":{"claim":1}}                       a waiting claim; has no effect on a granted one
+///     {"cancelCoordinator":{"coordinator":"c"}}    all its waiting claims, and later ones
 ///     {"present":{"presenter":7,"path":"a.txt","methods":["relinquishToWriter","save","didChange"]}}
 ///     {"withdraw":{"presenter":7}}
 ///     {"answer":{"question":12,"reacquires":true}}
 ///
-/// The session lives as long as its connection and the process that opened it: with either ends all that it holds.
+/// The session lasts as long as its connection and the process that opened it: when either ends, so does everything it
+/// holds.
 package enum SessionRequest: Hashable, Sendable {
     case claim(ClaimRequest)
     case release(UInt64)

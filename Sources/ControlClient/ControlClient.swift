@@ -5,33 +5,33 @@ package import Model
 import NIOCore
 import NIOHTTP1
 
-/// One daemon's control API, as functions.
+/// The control API of one daemon, as functions.
 ///
 /// Functions that wait end early, with ``ControlError/cancelled``, when their task is cancelled; the daemon then stops
-/// waiting too. Call ``shutDown()`` at the end, or use ``with(_:_:)``, which does.
+/// waiting too. Call ``shutDown()`` at the end, or use ``with(_:_:)``, which does so.
 package struct ControlClient: Sendable {
     private let socket: String
     private let http: HTTPClient
 
     /// How long a daemon may take to accept a connection.
     private static let connectLimit = TimeAmount.seconds(5)
-    /// How long a daemon may take to answer what needs neither the store nor a walk through a directory.
+    /// How long a daemon may take for answers that need neither the store nor a walk through a directory.
     private static let quickLimit = TimeAmount.seconds(30)
-    /// The longest answer that is read: 64 MiB, some 100,000 locks.
+    /// The longest answer accepted: 64 MiB, some 100,000 locks.
     private static let answerByteLimit = 64 << 20
 
     package init(socketPath: String) {
         socket = socketPath
         var configuration = HTTPClient.Configuration()
         configuration.timeout.connect = Self.connectLimit
-        // Whoever finds no daemon wants to know now.
+        // Without a daemon, fail at once.
         configuration.connectionPool.retryConnectionEstablishment = false
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
     /// Closes the connections.
     package func shutDown() async {
-        // Fails only when it was done before.
+        // Fails only if it was done before.
         try? await http.shutdown()
     }
 
@@ -66,14 +66,14 @@ extension ControlClient {
 
     package func locks() async throws(ControlError) -> [LockListing] { try await get(.locks) }
 
-    /// Takes a claim away from its holder, who is told.
+    /// Revokes a claim; its holder is notified.
     ///
-    /// - Parameter id: As ``LockListing/Party/claim`` says.
+    /// - Parameter id: The value of ``LockListing/Party/claim``.
     package func breakClaim(_ id: UInt64) async throws(ControlError) {
         let _: Done = try await post(.breakClaim, BreakRequest(id: id))
     }
 
-    /// Follows what happens to an item and to everything below it.
+    /// Follows the events of an item and of everything below it.
     package func events(_ path: String) async throws(ControlError) -> ItemEvents {
         let response: HTTPClientResponse
         do {
@@ -93,7 +93,7 @@ extension ControlClient {
         let _: Done = try await post(.download, DownloadRequest(path: path, wait: wait))
     }
 
-    /// Lets a process go on that is held since it reads too much, or has its reads fail.
+    /// Resumes a process blocked for exceeding the download limit, or makes its reads fail.
     package func answerStorm(of process: Int32, isAllowed: Bool) async throws(ControlError) {
         let _: Done = try await post(.answerStorm, StormAnswerRequest(process: process, allowed: isAllowed))
     }
@@ -124,7 +124,7 @@ extension ControlClient {
 
     package func trash() async throws(ControlError) -> [DeletedItem] { try await get(.trash) }
 
-    /// - Returns: Where the item is now.
+    /// - Returns: The path of the item now.
     package func restoreDeleted(_ item: ItemID) async throws(ControlError) -> String {
         let restored: RestoredItem = try await post(.restoreDeleted, RestoreDeletedRequest(item: item))
         return restored.path
@@ -162,7 +162,7 @@ extension ControlClient {
         return try await send(route, query: query, body: nil, deadline: .now() + Self.quickLimit)
     }
 
-    /// Without a time limit: these wait for the store or for other programs, and end with the caller's task.
+    /// Without a time limit: these requests wait for the store or for other programs, and end with the caller's task.
     private func post<Answer: Decodable>(
         _ route: ControlRoute, _ body: some Encodable
     ) async throws(ControlError) -> Answer {
@@ -219,7 +219,7 @@ extension ControlClient {
         }
     }
 
-    /// What an answer says that is not 200.
+    /// The error of an answer with a status other than 200.
     static func refusal(_ status: UInt, _ body: Data) -> ControlError {
         do {
             return .refused(try ControlJSON.decode(ControlFault.self, from: body).fileError)
@@ -243,7 +243,7 @@ extension ControlClient {
             "no answer within \(quickLimit.nanoseconds / 1_000_000_000) s"
         case let error as HTTPClientError where error == .connectTimeout:
             "no connection within \(connectLimit.nanoseconds / 1_000_000_000) s"
-        case let error as HTTPClientError where error == .remoteConnectionClosed: "it ended before it had answered"
+        case let error as HTTPClientError where error == .remoteConnectionClosed: "it disconnected before answering"
         case HTTPParserError.invalidEOFState: "the connection ended"
         case let error as IOError: String(cString: strerror(error.errnoCode))
         default: "\(error)"

@@ -1,12 +1,12 @@
 package import Model
 
-/// Why a request to a daemon brought no answer.
+/// Why a request to a daemon failed.
 package enum ControlError: Error, Equatable, Sendable {
-    /// Nobody listens at the socket, or whoever did is gone. The text says what was seen.
+    /// No daemon listens at the socket, or it has exited. The text says what was observed.
     case daemonUnreachable(String)
-    /// The daemon answered that it cannot, or may not.
+    /// The daemon refused the request.
     case refused(FileError)
-    /// What came back is not an answer of this API: the daemon is of another version.
+    /// The response is not an answer of this API: the daemon has another version.
     case notUnderstood(String)
     /// The caller's task was cancelled.
     case cancelled
@@ -17,7 +17,7 @@ extension ControlError: CustomStringConvertible {
         switch self {
         case .daemonUnreachable(let reason): "the daemon does not answer: \(reason)"
         case .refused(let error): error.detail
-        case .notUnderstood(let reason): "the daemon's answer is not understood; is it of another version? (\(reason))"
+        case .notUnderstood(let reason): "the daemon's answer cannot be parsed; is it of another version? (\(reason))"
         case .cancelled: "cancelled"
         }
     }

@@ -8,19 +8,19 @@ import Synchronization
 
 /// Claims and presenters at one daemon: ``ControlRoute/session`` as functions.
 ///
-/// Everything that the session holds ends with it: when ``close()`` is called, the process ends, or the daemon is gone. Then
-/// all calls that wait throw ``ControlError/daemonUnreachable(_:)``, and held claims are reported as lost.
-/// It does not come back; ``ReconnectingSession`` does.
+/// Everything that the session holds ends with it: when ``close()`` is called, the process exits, or the daemon is
+/// gone. Then all waiting calls throw ``ControlError/daemonUnreachable(_:)``, and held claims are reported as lost. It
+/// does not reconnect; ``ReconnectingSession`` does.
 package final class ControlSession: Sendable {
     private let channel: any Channel
     private let ledger = Mutex(SessionLedger())
     private let answerLimit: Duration
     private let encoder = JSONEncoder()
 
-    /// How long a daemon may take to answer what takes it no time: a welcome, a release, a registration.
+    /// How long a daemon may take for answers that it can give at once: a welcome, a release, a registration.
     package static let answerLimit = Duration.seconds(30)
 
-    /// Numbers claims and calls: no two in this process have one number, so one session's claim is never taken for another's.
+    /// Numbers claims and calls: unique in this process, so that one session's claim is never taken for another's.
     private static let numbers = Atomic<UInt64>(1)
 
     private init(_ channel: any Channel, answerLimit: Duration) {
@@ -31,7 +31,7 @@ package final class ControlSession: Sendable {
 
     /// Opens a session, and waits until the daemon has welcomed it.
     ///
-    /// - Throws: ``ControlError/refused(_:)`` where the daemon has too many sessions.
+    /// - Throws: ``ControlError/refused(_:)`` when the daemon has too many sessions.
     package static func open(
         socketPath: String, withholdsDownloads: Bool = false, answerLimit: Duration = ControlSession.answerLimit
     ) async throws(ControlError) -> ControlSession {
@@ -59,7 +59,7 @@ package final class ControlSession: Sendable {
 
     /// Waits until the session is over.
     ///
-    /// - Returns: Why; ``ControlError/cancelled`` after ``close()``, and when the caller's task is cancelled.
+    /// - Returns: The reason; ``ControlError/cancelled`` after ``close()``, and when the caller's task is cancelled.
     package func ended() async -> ControlError {
         let number = Self.nextNumber()
         do throws(ControlError) {
@@ -74,10 +74,10 @@ package final class ControlSession: Sendable {
         return .cancelled
     }
 
-    /// Ends the session, and with it all that it holds.
+    /// Ends the session, and with it everything that it holds.
     package func close() async {
         end(.cancelled)
-        // Fails where the daemon has closed it before.
+        // Fails if the daemon has closed it before.
         try? await channel.close().get()
     }
 }
@@ -87,11 +87,13 @@ package final class ControlSession: Sendable {
 extension ControlSession {
     /// Waits for coordinated access.
     ///
-    /// When the caller's task is cancelled it throws at once, and whatever the daemon grants afterwards is let go.
+    /// When the caller's task is cancelled it throws at once, and a claim that the daemon grants afterwards is
+    /// released.
     /// - Parameters:
-    ///   - request: Its number is ignored: the session gives it one.
+    ///   - request: Its number is ignored: the session assigns one.
     ///   - onProgress: Called on the thread of the connection, in order; it must not block.
-    ///   - onLoss: Called on the thread of the connection when the granted claim is taken away: it was broken, or the daemon is gone.
+    ///   - onLoss: Called on the thread of the connection when the granted claim is lost: it was revoked, or the daemon
+    ///     is gone.
     package func claim(
         _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
         onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
@@ -108,7 +110,7 @@ extension ControlSession {
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { (answer: SessionLedger.ClaimAnswer) in
                 change { $0.claim(number, line: line, .init(answer: answer, onProgress: onProgress, onLoss: onLoss)) }
-                // Cancelled before it was there to be abandoned.
+                // Cancelled before the call could be abandoned.
                 if Task.isCancelled { change { $0.abandon(number) } }
             }
         } onCancel: {
@@ -116,12 +118,13 @@ extension ControlSession {
         }.get()
     }
 
-    /// Gives a claim up, and waits until whoever waits for it can go on. Nothing happens where it is lost already.
+    /// Releases a claim, and waits until the claims waiting for it can be granted. Does nothing if the claim is lost
+    /// already.
     ///
-    /// When the caller's task is cancelled it returns at once; the claim is given up all the same.
+    /// When the caller's task is cancelled it returns at once; the claim is released all the same.
     package func release(_ claim: GrantedClaim) async {
         let number = claim.claim
-        // It ends in one way only: what is released is gone, also with the session.
+        // The call cannot fail in a way that matters: a released claim is gone, also with the session.
         try? await cancellable {
             $0.release(number, $1, now: .now)
         } onCancel: {
@@ -145,7 +148,7 @@ extension ControlSession {
         }
     }
 
-    /// Ends all claims of a coordinator that wait, and those to come. Claims that are held go on.
+    /// Cancels all waiting claims of a coordinator, and later ones. Granted claims are kept.
     package func cancelCoordinator(_ name: String) {
         change { ledger in ledger.end == nil ? [.send(.cancelCoordinator(name))] : [] }
     }
@@ -154,9 +157,9 @@ extension ControlSession {
 // MARK: Presenters
 
 extension ControlSession {
-    /// Registers a presenter, or registers it anew with another item, other methods or another handler.
+    /// Registers a presenter, or replaces the item, methods or handler of a registered one.
     ///
-    /// Returns when it is registered: what happens to the item from then on is not missed.
+    /// Returns when it is registered: no later event of the item is missed.
     package func present(
         _ request: PresenterRequest, _ handler: any PresenterHandler
     ) async throws(ControlError) {
@@ -179,7 +182,7 @@ extension ControlSession {
         }
     }
 
-    /// Withdraws a presenter: nothing is delivered to it any more, and nobody waits for its answers.
+    /// Withdraws a presenter: it gets no more messages, and its answers are no longer waited for.
     package func withdraw(_ presenter: UInt64) async throws(ControlError) {
         let number = Self.nextNumber()
         try await cancellable {
@@ -209,7 +212,7 @@ extension ControlSession {
 
     private static func nextNumber() -> UInt64 { numbers.wrappingAdd(1, ordering: .relaxed).oldValue }
 
-    /// Waits for an answer that the ledger gives, or that cancelling gives.
+    /// Waits for an answer from the ledger or from a cancellation.
     private func cancellable(
         _ begin: @Sendable (inout SessionLedger, SessionLedger.Answer) -> [SessionLedger.Effect],
         onCancel: @Sendable (inout SessionLedger) -> [SessionLedger.Effect]
@@ -224,7 +227,8 @@ extension ControlSession {
         }.get()
     }
 
-    /// Sends under the lock, so that lines go out in the order of the ledger's decisions, and does everything else after it.
+    /// Sends under the lock, so that lines go out in the order of the ledger's decisions, and performs all other
+    /// effects after it.
     private func change(_ decide: (inout SessionLedger) -> [SessionLedger.Effect]) {
         let effects = ledger.withLock { ledger in
             let effects = decide(&ledger)
@@ -233,7 +237,7 @@ extension ControlSession {
                 switch effect {
                 case .write(let line): write(line)
                 case .send(let request):
-                    // Only a coordinator's name can be too long, and no claim can have been made with such a one.
+                    // Only a coordinator's name can be too long, and no claim can have been made with such a name.
                     if let line = try? line(request) { write(line) }
                 default: rest.append(effect)
                 }
@@ -245,7 +249,7 @@ extension ControlSession {
 
     private func carryOut(_ effect: SessionLedger.Effect) {
         switch effect {
-        case .send, .write: break  // went out under the lock
+        case .send, .write: break  // sent under the lock
         case .resume(let answer, let result): answer.resume(returning: result)
         case .finish(let answer, let result): answer.resume(returning: result)
         case .progress(let tell, let progress): tell(progress)
@@ -253,11 +257,11 @@ extension ControlSession {
         case .close(let queue): queue.close()
         case .deliver(let queue, let message):
             guard !queue.push(message) else { return }
-            end(.refused(FileError(.busy, "a presenter has not taken \(PresenterQueue.messageLimit) messages")))
+            end(.refused(FileError(.busy, "a presenter has not handled \(PresenterQueue.messageLimit) messages")))
         }
     }
 
-    /// - Throws: ``FileError/Code/tooLarge`` for what the daemon would not read.
+    /// - Throws: ``FileError/Code/tooLarge`` for a line that the daemon would not read.
     private func line(_ request: SessionRequest) throws(FileError) -> ByteBuffer {
         var line = ByteBuffer()
         do {

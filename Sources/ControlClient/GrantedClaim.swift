@@ -1,16 +1,16 @@
-/// Coordinated access that is held, until it is released or its session ends.
+/// Granted coordinated access, held until it is released or its session ends.
 package struct GrantedClaim: Hashable, Sendable {
-    /// The session's name for it: unique in this process, so that no other session takes it for one of its own.
+    /// The session's number for it: unique in this process, so that no other session takes it for one of its own.
     package let claim: UInt64
-    /// The daemon's: what `dewpoint locks` shows and `--break` takes.
+    /// The daemon's id, as shown by `dewpoint locks` and taken by `--break`.
     package let id: UInt64
-    /// Where the items are now, in the order of the request.
+    /// The current paths of the items, in the order of the request.
     package let paths: [String]
 }
 
-/// What happens before a claim is granted.
+/// A step before a claim is granted.
 package enum ClaimProgress: Hashable, Sendable {
-    /// Not granted at once; the text names who holds it up.
+    /// Not granted at once; the text names the processes that it waits for.
     case waiting(for: String)
     case downloading(bytesDone: Int64, bytesTotal: Int64)
 }

@@ -1,9 +1,9 @@
 import AsyncHTTPClient
 package import Model
 
-/// What happens to an item and to everything below it, until the daemon ends or the caller's task is cancelled.
+/// The events of an item and of everything below it, until the daemon exits or the caller's task is cancelled.
 ///
-/// The first element is ``ItemNews/Event/following``; from there on nothing is missed.
+/// The first element is ``ItemNews/Event/following``; no event after it is missed.
 package struct ItemEvents: AsyncSequence {
     let response: HTTPClientResponse
 
@@ -15,8 +15,9 @@ package struct ItemEvents: AsyncSequence {
 
         init(body: HTTPClientResponse.Body.AsyncIterator) { self.body = body }
 
-        /// - Returns: `nil` when the daemon has ended in order.
-        /// - Throws: ``ControlError/daemonUnreachable(_:)`` when it is gone, ``ControlError/cancelled`` with the caller's task.
+        /// - Returns: `nil` when the daemon has shut down cleanly.
+        /// - Throws: ``ControlError/daemonUnreachable(_:)`` when it is gone, ``ControlError/cancelled`` with the
+        ///   caller's task.
         package mutating func next() async throws(ControlError) -> ItemNews? {
             while true {
                 if let news = try lines.next(ItemNews.self) { return news }

@@ -1,14 +1,14 @@
 import Foundation
 import NIOCore
 
-/// Cuts a stream of bytes into lines of JSON.
+/// Splits a stream of bytes into lines of JSON.
 struct LineReader {
     private var rest = ByteBuffer()
-    /// How many bytes of `rest` are known to have no line's end.
+    /// How many bytes of `rest` are known to contain no line end.
     private var searched = 0
     private let decoder = JSONDecoder()
 
-    /// The longest line that is read, in bytes: 32 MiB. 1024 paths of 4 KiB, each byte of them escaped, take 24 MiB.
+    /// The longest line accepted, in bytes: 32 MiB. 1024 paths of 4 KiB, with every byte escaped, take 24 MiB.
     static let lineByteLimit = 32 << 20
 
     mutating func append(_ bytes: ByteBuffer) {
@@ -20,8 +20,8 @@ struct LineReader {
         }
     }
 
-    /// - Returns: `nil` when no whole line is left.
-    /// - Throws: ``ControlError/notUnderstood(_:)`` for what is no value of that type, and for a line too long.
+    /// - Returns: `nil` when no complete line is left.
+    /// - Throws: ``ControlError/notUnderstood(_:)`` for a line that is not a value of that type, or too long.
     mutating func next<Value: Decodable>(_ type: Value.Type) throws(ControlError) -> Value? {
         while let line = try nextLine() {
             guard line.readableBytes > 0 else { continue }

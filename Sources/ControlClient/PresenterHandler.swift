@@ -1,14 +1,14 @@
 package import Model
 
-/// Who is asked and told about an item (`NSFilePresenter`).
+/// A client that is consulted and notified about an item (`NSFilePresenter`).
 ///
-/// A presenter gets its messages one after the other in the daemon's order, the next one when the function has returned;
-/// presenters do not wait for each other.
+/// A presenter gets its messages one after the other in the daemon's order, each when the function for the previous one
+/// has returned; presenters do not wait for each other.
 package protocol PresenterHandler: Sendable {
-    /// Lets go, saves or makes room; whoever claims waits for the answer.
+    /// Relinquishes, saves or makes room; the claim waits for the answer.
     func answer(_ question: PresenterQuestion) async -> PresenterAnswer
 
-    /// The claim that the question was about is over. Only sent to who asked for it with ``PresenterAnswer/reacquires``.
+    /// The claim of the question is over. Called only if ``PresenterAnswer/reacquires`` requested it.
     func reacquire(question: UInt64) async
 
     func receive(_ news: PresenterNews) async
@@ -16,9 +16,9 @@ package protocol PresenterHandler: Sendable {
 
 /// The answer to a question.
 package struct PresenterAnswer: Hashable, Sendable {
-    /// Whether ``PresenterHandler/reacquire(question:)`` is wanted when the claim is over.
+    /// Whether to call ``PresenterHandler/reacquire(question:)`` when the claim is over.
     package var reacquires: Bool
-    /// Why it cannot be done: the claim fails with this sentence.
+    /// Why the request cannot be met: the claim fails with this sentence.
     package var error: String?
 
     /// How many characters of ``error`` are sent.

@@ -1,7 +1,7 @@
 import Model
 import Synchronization
 
-/// The messages of one presenter on their way to its handler, in order.
+/// The queue of messages from one presenter's session to its handler, in order.
 final class PresenterQueue: Sendable {
     enum Message: Sendable {
         case ask(PresenterQuestion)
@@ -9,14 +9,14 @@ final class PresenterQueue: Sendable {
         case notice(PresenterNews)
     }
 
-    /// How many messages wait for a handler: as many as the daemon keeps for a session.
+    /// How many messages may be queued for a handler: as many as the daemon queues for a session.
     static let messageLimit = 8192
 
     private let handler: Mutex<any PresenterHandler>
     private let messages: AsyncStream<Message>.Continuation
     private let isClosed = Atomic(false)
 
-    /// - Parameter answer: Called with what the handler answered, unless the presenter was withdrawn meanwhile.
+    /// - Parameter answer: Called with the handler's answer, unless the presenter was withdrawn meanwhile.
     init(_ handler: any PresenterHandler, answer: @escaping @Sendable (PresenterReply) -> Void) {
         self.handler = Mutex(handler)
         let (stream, messages) = AsyncStream.makeStream(
@@ -38,7 +38,7 @@ final class PresenterQueue: Sendable {
 
     func replaceHandler(_ new: any PresenterHandler) { handler.withLock { $0 = new } }
 
-    /// Delivers nothing any more; what the handler is doing goes on.
+    /// Delivers no more messages; a running call of the handler continues.
     func close() {
         isClosed.store(true, ordering: .releasing)
         messages.finish()

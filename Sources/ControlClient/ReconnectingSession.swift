@@ -1,26 +1,26 @@
 package import Model
 import Synchronization
 
-/// A ``ControlSession`` that comes back after its daemon was gone, with its presenters.
+/// A ``ControlSession`` that reconnects after its daemon was gone, with its presenters.
 ///
-/// Claims do not come back: those that were held are reported as lost, and calls that wait throw. While there is no daemon,
-/// claims fail with ``ControlError/daemonUnreachable(_:)``, and presenters are taken down for later.
+/// Claims are not restored: held ones are reported as lost, and waiting calls throw. While there is no daemon, claims
+/// fail with ``ControlError/daemonUnreachable(_:)``, and presenters are recorded for later.
 ///
 ///     connected ─connection ends→ away ─opened, presenters sent again→ connected
 ///         └──────────── close ──────┴──────────────────────────────→ closed
 package final class ReconnectingSession: Sendable {
-    /// What its owner is told.
+    /// A notification for the owner.
     package enum News: Equatable, Sendable {
         /// The connection ended; all claims are lost.
         case lost(ControlError)
-        /// There is a daemon again. What happened in between was not told to presenters.
+        /// A daemon is reachable again. Presenters were not notified of events in between.
         case reconnected
-        /// A presenter that was registered before was refused, and is not registered any more.
+        /// A presenter that was registered before was refused, and is no longer registered.
         case presenterRefused(UInt64, ControlError)
     }
 
     private struct Presenter {
-        /// With the path where the item was last seen.
+        /// With the path at which the item was last seen.
         var request: PresenterRequest
         let handler: any PresenterHandler
     }
@@ -38,9 +38,9 @@ package final class ReconnectingSession: Sendable {
     private let tell: @Sendable (News) -> Void
     private let state = Mutex(State())
 
-    /// How long to wait before the first attempt to come back; twice as long before each further one.
+    /// The pause before the first attempt to reconnect; it doubles before each further one.
     package static let firstPause = Duration.milliseconds(50)
-    /// The longest wait between two attempts. There is no last attempt: the daemon may be mounted again tomorrow.
+    /// The longest pause between two attempts. They never end: the container may be mounted again much later.
     package static let longestPause = Duration.seconds(10)
 
     private init(_ socketPath: String, _ tell: @escaping @Sendable (News) -> Void) {
@@ -48,7 +48,7 @@ package final class ReconnectingSession: Sendable {
         self.tell = tell
     }
 
-    /// Opens a session that comes back by itself until ``close()``.
+    /// Opens a session that reconnects until ``close()``.
     ///
     /// - Parameter onNews: Called in order; it must not block.
     /// - Throws: When there is no daemon now.
@@ -66,7 +66,7 @@ package final class ReconnectingSession: Sendable {
         return session
     }
 
-    /// Ends the session, and with it all that it holds, for good.
+    /// Ends the session for good, and with it everything that it holds.
     package func close() async {
         let (session, keeper) = state.withLock { state in
             defer {
@@ -86,7 +86,7 @@ package final class ReconnectingSession: Sendable {
 }
 
 extension ReconnectingSession {
-    /// As ``ControlSession/claim(_:onProgress:onLoss:)``.
+    /// Like ``ControlSession/claim(_:onProgress:onLoss:)``.
     package func claim(
         _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
         onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
@@ -100,16 +100,17 @@ extension ReconnectingSession {
         return try await session.claim(request, onProgress: onProgress, onLoss: onLoss)
     }
 
-    /// Gives a claim up. Nothing happens to one of a session that is over: it is lost already.
+    /// Releases a claim. Does nothing to a claim of an ended session: it is lost already.
     package func release(_ claim: GrantedClaim) async {
         await state.withLock { $0.session }?.release(claim)
     }
 
     package func cancelCoordinator(_ name: String) { state.withLock { $0.session }?.cancelCoordinator(name) }
 
-    /// Registers a presenter, now and whenever the session comes back.
+    /// Registers a presenter, now and at each reconnection.
     ///
-    /// - Throws: When the daemon refuses it, which then is forgotten. Not where there is no daemon: it is registered later.
+    /// - Throws: When the daemon refuses it, which then is forgotten. Not without a daemon: then it is registered
+    ///   later.
     package func present(
         _ request: PresenterRequest, _ handler: any PresenterHandler
     ) async throws(ControlError) {
@@ -138,7 +139,7 @@ extension ReconnectingSession {
         do {
             try await session?.withdraw(presenter)
         } catch .daemonUnreachable {
-            // It went with the connection.
+            // The registration ended with the connection.
         }
     }
 
@@ -160,10 +161,10 @@ extension ReconnectingSession {
     }
 }
 
-// MARK: Coming back
+// MARK: Reconnecting
 
 extension ReconnectingSession {
-    /// Holds on to the owner's session only between two waits, so that it can be let go of without ``close()``.
+    /// Keeps a reference to the owner's session only between two waits, so that it can be released without ``close()``.
     private static func keep(_ first: ControlSession, _ owner: @Sendable () -> ReconnectingSession?) async {
         var session = first
         while !Task.isCancelled {
@@ -200,7 +201,7 @@ extension ReconnectingSession {
     private func comeBack(_ session: ControlSession) async -> Bool {
         let presenters: [UInt64: Presenter]? = state.withLock { state in
             guard !state.isClosed else { return nil }
-            // From here on whoever registers a presenter does it himself.
+            // From here on, later calls register presenters themselves.
             state.session = session
             return state.presenters
         }
@@ -209,12 +210,12 @@ extension ReconnectingSession {
             do {
                 try await register(presenter.request, presenter.handler, in: session)
             } catch .daemonUnreachable, .cancelled {
-                return true  // gone again: the next round begins
+                return true  // disconnected again: the next round begins
             } catch {
                 state.withLock { $0.presenters[number] = nil }
                 tell(.presenterRefused(number, error))
             }
-            // Withdrawn before it was registered again.
+            // Withdrawn while it was being registered again.
             if state.withLock({ $0.presenters[number] }) == nil { try? await session.withdraw(number) }
         }
         tell(.reconnected)
@@ -222,7 +223,7 @@ extension ReconnectingSession {
     }
 }
 
-/// A presenter whose item's path is taken down, for when it must be registered again.
+/// A presenter that records its item's path, for the next registration.
 private struct MovingPresenter: PresenterHandler {
     let handler: any PresenterHandler
     let onMove: @Sendable (String?) -> Void

@@ -4,7 +4,7 @@ import Model
 import NIOCore
 import NIOHTTP1
 
-/// The session's end of its connection: one HTTP request and one answer, both as long as the session.
+/// The client's end of a session's connection: one HTTP request and one answer, both as long as the session.
 ///
 /// Writes lines as chunks of the request's body, and gives the lines of the answer's body to the session.
 final class SessionHandler: ChannelDuplexHandler {
@@ -13,14 +13,14 @@ final class SessionHandler: ChannelDuplexHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private let session: ControlSession
-    /// What is asked for: the path and the query.
+    /// The request target: path and query.
     private let target: String
     private var lines = LineReader()
-    /// The status and the body of an answer that is not 200.
+    /// The status and the body of an answer other than 200.
     private var refusal: (status: UInt, body: Data)?
     private var watch: RepeatedTask?
 
-    /// How often it is looked whether the daemon has fallen silent.
+    /// The interval of checks whether the daemon has stopped answering.
     static let watchInterval = TimeAmount.seconds(5)
 
     init(_ session: ControlSession, target: String) {
@@ -50,7 +50,7 @@ final class SessionHandler: ChannelDuplexHandler {
             if head.status != .ok { refusal = (head.status.code, Data()) }
         case .body(let bytes):
             if refusal != nil {
-                // Longer than any sentence: the rest says nothing more.
+                // Longer than any message: the rest is dropped.
                 guard refusal!.body.count < ControlRoute.bodyByteLimit else { return }
                 refusal!.body.append(contentsOf: bytes.readableBytesView)
             } else {

@@ -2,13 +2,14 @@ import ControlAPI
 import Model
 import NIOCore
 
-/// What a session waits for and what it holds: a state machine without I/O. Each event returns what is to be done.
+/// The pending calls and held claims of a session: a state machine without I/O. Each event returns the effects to
+/// perform.
 ///
-/// A claim goes these ways; whatever comes for a claim that is not here any more is let go of:
+/// The states of a claim; a grant of an unknown claim is released:
 ///
 ///     waiting ─granted→ held ─release→ releasing ─released→ gone
 ///        │  └─ended→ gone               └─ended→ gone (lost)
-///        └─caller cancelled→ abandoned ─granted→ gone, and let go of;  ─ended→ gone
+///        └─caller cancelled→ abandoned ─granted→ gone, and released;  ─ended→ gone
 struct SessionLedger {
     typealias ClaimResult = Result<GrantedClaim, ClaimFailure>
     typealias ClaimAnswer = CheckedContinuation<ClaimResult, Never>
@@ -22,7 +23,8 @@ struct SessionLedger {
         let onLoss: Loss?
     }
 
-    /// A call that waits for an answer which takes the daemon no time. `call` is `nil` when nobody waits any more.
+    /// A call that waits for an answer that the daemon can give at once. `call` is `nil` once the caller has stopped
+    /// waiting.
     struct Pending {
         let number: UInt64
         var call: Answer?
@@ -38,7 +40,7 @@ struct SessionLedger {
 
     private struct Presenter {
         let queue: PresenterQueue
-        /// What was sent and not answered, in order: registrations and, at the end, a withdrawal.
+        /// Unanswered requests, in order: registrations and, at the end, a withdrawal.
         var pending: [Pending] = []
         var isRegistered = false
         var isWithdrawn = false
@@ -46,7 +48,7 @@ struct SessionLedger {
 
     enum Effect {
         case send(SessionRequest)
-        /// A request that is a line already.
+        /// A request already encoded as a line.
         case write(ByteBuffer)
         case resume(ClaimAnswer, ClaimResult)
         case finish(Answer, Result<Void, ControlError>)
@@ -56,16 +58,16 @@ struct SessionLedger {
         case close(PresenterQueue)
     }
 
-    /// The daemon's name for the session; `nil` until it has welcomed it.
+    /// The daemon's id of the session; `nil` until it has sent a welcome.
     private(set) var client: UInt64?
-    /// Why it is over; `nil` while it goes on.
+    /// Why it is over; `nil` while it lasts.
     private(set) var end: ControlError?
     private var claims: [UInt64: Claim] = [:]
     private var presenters: [UInt64: Presenter] = [:]
     private var welcome: Answer?
     private var endWaiters: [UInt64: Answer] = [:]
 
-    /// How many claims a session may wait for, hold and release at a time; the daemon refuses more than 4096 in all.
+    /// How many claims a session may have waiting, held or being released; the daemon refuses more than 4096 in all.
     static let claimLimit = 8192
 
     // MARK: Calls
@@ -98,7 +100,7 @@ struct SessionLedger {
         return [.write(line)]
     }
 
-    /// The caller does not wait any more.
+    /// The caller has stopped waiting.
     mutating func abandon(_ claim: UInt64) -> [Effect] {
         guard case .waiting(let call) = claims[claim] else { return [] }
         claims[claim] = .abandoned
@@ -146,7 +148,7 @@ struct SessionLedger {
         return [.close(presenter.queue), .send(.withdraw(number))]
     }
 
-    /// What was sent stays sent; only nobody waits for its answer.
+    /// The request stays sent, but its answer is no longer waited for.
     mutating func stopAwaitingRegistration(presenter: UInt64, number: UInt64) -> [Effect] {
         guard let index = presenters[presenter]?.pending.firstIndex(where: { $0.number == number }),
             let call = presenters[presenter]?.pending[index].call
@@ -155,7 +157,7 @@ struct SessionLedger {
         return [.finish(call, .failure(.cancelled))]
     }
 
-    /// - Returns: Whether the daemon has left something unanswered that takes it no time.
+    /// - Returns: Whether an answer that the daemon can give at once is overdue.
     func isSilent(since limit: ContinuousClock.Instant) -> Bool {
         let releases = claims.values.contains { claim in
             if case .releasing(let pending) = claim { pending.since < limit } else { false }
@@ -191,7 +193,7 @@ struct SessionLedger {
         }
     }
 
-    /// The connection is gone, and with it all that was held. Who has closed it himself is not told of his losses.
+    /// The connection is closed, and all claims are lost. A caller that closed it is not told of lost claims.
     mutating func end(_ error: ControlError) -> [Effect] {
         guard end == nil else { return [] }
         end = error
@@ -201,7 +203,7 @@ struct SessionLedger {
             case .waiting(let call): effects.append(.resume(call.answer, .failure(.control(error))))
             case .held(let onLoss?) where error != .cancelled:
                 let loss = ClaimEnded(
-                    claim: number, reason: .revoked, code: .unreachable, message: "the claim is lost: \(error)")
+                    claim: number, reason: .revoked, code: .unreachable, message: "the claim was lost: \(error)")
                 effects.append(.lose(onLoss, loss))
             case .releasing(let pending): effects += pending.call.map { [.finish($0, .success(()))] } ?? []
             case .held, .abandoned: break
@@ -230,7 +232,7 @@ struct SessionLedger {
         case .waiting(let call):
             claims[granted.claim] = .held(call.onLoss)
             return [.resume(call.answer, .success(granted))]
-        case .abandoned, nil:  // granted before the daemon had read that it is not wanted any more
+        case .abandoned, nil:  // granted before the daemon had read the cancellation
             claims[granted.claim] = nil
             return [.send(.release(granted.claim))]
         case .held, .releasing: return []
@@ -249,7 +251,8 @@ struct SessionLedger {
     private mutating func refused(_ refusal: RequestRefused) -> [Effect] {
         let error = FileError(refusal.code, refusal.message)
         if let presenter = refusal.presenter { return registered(presenter, .failure(.refused(error))) }
-        // The session itself. Afterwards it is what crossed with the end of a claim, about which there is nothing to do.
+        // Without a welcome, the session itself was refused. Later it is a request that crossed with the end of a
+        // claim: nothing to do.
         return client == nil ? end(.refused(error)) : []
     }
 

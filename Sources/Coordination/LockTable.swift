@@ -10,7 +10,7 @@ import Model
 ///                  rewriting open                     last close; if contended: quiet, or its limit
 ///     (nobody) ──────────────────────▶ turn ───────────────────────────────────────────────────────▶ (nobody)
 ///                                        ▲                                   │ opens are waiting
-///                                        └───────────────────────────────────┘ rewriting opens one by one, others at once
+///                                        └───────────────────────────────────┘ rewriters one by one, sharers at once
 /// ```
 /// A turn orders opens. An open handle writes at once, whoever holds the turn; only a granted claim holds writes off,
 /// and only for ``Limits/heldWrite``, since the kernel holds the inode's lock meanwhile.

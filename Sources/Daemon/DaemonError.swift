@@ -3,18 +3,18 @@ import Model
 import Mount
 import Remote
 
-/// Why a daemon could not start, or a command that needs none could not be done: one sentence that says what to do.
+/// Why a daemon could not start, or a command without a daemon failed: one sentence that says how to fix it.
 package struct DaemonError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Kind: String, Sendable, CaseIterable {
-        /// A location, option or mountpoint that cannot be meant.
+        /// An invalid location, option or mountpoint.
         case usage
         /// There is no such container, directory or state.
         case notFound
         /// The store does not answer.
         case unreachable
-        /// It exists already, or cannot be made.
+        /// It exists already, or cannot be created.
         case cannotCreate
-        /// Something else has it now: another daemon, another mount.
+        /// In use by another daemon or mount.
         case busy
         /// A permission is missing.
         case denied
@@ -32,7 +32,7 @@ package struct DaemonError: Error, Equatable, Sendable, CustomStringConvertible 
 }
 
 extension DaemonError {
-    /// What a store said while a container was opened or made.
+    /// The error of a store while a container was opened or created.
     init(_ error: StoreError, url: String) {
         let reason = error.detail.isEmpty ? error.description : error.detail
         switch error.code {
@@ -43,13 +43,13 @@ extension DaemonError {
         case .preconditionFailed:
             self.init(.cannotCreate, "there is already a container at \(url); mount it, or choose an empty place")
         case .throttled, .unavailable:
-            self.init(.unreachable, "the store at \(url) does not answer; try again when it does: \(reason)")
+            self.init(.unreachable, "the store at \(url) does not answer; try again later: \(reason)")
         case .denied:
-            // A bucket's reason says itself what to do.
+            // A bucket's reason says how to fix it.
             let hint = url.lowercased().hasPrefix("s3:") ? "" : "; check its permissions"
-            self.init(.denied, "the store at \(url) refuses\(hint): \(reason)")
+            self.init(.denied, "the store at \(url) denied access\(hint): \(reason)")
         case .full:
-            self.init(.cannotCreate, "the store at \(url) is full; make room there: \(reason)")
+            self.init(.cannotCreate, "the store at \(url) is full; free space there: \(reason)")
         case .invalid:
             self.init(.usage, "\(url) cannot be used: \(reason)")
         case .corrupt:
@@ -59,7 +59,7 @@ extension DaemonError {
         }
     }
 
-    /// What the file system said of the state directory.
+    /// The error of the file system about the state directory.
     init(_ error: FileError, state: String) {
         switch error.code {
         case .busy, .wouldBlock:

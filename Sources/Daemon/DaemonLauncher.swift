@@ -4,34 +4,34 @@ import Synchronization
 
 /// Starts a daemon in the background and waits until its mount answers.
 ///
-/// The daemon is this program, started anew: a process with threads cannot go on after a bare `fork(2)`. It leads a session
-/// of its own, so that a terminal's end does not reach it, and writes to the state's log.
+/// The daemon is this program, started anew: a process with threads cannot continue after a bare `fork(2)`. It leads a
+/// session of its own, so that closing the terminal does not affect it, and writes to the log in the state directory.
 package struct DaemonLauncher: Sendable {
-    /// How the start went, where it failed.
+    /// Why the start failed.
     package struct Failure: Error, Equatable, Sendable {
         package let sentence: String
-        /// The end of the daemon's log, where the sentence speaks of it.
+        /// The end of the daemon's log, if the sentence refers to it.
         package var log: [String] = []
-        /// What the daemon ended with; `nil` when it did not say.
+        /// The exit status of the daemon; `nil` if it reported none.
         package let exitStatus: Int32?
     }
 
-    /// How long the mount may take to answer: 60 s, of which a repair after a power loss takes most.
+    /// How long the mount may take to answer: 60 s, mostly for a repair after a power loss.
     package static let answerLimit = Duration.seconds(60)
-    /// How long a daemon that has said why it fails may take to end.
+    /// How long a daemon may take to exit after it has reported its failure.
     private static let endLimit = Duration.seconds(5)
     /// The descriptor of the pipe in the daemon.
     package static let readyDescriptor: Int32 = 3
 
-    /// `POSIX_SPAWN_SETSID`, which `<spawn.h>` shows to GNU programs only.
+    /// `POSIX_SPAWN_SETSID`, which `<spawn.h>` declares only with GNU extensions.
     private static let newSession: Int16 = 0x80
 
     private let arguments: [String]
     private let mountpoint: String
     private let state: StatePlace
 
-    /// - Parameter arguments: Of this program: to serve in the foreground and say so at ``readyDescriptor``. All paths are
-    ///   absolute.
+    /// - Parameter arguments: Of this program, which make it serve in the foreground and report to ``readyDescriptor``.
+    ///   All paths are absolute.
     package init(arguments: [String], mountpoint: String, state: StatePlace) {
         self.arguments = arguments
         self.mountpoint = mountpoint
@@ -66,7 +66,7 @@ package struct DaemonLauncher: Sendable {
         }
     }
 
-    /// A daemon that was started.
+    /// A started daemon.
     private struct Child {
         let process: pid_t
         /// Where its part of the log begins.
@@ -77,7 +77,7 @@ package struct DaemonLauncher: Sendable {
     private func awaitReady(_ descriptor: Int32, _ child: Child, deadline: ContinuousClock.Instant) throws {
         let said = try Self.bounded("the start", until: deadline) {
             let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            // A pipe gives no errors but those of its end, and the end without a line says enough.
+            // Reading a pipe fails only at its end, and an end without a line is handled below.
             return String(decoding: (try? file.readToEnd()) ?? Data(), as: UTF8.self)
         }
         guard let line = said.split(separator: "\n").first else { throw death(of: child) }
@@ -85,8 +85,8 @@ package struct DaemonLauncher: Sendable {
         throw Failure(sentence: String(line.trimmingPrefix("error ")), exitStatus: Self.exitStatus(of: child.process))
     }
 
-    /// Asks the mount once. From here, since the daemon must never wait for its own mount. With opendir(3), since the kernel
-    /// may answer a stat(2) itself.
+    /// Accesses the mount once. From this process, since the daemon must never wait for its own mount. With opendir(3),
+    /// since the kernel may answer a stat(2) itself.
     private func awaitAnswer(_ child: Child, deadline: ContinuousClock.Instant) throws {
         let path = mountpoint
         let answers = try Self.bounded("the first answer", until: deadline) {
@@ -100,7 +100,7 @@ package struct DaemonLauncher: Sendable {
     private func death(of child: Child) -> Failure {
         let status = Self.exitStatus(of: child.process)
         let tail = state.logTail(since: child.logStart)
-        let rest = tail.isEmpty ? "it left nothing in \(state.log)" : "the end of \(state.log):"
+        let rest = tail.isEmpty ? "it logged nothing to \(state.log)" : "the end of \(state.log):"
         return Failure(
             sentence: "the daemon ended before its mount answered; \(rest)", log: tail,
             exitStatus: status == 0 ? nil : status)
@@ -112,7 +112,7 @@ extension DaemonLauncher {
         let what: String
     }
 
-    /// Runs what cannot be cut short in a thread of its own and stops waiting for it at the deadline.
+    /// Runs a call that cannot be cancelled in a thread of its own and stops waiting for it at the deadline.
     private static func bounded<Value: Sendable>(
         _ what: String, until deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () -> Value
     ) throws -> Value {
@@ -139,13 +139,13 @@ extension DaemonLauncher {
         }
     }
 
-    /// - Returns: `nil` when the process was killed, or does not end.
+    /// - Returns: `nil` if the process was killed, or does not exit.
     private static func exitStatus(of child: pid_t) -> Int32? {
         let deadline = ContinuousClock.now + endLimit
         var status: Int32 = 0
         while ContinuousClock.now < deadline {
             let ended = waitpid(child, &status, WNOHANG)
-            // The low seven bits name a signal, the next eight the exit status; see wait(2).
+            // The low seven bits are a signal, the next eight the exit status; see wait(2).
             if ended == child { return status & 0x7f == 0 ? (status >> 8) & 0xff : nil }
             guard ended == 0 || errno == EINTR else { return nil }
             usleep(10_000)
@@ -164,11 +164,11 @@ extension DaemonLauncher {
         return (ends[0], ends[1])
     }
 
-    /// Keeps what this process has open, or inherited, out of the daemon: a caller that waits for the end of a pipe would
-    /// wait for the daemon's.
+    /// Closes open and inherited descriptors in the daemon: a caller that waits for the end of a pipe would wait for
+    /// the daemon's exit.
     private static func closeAllOnExec() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            // The listing's own descriptor is among them and is closed by now: that it fails does not matter.
+            // The descriptor of the listing is included and closed by now: the failure does not matter.
             if let descriptor = Int32(name), descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         }
     }
@@ -204,7 +204,8 @@ extension DaemonLauncher {
         return child
     }
 
-    /// This program. By its name rather than as `/proc/self/exe`, so that `ps` shows it, unless it was replaced meanwhile.
+    /// The path of this program. Its name rather than `/proc/self/exe`, so that `ps` shows it, unless it was replaced
+    /// meanwhile.
     private static func program() -> String {
         var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &target, target.count)

@@ -5,32 +5,36 @@ package import Model
 import Mount
 import Remote
 
-/// What `dewpoint mount -o` sets. Options are separated by commas; of two with one name the later holds.
+/// The options of `dewpoint mount -o`, separated by commas; of two with the same name the later one applies.
 ///
 /// | option | meaning | default | range |
 /// |---|---|---|---|
-/// | `turn_quiet=DURATION` | how long the holder of a turn that someone waits for may write nothing | `500ms` | 10 ms to 60 s |
-/// | `turn_limit=DURATION` | how long such a turn may last in all | `30s` | 1 s to 1 h |
-/// | `presenter_timeout=DURATION` | how long a presenter may take for an answer before it counts as unresponsive | `60s` | 1 s to 1 h |
-/// | `presenter_patience=wait\|fail\|skip` | what becomes of a claim whose presenter does not answer in time | `wait` | |
-/// | `deadlock=wait\|fail` | whether the last one of those who wait for each other is refused with EDEADLK | `wait` | |
-/// | `no_download=PROGRAM:…` | programs that may not download by reading (EDEADLK), with all that they start; `+PROGRAM:…` adds to the default, nothing behind `=` lets all | ``Engine/FileSystemOptions/indexersAndThumbnailers`` | `PROGRAM` or `PROGRAM/ARGUMENT` |
-/// | `storm_files=N` | how many files a process group may download within a minute by reading before it is held | no limit | 1 to 1,000,000,000 |
-/// | `storm_bytes=SIZE` | how many bytes likewise | no limit | 1M and more |
-/// | `cache_limit=SIZE` | what files that are here may take on this disk before the least recently used are evicted | none | 1M and more |
-/// | `free_space=SIZE\|PERCENT` | what evicting tries to keep free on the disk of the state | none | 1M and more, 1% to 90% |
-/// | `network_timeout=DURATION` | how long to go on trying while the store does not answer | `20s` | 1 s to 1 h |
+/// | `turn_quiet=DURATION` | how long the holder of a contended turn may not write | `500ms` | 10 ms to 60 s |
+/// | `turn_limit=DURATION` | how long a contended turn may last in all | `30s` | 1 s to 1 h |
+/// | `presenter_timeout=DURATION` | time to answer before a presenter counts as unresponsive | `60s` | 1 s to 1 h |
+/// | `presenter_patience=wait\|fail\|skip` | what happens to a claim whose presenter does not answer | `wait` | |
+/// | `deadlock=wait\|fail` | whether the last request of a deadlock is refused with EDEADLK | `wait` | |
+/// | `no_download=PROGRAM:…` | programs whose reads never download (EDEADLK) | see below | `PROGRAM[/ARGUMENT]` |
+/// | `storm_files=N` | downloads by the reads of a process group in a minute | no limit | 1 to 1,000,000,000 |
+/// | `storm_bytes=SIZE` | likewise, bytes | no limit | 1M and more |
+/// | `cache_limit=SIZE` | local bytes beyond which the least recently used files are evicted | none | 1M and more |
+/// | `free_space=SIZE\|PERCENT` | disk space that eviction tries to keep free | none | 1M and more, 1% to 90% |
+/// | `network_timeout=DURATION` | how long to keep retrying while the store does not answer | `20s` | 1 s to 1 h |
 /// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
-/// | `link_down=RATE` | link conditioner: what all downloads share, in KiB/s | no limit | 1 to 1,000,000,000 |
-/// | `link_up=RATE` | link conditioner: what all uploads share, in KiB/s | no limit | 1 to 1,000,000,000 |
-/// | `off=PATH:…` | fast paths that are turned off; those of several such options add up | none | names of ``FastPath``, or `all` |
+/// | `link_down=RATE` | link conditioner: shared by all downloads, in KiB/s | no limit | 1 to 1,000,000,000 |
+/// | `link_up=RATE` | link conditioner: shared by all uploads, in KiB/s | no limit | 1 to 1,000,000,000 |
+/// | `off=PATH:…` | disabled fast paths; repeated options add up | none | names of ``FastPath``, or `all` |
 /// | `log_level=LEVEL` | what is logged: `trace` to `critical`; `debug` and below name files | `info` | |
-/// | `allow_other`, `noallow_other` | whether other users may enter | `allow_other` for root | |
-/// | `nonempty` | mount over a directory that is not empty | off | |
+/// | `allow_other`, `noallow_other` | whether other users may access the mount | `allow_other` for root | |
+/// | `nonempty` | mount over a non-empty directory | off | |
 /// | `ro`, `rw` | whether the mount refuses changes | `rw` | |
-/// | `nosuid`, `nodev`, `noexec`, `noatime`, … | as mount(8) has them | | |
+/// | `nosuid`, `nodev`, `noexec`, `noatime`, … | as in mount(8) | | |
 ///
-/// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`; a `SIZE` one with `K`, `M`, `G` or `T`, which are powers of 1024.
+/// `no_download` includes child processes. Its default is ``FileSystemOptions/indexersAndThumbnailers``; `+PROGRAM:…`
+/// adds to the default, an empty value allows all programs.
+///
+/// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`; a `SIZE` is one with `K`, `M`, `G` or `T`, powers of
+/// 1024.
 package struct DaemonOptions: Hashable, Sendable {
     package var turnQuiet = Duration.milliseconds(500)
     package var turnLimit = Duration.seconds(30)
@@ -45,27 +49,27 @@ package struct DaemonOptions: Hashable, Sendable {
     package var link = Link()
     package var off: Set<FastPath> = []
     package var logLevel = Logger.Level.info
-    /// `nil` for the default, which depends on who mounts.
+    /// `nil` for the default, which depends on the user.
     package var allowsOtherUsers: Bool?
     package var allowsNonEmpty = false
     package var isReadOnly = false
     package var systemOptions: [String] = []
 
-    /// The link conditioner; `nil` and zero leave the link as it is.
+    /// The link conditioner; `nil` and zero leave the link unchanged.
     package struct Link: Hashable, Sendable {
         package var delay = Duration.zero
         package var downKiBPerSecond: Int64?
         package var upKiBPerSecond: Int64?
     }
 
-    /// What an option cannot be, as a sentence.
+    /// Why an option is invalid, as a sentence.
     package struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         package let description: String
     }
 
     package init() {}
 
-    /// - Parameter text: As it stands behind `-o`, such as `turn_quiet=1s,link_down=512`.
+    /// - Parameter text: The value of `-o`, for example `turn_quiet=1s,link_down=512`.
     package init(_ text: String) throws(Problem) {
         for option in text.split(separator: ",") {
             let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -152,7 +156,7 @@ extension DaemonOptions {
 
     private static func unknown(_ name: String) -> Problem {
         let names = (valueNames.map { "\($0)=…" } + flagNames + systemNames).joined(separator: ", ")
-        return Problem(description: "there is no mount option \(name); there are \(names)")
+        return Problem(description: "there is no mount option \(name); the options are \(names)")
     }
 
     private static func choice<Choice>(
@@ -211,13 +215,13 @@ extension DaemonOptions {
         return count * unit
     }
 
-    /// As the option would be written.
+    /// In the form of the option's value.
     private static func text(_ duration: Duration) -> String {
         let count = Int64(duration / .milliseconds(1))
         return count % 1000 == 0 ? "\(count / 1000)s" : "\(count)ms"
     }
 
-    /// Instead of the programs of the default, or with a `+` in front besides them.
+    /// Replaces the default programs, or with a `+` in front adds to them.
     private static func programs(_ name: String, _ value: String) throws(Problem) -> [String] {
         if value.isEmpty { return [] }
         let isAdding = value.hasPrefix("+")
@@ -225,7 +229,7 @@ extension DaemonOptions {
             .map(String.init)
         guard programs.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("+") && !$0.hasPrefix("/") }) else {
             throw Problem(
-                description: "\(name) is names of programs, as in updatedb:tumblerd or +restic:borg, not \(value)")
+                description: "\(name) takes names of programs, as in updatedb:tumblerd or +restic:borg, not \(value)")
         }
         return (isAdding ? FileSystemOptions.indexersAndThumbnailers : []) + programs
     }
@@ -268,7 +272,7 @@ extension DaemonOptions {
 }
 
 extension DaemonOptions.Link {
-    /// `nil` when the link stays as it is.
+    /// `nil` if the link is unchanged.
     var condition: LinkCondition? {
         guard self != Self() else { return nil }
         return LinkCondition(

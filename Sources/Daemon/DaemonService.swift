@@ -10,15 +10,15 @@ import ServiceLifecycle
 import Sync
 import UnixSignals
 
-/// A daemon: one container at one mountpoint, until it is unmounted or told to end.
+/// A daemon: one container at one mountpoint, until it is unmounted or told to stop.
 ///
-///     ServiceGroup   MemoryTrimming   gives memory back
+///     ServiceGroup   MemoryTrimming   returns free memory to the kernel
 ///                    EngineService    uploads, downloads, follows the log
 ///        started ↓   MountService     serves the kernel
 ///        ended   ↑   ControlServer    serves the command line
 ///
-/// SIGTERM and SIGINT end it orderly, and so does unmounting by whatever means. SIGHUP is ignored: a daemon outlives the
-/// terminal it came from.
+/// SIGTERM and SIGINT end it cleanly, and so does unmounting by any means. SIGHUP is ignored: a daemon outlives the
+/// terminal that started it.
 package struct DaemonService: Sendable {
     private let remote: RemoteContainer
     private let mountpoint: String
@@ -28,8 +28,8 @@ package struct DaemonService: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - mountpoint: Absolute and without symbolic links, so that every client makes the same socket's name of it.
-    ///   - deviceName: The human name under which other devices see this one's changes.
+    /// - mountpoint: Absolute and without symbolic links, so that every client derives the same socket name from it.
+    ///   - deviceName: The human-readable name under which other devices see this one's changes.
     package init(
         remote: RemoteContainer, mountpoint: String, state: StatePlace, deviceName: String, options: DaemonOptions,
         logger: Logger
@@ -52,14 +52,14 @@ package struct DaemonService: Sendable {
         try state.make()
         let fileSystem = try openFileSystem()
         do {
-            // Noted only now: before, the state may have been another container's.
+            // Recorded only now: before, the state may have belonged to another container.
             try state.record(remote.identity, at: remote.location, deviceName: deviceName)
             try await serve(fileSystem, whenReady: whenReady)
         } catch {
             close(fileSystem)
             throw error
         }
-        note.say("putting what is here on the disk of \(state.path)")
+        note.say("syncing local bytes to the disk of \(state.path)")
         close(fileSystem)
         note.remove()
         logger.info("ended", metadata: ["mountpoint": "\(mountpoint)"])
@@ -87,16 +87,16 @@ package struct DaemonService: Sendable {
                 fileSystem: fileSystem,
                 unmount: { lazily async throws(FileError) in
                     if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
-                    // The session knows how to take files away from under their users, and the mount from other namespaces.
+                    // The session can unmount while files are open, and end the mount in other namespaces.
                     session.stop()
                 }, logger: labelled("control")),
             logger: labelled("control"),
             whenListening: {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])
                 Task {
-                    // Who mounts a container for the first time should not be shown an empty directory.
+                    // The first mount of a container should not show an empty directory.
                     if await !fileSystem.syncEngine.waitForTree(atMost: Self.treeLimit) {
-                        logger.notice("the tree has not been downloaded yet; it appears when it has")
+                        logger.notice("the tree is not downloaded yet; it appears when the download is complete")
                     }
                     whenReady()
                 }
@@ -104,10 +104,11 @@ package struct DaemonService: Sendable {
         try await group(fileSystem, session, server).run()
     }
 
-    /// How long a new device's mount waits for the tree before it counts as ready; less than ``DaemonLauncher/answerLimit``.
+    /// How long a new device's mount waits for the tree before it counts as ready; less than
+    /// ``DaemonLauncher/answerLimit``.
     private static let treeLimit = Duration.seconds(45)
 
-    /// How long the services may take to end one after the other before all are cancelled.
+    /// How long the services may take to stop one after the other before all are cancelled.
     private static let shutdownLimit = Duration.seconds(60)
 
     private func group(_ fileSystem: FileSystem, _ session: FileSystemSession, _ server: ControlServer) -> ServiceGroup
@@ -164,7 +165,7 @@ package struct DaemonService: Sendable {
         // A daemon keeps no directory busy.
         chdir("/")
         signal(SIGHUP, SIG_IGN)
-        // A log whose reader is gone must not end the daemon.
+        // Writing to a log whose reader is gone must not kill the daemon.
         signal(SIGPIPE, SIG_IGN)
     }
 }
@@ -176,7 +177,7 @@ private struct EngineService: Service {
     func run() async throws { await cancelWhenGracefulShutdown { await fileSystem.run() } }
 }
 
-/// The mount as a service: ends when it is unmounted, by us or by anybody.
+/// The mount as a service: ends when it is unmounted, by us or by any other program.
 private struct MountService: Service {
     let session: FileSystemSession
     let whenEnded: @Sendable () -> Void

@@ -1,4 +1,4 @@
-// Which of the two C modules `timespec` counts to depends on which is loaded first.
+// Which of the two C modules `timespec` belongs to depends on which is loaded first.
 import CDispatch
 import FileSystem
 import Foundation
@@ -11,8 +11,8 @@ extension EngineEnvironment {
     /// This machine's clock and randomness.
     static let system = EngineEnvironment(
         now: {
-            // The clock that the disk takes its times from: with a finer one, a file would be older after its first write than when it was
-            // made.
+            // The clock from which the disk takes its times: with a finer one, a file would be older after its first
+            // write than at its creation.
             var time = timespec()
             clock_gettime(CLOCK_REALTIME_COARSE, &time)
             return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
@@ -26,7 +26,7 @@ extension EngineEnvironment {
             }
         },
         makeUUID: {
-            // Not UUID(), which opens a file for each.
+            // Not UUID(), which opens a file each time.
             var generator = SystemRandomNumberGenerator()
             return UUID.random(using: &generator)
         })

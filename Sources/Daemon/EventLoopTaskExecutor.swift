@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Runs tasks on the thread of one event loop, so that what comes from a connection and goes back to it changes threads nowhere.
+/// Runs tasks on the thread of one event loop, so that handling a connection's requests never switches threads.
 ///
-/// Only for what never waits: while a task runs, the loop's other connections wait. On two idle cores each change of threads costs
-/// 50 to 100 µs, and a claim with its release had twelve.
+/// Only for tasks that never block: while a task runs, the loop's other connections wait. On two idle cores each switch
+/// of threads costs 50 to 100 µs, and a claim with its release had twelve.
 final class EventLoopTaskExecutor: TaskExecutor {
     private let loop: any EventLoop
 

@@ -1,27 +1,28 @@
 import Glibc
 import ServiceLifecycle
 
-/// Gives memory back after what needed much of it: the snapshot of a large container, a large listing, a large transfer.
+/// Returns memory to the kernel after operations that needed much of it: the snapshot of a large container, a large
+/// listing, a large transfer.
 ///
-/// What was freed lies between what is still used, where the C library leaves it.
+/// Freed memory lies between memory in use, where the C library keeps it.
 struct MemoryTrimming: Service {
-    /// How often it is looked.
+    /// The interval between checks.
     static let pause = Duration.seconds(10)
-    /// By how much the memory must have grown since it was last given back: 8 MiB.
+    /// By how much the memory must have grown since it was last returned: 8 MiB.
     static let growthByteCount = 8 << 20
 
-    /// Whether it is worth while.
+    /// Whether trimming is worthwhile.
     ///
     /// - Parameters:
-    ///   - byteCount: What the process has of its own now.
-    ///   - last: What it had when memory was last given back, or least since then.
+    ///   - byteCount: The private memory of the process now.
+    ///   - last: Its private memory when it was last trimmed, or the least since then.
     static func isDue(_ byteCount: Int, since last: Int) -> Bool { byteCount - last >= growthByteCount }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var last = 0
             while (try? await Task.sleep(for: Self.pause)) != nil {
-                // Without /proc nothing is given back.
+                // Without /proc nothing is trimmed.
                 guard let byteCount = Self.ownByteCount() else { continue }
                 if Self.isDue(byteCount, since: last) {
                     MemoryArenas.trim()
@@ -33,7 +34,8 @@ struct MemoryTrimming: Service {
         }
     }
 
-    /// What of this process is in memory and not of a file. Related: proc_pid_statm(5), `resident` and `shared`.
+    /// The memory of this process that is resident and not backed by files. Related: proc_pid_statm(5), `resident` and
+    /// `shared`.
     static func ownByteCount() -> Int? {
         let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

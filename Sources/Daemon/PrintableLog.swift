@@ -1,7 +1,8 @@
 import Logging
 import Model
 
-/// Writes to standard error what may be read on a terminal: names come from other devices, and the end of the log is shown by `dewpoint mount`.
+/// Writes log lines to standard error that are safe to show on a terminal: names come from other devices, and `dewpoint
+/// mount` shows the end of the log.
 struct PrintableLog: LogHandler {
     private var base: StreamLogHandler
 

@@ -1,17 +1,17 @@
 import Glibc
 
-/// How a daemon in the background tells the command that started it how it went: one line through a pipe.
+/// Reports the start of a daemon in the background to the command that started it: one line through a pipe.
 ///
 ///     ready                    the mount and the control API answer
 ///     error SENTENCE           they will not; the exit status says more
 package struct Readiness: Sendable {
-    /// The pipe's end in the daemon; `nil` when nobody asked.
+    /// The daemon's end of the pipe; `nil` without a pipe.
     private let descriptor: Int32?
 
     /// - Parameter descriptor: As given to `--ready-fd`.
     package init(descriptor: Int32?) {
         self.descriptor = descriptor
-        // What the daemon starts, such as fusermount3, must not hold the pipe open.
+        // Programs started by the daemon, such as fusermount3, must not hold the pipe open.
         if let descriptor { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }
 
@@ -22,7 +22,7 @@ package struct Readiness: Sendable {
     private func say(_ line: String) {
         guard let descriptor else { return }
         let bytes = Array(line.utf8)
-        // Whoever asked may be gone; the daemon goes on, or ends, all the same.
+        // The starting command may have exited; the daemon continues, or exits, all the same.
         _ = write(descriptor, bytes, bytes.count)
         close(descriptor)
     }

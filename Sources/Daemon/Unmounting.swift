@@ -2,11 +2,13 @@ import Foundation
 package import Model
 import Mount
 
-/// Takes a mount away.
+/// Unmounts containers.
 package enum Unmounting {
-    /// Unmounts what nobody serves who can be asked, and ends its connection: a copy in another mount namespace would keep the daemon.
+    /// Unmounts a mount whose daemon cannot be asked, and ends its connection: a copy in another mount namespace would
+    /// keep the daemon.
     ///
-    /// - Parameter device: That of the mount, as `MAJOR:MINOR`. Only root can end the connection; for others the daemon has to be ended.
+    /// - Parameter device: The device of the mount, as `MAJOR:MINOR`. Only root can end the connection; for other users
+    ///   the daemon has to be stopped.
     /// - Throws: As ``unmount(_:lazily:writingBack:)``.
     package static func abandon(_ mountpoint: String, device: String, lazily: Bool) async throws(FileError) {
         let connection = device.split(separator: ":").last.flatMap { ConnectionAbort(number: $0) }
@@ -14,11 +16,12 @@ package enum Unmounting {
         connection?.perform()
     }
 
-    /// Unmounts. Blocks a thread of its own meanwhile: the kernel may write back what it holds first.
+    /// Unmounts. Blocks a thread of its own meanwhile: the kernel may write back its caches first.
     ///
-    /// - Parameter lazily: Also while a program has a file or its working directory there; they live on without a name.
-    /// - Parameter writingBack: Whether the mount answers, so that what was changed through mappings can be written back first. The kernel
-    ///   does so only with the last copy of a mount, and another mount namespace may have one.
+    /// - Parameter lazily: Also while a program has a file or its working directory there; they stay usable without a
+    ///   name.
+    /// - Parameter writingBack: Whether the mount answers, so that changes made through mappings can be written back
+    ///   first. The kernel does so only with the last copy of a mount, and another mount namespace may have one.
     /// - Throws: ``FileError`` with `busy` when a program uses the mount and `lazily` is false.
     package static func unmount(
         _ mountpoint: String, lazily: Bool, writingBack: Bool = false

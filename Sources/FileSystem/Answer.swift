@@ -2,8 +2,8 @@ package import Model
 
 /// The result of an operation: available at once, or pending.
 ///
-/// A FUSE thread never waits: it replies to `.ready` inline and leaves `.pending` to a task of its own. Cancelling that task makes
-/// the operation throw ``FileError`` with `interrupted` promptly.
+/// A FUSE thread never waits: it replies to `.ready` inline and leaves `.pending` to a task of its own. Cancelling that
+/// task makes the operation throw ``FileError`` with `interrupted` promptly.
 package enum Answer<Value: Sendable>: Sendable {
     package typealias Failure = FileError
 

@@ -62,7 +62,8 @@ package final class FileSystem: Sendable {
 
     /// Opens the replica below `location.state`, repairing it after an unclean shutdown.
     ///
-    /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another container.
+    /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
+    ///   container.
     package convenience init(
         container: Container, location: DeviceLocation, options: FileSystemOptions, environment: EngineEnvironment,
         logger: Logger, owner: UInt32, group: UInt32

@@ -103,9 +103,9 @@ import Testing
         ("free_space=5", "free_space is a whole number with K, M, G or T, 1M or more, as in 20G, not 5"),
         ("storm_files=0", "storm_files is a number of files, 1 to 1000000000, not 0"),
         ("no_download", "no_download needs a value, as in no_download=…"),
-        ("no_download=+", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not +"),
-        ("no_download=a::b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a::b"),
-        ("no_download=a:+b", "no_download is names of programs, as in updatedb:tumblerd or +restic:borg, not a:+b"),
+        ("no_download=+", "no_download takes names of programs, as in updatedb:tumblerd or +restic:borg, not +"),
+        ("no_download=a::b", "no_download takes names of programs, as in updatedb:tumblerd or +restic:borg, not a::b"),
+        ("no_download=a:+b", "no_download takes names of programs, as in updatedb:tumblerd or +restic:borg, not a:+b"),
     ])
     func `a value out of range is refused with the range`(text: String, sentence: String) {
         #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(text) }

@@ -94,7 +94,7 @@ extension RealMount {
                     echo text > "$1/victim/file"; ln -s "$1/victim/file" "$1/planted/daemon.log"
                     """, directory)
                 for (state, word) in [
-                    ("open", "may be written by everybody"), ("open/new", "may be written by everybody"),
+                    ("open", "is writable by everyone"), ("open/new", "is writable by everyone"),
                     ("link", "is a symbolic link"), ("link/", "is a symbolic link"),
                     ("planted", "daemon.log is a symbolic link"),
                 ] {

@@ -2,21 +2,21 @@ import Foundation
 import Remote
 import RemoteS3
 
-/// Where a container is: a URL and, for one in a bucket, where its service answers.
+/// The location of a container: a URL and, for a bucket, its service endpoint and region.
 package struct ContainerLocation: Hashable, Codable, Sendable {
     /// `s3://BUCKET/PREFIX` or `file:///path/to/directory`.
     package let url: String
-    /// `nil` for the usual one, or for a directory.
+    /// `nil` for the default endpoint, or for a directory.
     package private(set) var endpoint: String?
     package private(set) var region: String?
 
     private enum CodingKeys: String, CodingKey {
-        // As earlier versions wrote it.
+        // The key written by earlier versions.
         case url = "remote"
         case endpoint, region
     }
 
-    /// - Throws: ``DaemonError`` with `usage` when a directory is given what only buckets have.
+    /// - Throws: ``DaemonError`` with `usage` for a directory with options that only buckets have.
     package init(url: String, endpoint: String? = nil, region: String? = nil) throws(DaemonError) {
         self.url = url
         self.endpoint = endpoint
@@ -28,9 +28,10 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
 
     private var isBucket: Bool { url.prefix(S3Location.scheme.count).lowercased() == S3Location.scheme }
 
-    /// With everything said that variables, profiles and the last mount say, so that a later process needs none of them.
+    /// With all settings from variables, profiles and the last mount made explicit, so that a later process needs none
+    /// of them.
     ///
-    /// - Parameter state: Where the last mount may have noted it, if that is known.
+    /// - Parameter state: The state directory in which the last mount may have recorded it, if known.
     package func resolved(state: StatePlace?, variables: [String: String]) throws(DaemonError) -> ContainerLocation {
         guard isBucket else { return self }
         let last = StatePlace.lastLocation(url: url, state: state, variables: variables)
@@ -47,17 +48,17 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
         return resolved
     }
 
-    /// As the options would be written, for a command that is shown or run.
+    /// In the form of command line options, for a command that is shown or run.
     package var options: [String] {
         (endpoint.map { ["--endpoint", $0] } ?? []) + (region.map { ["--region", $0] } ?? [])
     }
 
-    /// What the keys begin with of what lies below another place in the same bucket.
+    /// The prefix of the keys below another place in the same bucket.
     func neighbourPrefix(_ other: String) throws(DaemonError) -> String {
         guard isBucket else {
             throw DaemonError(
                 .usage,
-                "only a container in a bucket can adopt objects, and \(url) is none; copy them with: dewpoint "
+                "only a container in a bucket can adopt objects, and \(url) is not one; copy them with: dewpoint "
                     + "container import")
         }
         do throws(StoreError) {
@@ -69,9 +70,10 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
         }
     }
 
-    /// Opens the store. Blocks for a moment.
+    /// Opens the store. Blocks briefly.
     ///
-    /// - Parameter createIfMissing: Whether to make a directory and to accept an empty one. Buckets are never made.
+    /// - Parameter createIfMissing: Whether to create a directory and to accept an empty one. Buckets are never
+    ///   created.
     func openStore(createIfMissing: Bool) throws(StoreError) -> any ObjectStore {
         guard isBucket else { return try StoreLocation.open(url, createIfMissing: createIfMissing) }
         let variables = ProcessInfo.processInfo.environment

@@ -5,15 +5,16 @@ package import Model
 import Sync
 import Transfer
 
-/// What is done with a container without a mount, and without a state that stays: for ``RemoteContainer`` as it is opened.
+/// Operations on a container without a mount and without a permanent state directory: for ``RemoteContainer``, as
+/// opened.
 package struct ContainerVisit: Sendable {
     private let remote: RemoteContainer
     private let deviceName: String
     private let notify: @Sendable (TransferProblem) -> Void
 
     /// - Parameters:
-    ///   - deviceName: The name of the device that visits, for other devices to see.
-    ///   - notify: Called, on any thread, with what is left out.
+    /// - deviceName: The name of the visiting device, for other devices to see.
+    ///   - notify: Called, on any thread, with items that are left out.
     /// - Throws: ``DaemonError``.
     package init(
         _ location: ContainerLocation, deviceName: String, notify: @escaping @Sendable (TransferProblem) -> Void
@@ -32,11 +33,11 @@ package struct ContainerVisit: Sendable {
         }
     }
 
-    /// Uploads what is in a directory.
+    /// Uploads the contents of a directory.
     ///
     /// - Parameters:
-    ///   - destination: The directory of the container that it goes into; empty for the top.
-    ///   - isContinued: Whether what is there already as it should be is passed over.
+    /// - destination: The target directory in the container; empty for the root.
+    ///   - isContinued: Whether items that exist already as they should be are skipped.
     /// - Throws: ``FileError``.
     package func importTree(
         _ path: String, into destination: String, isContinued: Bool
@@ -47,9 +48,10 @@ package struct ContainerVisit: Sendable {
         }
     }
 
-    /// Makes the objects below `s3://BUCKET/PREFIX` items, without copying them; otherwise as ``importTree(_:into:isContinued:)``.
+    /// Makes items of the objects below `s3://BUCKET/PREFIX`, without copying them; otherwise like
+    /// ``importTree(_:into:isContinued:)``.
     ///
-    /// - Throws: ``FileError``; ``DaemonError`` with `usage` for a place from which nothing can be adopted.
+    /// - Throws: ``FileError``; ``DaemonError`` with `usage` for a place from which objects cannot be adopted.
     package func adopt(
         _ url: String, into destination: String, isContinued: Bool
     ) async throws -> TransferReport {
@@ -71,7 +73,7 @@ package struct ContainerVisit: Sendable {
             throw FileError(
                 .notPermitted,
                 "a scratch index in \(scratch) could be changed by others: \(error.directory) \(error.sentence); set TMPDIR to a "
-                    + "directory of yours")
+                    + "directory that you own")
         }
         let visitor = try ScratchReplica(
             container: remote.container, remote: remote.url, deviceName: deviceName, scratch: scratch,
@@ -80,7 +82,7 @@ package struct ContainerVisit: Sendable {
         return try await body(visitor)
     }
 
-    /// Not `/tmp`, which is often in memory, unless the user says so.
+    /// Not `/tmp`, which is often in memory, unless the user chose it.
     private static var scratch: String {
         let chosen = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
         let path = chosen.hasPrefix("/") ? chosen : "/var/tmp"

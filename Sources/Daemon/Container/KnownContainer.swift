@@ -2,16 +2,16 @@ import Foundation
 package import Model
 import Remote
 
-/// What a state directory remembers of its container, so that it is mounted again without asking the store:
+/// The facts that a state directory records about its container, so that it is mounted again without asking the store:
 ///
-///     container.json    the identity, as the store's `container.json` said at the first mount
-///     daemon.json       the place for which that holds
+///     container.json    the identity, as in the store's `container.json` at the first mount
+///     daemon.json       the location that it belongs to
 extension StatePlace {
     private var identityFile: String { "\(path)/container.json" }
 
-    /// The state that the container at a place has among those in the usual place.
+    /// The state of the container at a location, among those in the default place.
     ///
-    /// - Returns: `nil` when there is none, or more than one: then the store must be asked which container it holds.
+    /// - Returns: `nil` if there is none, or more than one: then the store must be asked which container it holds.
     package static func known(_ location: ContainerLocation, environment: [String: String]) -> StatePlace? {
         let base = base(environment)
         // No such directory: nothing was mounted yet.
@@ -20,16 +20,16 @@ extension StatePlace {
         return places.count == 1 ? places[0] : nil
     }
 
-    /// The identity of the container at a place; `nil` when this is not the state of what lies there, or no state yet.
+    /// The identity of the container at a location; `nil` if this is not its state, or there is no state yet.
     package func identity(of location: ContainerLocation) -> ContainerIdentity? {
-        // What cannot be read is not known: the store is asked, and says what is wrong.
+        // An unreadable identity counts as unknown: the store is asked, and reports the error.
         guard (try? self.location()) == location, let data = FileManager.default.contents(atPath: identityFile) else {
             return nil
         }
         return try? JSONDecoder().decode(ContainerIdentity.self, from: data)
     }
 
-    /// Remembers which container this is the state of, and what the device is called; see ``record(_:deviceName:)``.
+    /// Records the container of this state, and the device's name; see ``record(_:deviceName:)``.
     func record(
         _ identity: ContainerIdentity, at location: ContainerLocation, deviceName: String? = nil
     ) throws(DaemonError) {
@@ -44,9 +44,10 @@ extension StatePlace {
 }
 
 extension RemoteContainer {
-    /// The container at a place that was mounted with this state before; otherwise the store is asked.
+    /// The container at a location that was mounted with this state before; otherwise the store is asked.
     ///
-    /// A known container is mounted whether its store answers or not: the file system sees that it is the right one before anything is
+    /// A known container is mounted whether its store answers or not: the file system verifies that it is the right one
+    /// before anything is sent or applied.
     /// sent or applied.
     /// - Throws: ``DaemonError`` with `unreachable` when the store does not answer and the container is not known.
     package static func open(

@@ -1,14 +1,14 @@
 import Remote
 import Synchronization
 
-/// A store that is opened when it is first needed: what a mount starts with whose container is known.
+/// A store that is opened when it is first needed: for a mount of a known container.
 ///
-/// Until it can be opened, because its disk is not there say, every call says `unavailable`.
+/// Until it can be opened, for example because its disk is missing, every call fails with `unavailable`.
 final class LazyStore: ObjectStore {
     private let store = Mutex<(any ObjectStore)?>(nil)
     private let open: @Sendable () throws(StoreError) -> any ObjectStore
 
-    /// - Parameter open: May block for a moment; tried again with every call until it succeeds.
+    /// - Parameter open: May block briefly; retried with every call until it succeeds.
     init(open: @escaping @Sendable () throws(StoreError) -> any ObjectStore) { self.open = open }
 
     private func opened(_ key: String) throws(StoreError) -> any ObjectStore {
@@ -17,7 +17,7 @@ final class LazyStore: ObjectStore {
         do throws(StoreError) {
             fresh = try open()
         } catch {
-            // The container was there: that it is missing now says that the store is, not that there is none.
+            // The container did exist: if it is missing now, the store is unavailable rather than empty.
             guard error.code == .notFound else { throw error }
             throw StoreError(.unavailable, key: key, error.detail)
         }
@@ -55,6 +55,6 @@ final class LazyStore: ObjectStore {
 
     func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { try await opened(key).neighbour(key) }
 
-    /// - Returns: `nil` while the store cannot be opened: ask again.
+    /// - Returns: `nil` while the store cannot be opened: call again later.
     func changes(prefix: String) -> AsyncStream<Void>? { (try? opened(prefix))?.changes(prefix: prefix) }
 }

@@ -5,9 +5,9 @@ import Model
 import Sync
 import Transfer
 
-/// Checks a state whose daemon does not run.
+/// Checks a state whose daemon is not running.
 package enum OfflineCheck {
-    /// - Parameter readingBytes: Whether to fetch from the container every byte that the files need, and to verify it.
+    /// - Parameter readingBytes: Whether to download every byte that the files need, and to verify it.
     /// - Returns: Every disagreement of index, backing directory and container, as a sentence; empty when they agree.
     package static func run(_ state: StatePlace, readingBytes: Bool) async throws -> [String] {
         let remote = try await RemoteContainer.open(try state.location())
@@ -19,7 +19,7 @@ package enum OfflineCheck {
                 logger: DaemonService.logger("check", level: .warning), owner: geteuid(), group: getegid())
             let problems: [String]
             do throws(FileError) {
-                // Opening repaired what an end without an unmount had left; that counts as found.
+                // Opening repaired the damage of an unclean exit; the repairs count as problems.
                 problems =
                     fileSystem.repairs.map { "repaired: \($0)" }
                     + (try await fileSystem.syncEngine.check(readingBytes: readingBytes))

@@ -2,7 +2,7 @@ import Foundation
 package import Model
 import Remote
 
-/// The container at a place: what `container create` makes and `mount` opens.
+/// The container at a location: created by `container create` and opened by `mount`.
 package struct RemoteContainer: Sendable {
     package let location: ContainerLocation
     let container: Container
@@ -20,7 +20,7 @@ package struct RemoteContainer: Sendable {
         }
     }
 
-    /// - Parameter link: How bad the link to the store is made on purpose.
+    /// - Parameter link: An artificial slowdown of the link to the store.
     package static func open(
         _ location: ContainerLocation, link: DaemonOptions.Link? = nil
     ) async throws(DaemonError) -> RemoteContainer {

@@ -2,7 +2,7 @@ import Glibc
 import Hummingbird
 import NIOCore
 
-/// What is known of a control request beside the request: who is at the other end of the socket.
+/// The context of a control request: the peer of the socket.
 struct ControlContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     private let channel: any Channel
@@ -14,7 +14,7 @@ struct ControlContext: RequestContext {
 
     var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(channel.eventLoop) }
 
-    /// The process that connected, as the kernel noted it then: `struct ucred`, see unix(7).
+    /// The process that connected, as the kernel recorded it then: `struct ucred`, see unix(7).
     struct Peer: Sendable {
         var process: Int32
         var user: UInt32
@@ -24,13 +24,13 @@ struct ControlContext: RequestContext {
         var mayAsk: Bool { user == geteuid() || user == 0 }
     }
 
-    /// A descriptor that stands for the process that connected, whatever becomes of its number; whoever asks closes it.
+    /// A pidfd of the process that connected, valid even if its id is reused; the caller closes it.
     ///
     /// Related: `SO_PEERPIDFD` in unix(7), since Linux 6.5.
     func peerDescriptor() async -> Int32? {
         guard let options = channel as? any SocketOptionProvider else { return nil }
         let name = NIOBSDSocket.Option(rawValue: Self.peerDescriptorOption)
-        // An older kernel does not know it: the process is then asked for by its number.
+        // Not supported by older kernels: the process is then identified by its id.
         let descriptor: Int32? = try? await options.unsafeGetSocketOption(level: .socket, name: name).get()
         return descriptor
     }

@@ -7,26 +7,26 @@ import Model
 import ServiceLifecycle
 import Sync
 
-/// Answers the requests of the control API by asking the file system.
+/// Answers the requests of the control API by calling the file system.
 struct ControlResponder: HTTPResponder {
     typealias Context = ControlContext
 
     let fileSystem: FileSystem
-    /// Unmounts, lazily or not, or says why it cannot be done now.
+    /// Unmounts, lazily or not, or throws the reason why it cannot.
     let unmount: @Sendable (Bool) async throws(FileError) -> Void
     let logger: Logger
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
         let peer = try await context.peer()
         guard peer.mayAsk else {
-            return fault(FileError(.notPermitted, "only the daemon's user and root may ask"))
+            return fault(FileError(.notPermitted, "only the daemon's user and root have access"))
         }
         let target = request.head.path ?? ""
         guard let route = ControlRoute(rawValue: String(target.prefix { $0 != "?" })) else {
-            return fault(FileError(.notFound, "there is no \(target) here; see /v1/status"), status: 404)
+            return fault(FileError(.notFound, "no such resource: \(target); see /v1/status"), status: 404)
         }
         guard route.method.rawValue == request.method.rawValue else {
-            return fault(FileError(.unsupported, "\(route.path) wants \(route.method.rawValue)"), status: 405)
+            return fault(FileError(.unsupported, "\(route.path) requires \(route.method.rawValue)"), status: 405)
         }
         do {
             switch route.method {
@@ -45,10 +45,10 @@ struct ControlResponder: HTTPResponder {
         } catch let error as FileError {
             return fault(error)
         } catch is CancellationError {
-            return fault(FileError(.cancelled, "the wait ended: the client is gone, or the daemon ends"))
+            return fault(FileError(.cancelled, "the wait ended: the client disconnected, or the daemon is stopping"))
         } catch {
             logger.error("a control request failed", metadata: ["route": "\(route.path)", "error": "\(error)"])
-            return fault(FileError(.inputOutput, "\(route.path) failed; the daemon's log says more"))
+            return fault(FileError(.inputOutput, "\(route.path) failed; see the daemon's log"))
         }
     }
 
@@ -66,12 +66,12 @@ struct ControlResponder: HTTPResponder {
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .restoreDeleted, .sync, .check,
             .gc, .unmount, .session, .breakClaim, .answerStorm:
-            throw FileError(.unsupported, "\(route.path) wants POST")
+            throw FileError(.unsupported, "\(route.path) requires POST")
         }
     }
 
-    /// Does what may take long. It ends when the client goes away, and when the daemon ends: all but unmounting, which is
-    /// what ends the daemon.
+    /// Performs a request that may take long. It is cancelled when the client disconnects, and when the daemon stops,
+    /// except for unmounting, which stops the daemon.
     private func perform(_ route: ControlRoute, request: Request) async throws -> Response {
         let isUnmounting = route == .unmount
         var response = try await request.body.consumeWithCancellationOnInboundClose { body in
@@ -79,7 +79,7 @@ struct ControlResponder: HTTPResponder {
             if isUnmounting { return try await carryOut(route, bytes) }
             return try await cancelWhenGracefulShutdown { try await carryOut(route, bytes) }
         }
-        // Watching for the client's end used up the rest of the connection.
+        // Watching for the client's disconnect has consumed the rest of the connection.
         response.headers[.connection] = "close"
         return response
     }
@@ -116,7 +116,7 @@ struct ControlResponder: HTTPResponder {
         case .gc:
             let order = try Self.decode(GarbageRequest.self, body)
             if let seconds = order.graceSeconds, !(0...GarbageRequest.graceLimitSeconds).contains(seconds) {
-                throw FileError(.invalid, "the grace is 0 to \(GarbageRequest.graceLimitSeconds) seconds")
+                throw FileError(.invalid, "the grace period must be 0 to \(GarbageRequest.graceLimitSeconds) seconds")
             }
             let grace = order.graceSeconds.map { Duration.seconds($0) }
             return try json(try await fileSystem.syncEngine.collectGarbage(grace: grace, isDryRun: order.dryRun))
@@ -127,7 +127,7 @@ struct ControlResponder: HTTPResponder {
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events:
-            throw FileError(.unsupported, "\(route.path) wants GET")
+            throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())
     }
@@ -137,12 +137,12 @@ struct ControlResponder: HTTPResponder {
     private func path(in target: String) throws(FileError) -> String {
         guard let path = ControlQuery.path(in: target) else {
             throw FileError(
-                .invalid, "the query must be path=…, below the container's root, as %HH where it is not plain")
+                .invalid, "the query must be path=…, below the container's root, percent-encoded")
         }
         return Self.relative(path)
     }
 
-    /// Forgives slashes at both ends: the file system wants none.
+    /// Removes slashes at both ends: the file system takes none.
     private static func relative(_ path: String) -> String {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
     }

@@ -6,10 +6,10 @@ import Logging
 import Model
 import ServiceLifecycle
 
-/// The control API's end in the daemon: HTTP on a Unix socket.
+/// The server of the control API: HTTP on a Unix socket.
 ///
-/// The socket has mode 0600 in a directory of mode 0700, so that nobody but its owner and root can connect; whoever is
-/// connected all the same, through a descriptor that was handed over, is asked for his credentials (``ControlContext``).
+/// The socket has mode 0600 in a directory of mode 0700, so that only its owner and root can connect; the credentials
+/// of a client connected all the same, through a descriptor passed to it, are checked (``ControlContext``).
 struct ControlServer: Service {
     let socket: ControlSocket
     let responder: ControlResponder
@@ -18,7 +18,7 @@ struct ControlServer: Service {
     let whenListening: @Sendable () -> Void
 
     func run() async throws {
-        // Asked here, since binding would push a living daemon's socket aside.
+        // Checked here, since binding would replace a living daemon's socket.
         guard !socket.answers() else {
             throw DaemonError(.busy, "another daemon serves this mountpoint, at \(socket.path); unmount it first")
         }

@@ -5,18 +5,18 @@ import Hummingbird
 import Logging
 import Model
 
-/// One client's session: its claims and presenters live as long as this connection and the process that opened it.
+/// One client's session: its claims and presenters last as long as this connection and the process that opened it.
 struct ControlSession: Sendable {
     let fileSystem: FileSystem
     let logger: Logger
-    /// Whether its process, with all that this starts, may not download by reading.
+    /// Whether its process, with all child processes, may not download by reading.
     let withholdsDownloads: Bool
-    /// Of the connection.
+    /// The executor of the connection.
     let executor: EventLoopTaskExecutor
 
-    /// Answers with the events of a session that goes on while the request's body is read.
+    /// Answers with the events of a session that lasts while the request's body is read.
     ///
-    /// - Throws: ``FileError`` with `busy` when there are too many.
+    /// - Throws: ``FileError`` with `busy` at the limit of sessions.
     func respond(
         to request: Request, from peer: ControlContext.Peer, in context: ControlContext
     ) throws(FileError) -> Response {
@@ -25,7 +25,7 @@ struct ControlSession: Sendable {
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
                 try await withTaskExecutorPreference(executor) {
-                    // Only now: whoever has the descriptor must close it.
+                    // Only now: from here on the descriptor is closed by the session.
                     try await serve(request.body, peer, await context.peerDescriptor(), &writer)
                 }
                 try await writer.finish(nil)
@@ -59,7 +59,7 @@ struct ControlSession: Sendable {
                 } catch let error as FileError {
                     stream.send(.refused(RequestRefused(code: error.code, message: error.detail)))
                 } catch {
-                    // The connection is gone, and the session with it.
+                    // The connection is closed, and the session with it.
                 }
                 stream.finish()
             }
@@ -68,7 +68,7 @@ struct ControlSession: Sendable {
         }
     }
 
-    /// Carries out line after line; the end of the body is the end of the session.
+    /// Handles line after line; the end of the body is the end of the session.
     private func read(_ body: RequestBody, _ session: SessionID, _ stream: LineStream<SessionEvent>) async throws {
         var reader = LineReader(byteLimit: SessionRequest.lineByteLimit)
         let decoder = JSONDecoder()
@@ -85,7 +85,7 @@ struct ControlSession: Sendable {
         do {
             request = try decoder.decode(SessionRequest.self, from: line)
         } catch {
-            return stream.send(.refused(RequestRefused(code: .invalid, message: "not understood: \(error)")))
+            return stream.send(.refused(RequestRefused(code: .invalid, message: "invalid request: \(error)")))
         }
         do throws(FileError) {
             try carryOut(request, session)
@@ -108,7 +108,7 @@ struct ControlSession: Sendable {
 }
 
 extension SessionRequest {
-    /// A claim that cannot be is over before it began; everything else is refused as such.
+    /// A claim that is refused ends before it began; other requests are answered with a refusal.
     fileprivate func refusal(_ error: FileError) -> SessionEvent {
         switch self {
         case .claim(let request):

@@ -3,17 +3,17 @@ import FileSystem
 import Hummingbird
 import Model
 
-/// Tells one client what happens at and below a path, until he goes away.
+/// Sends one client the events at and below a path, until it disconnects.
 struct EventStream: Sendable {
     let fileSystem: FileSystem
 
-    /// - Throws: ``FileError`` when there is nothing at the path, or too many follow.
+    /// - Throws: ``FileError`` when there is nothing at the path, or at the limit of followers.
     func respond(to request: Request, path: String) throws(FileError) -> Response {
         try fileSystem.admitFollower(of: path)
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],
             body: ResponseBody { writer in
-                // Only now: an answer that cannot be begun would leave the follower behind.
+                // Only now: an answer that cannot be started would leave the follower behind.
                 let stream = LineStream<ItemNews>()
                 let follower = try fileSystem.follow(path) { stream.send($0) }
                 defer { fileSystem.unfollow(follower) }
@@ -22,7 +22,7 @@ struct EventStream: Sendable {
                         try await stream.write(to: &writer)
                     }
                 } catch is CancellationError {
-                    // The client is gone.
+                    // The client has disconnected.
                 }
                 try await writer.finish(nil)
             })

@@ -5,14 +5,14 @@ import Model
 import NIOCore
 import ServiceLifecycle
 
-/// What goes to a client as lines of JSON, one event after the other, for as long as he listens.
+/// A stream of events to a client, as lines of JSON, while it is connected.
 ///
-/// Whoever has something to tell never waits: a client that does not read is let go of when ``lineLimit`` lines wait for him.
+/// Senders never wait: a client that does not read is disconnected when ``lineLimit`` lines are queued for it.
 struct LineStream<Event: Encodable & Sendable>: Sendable {
     private let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
 
-    /// The most events that wait to be sent to one client.
+    /// The most events queued for one client.
     static var lineLimit: Int { 8192 }
 
     init() {
@@ -23,7 +23,7 @@ struct LineStream<Event: Encodable & Sendable>: Sendable {
         if case .dropped = continuation.yield(event) { continuation.finish() }
     }
 
-    /// Ends after what was sent so far.
+    /// Ends after the events sent so far.
     func finish() { continuation.finish() }
 
     /// Writes until ``finish()``, until the client is too slow, until the daemon ends, or until the task is cancelled.
@@ -42,14 +42,14 @@ struct LineStream<Event: Encodable & Sendable>: Sendable {
     }
 }
 
-/// Puts what arrives in pieces together to lines.
+/// Joins arriving pieces into lines.
 struct LineReader {
     private var rest: [UInt8] = []
     private let byteLimit: Int
 
     init(byteLimit: Int) { self.byteLimit = byteLimit }
 
-    /// - Returns: The lines that the piece completes, without their ends; empty ones are left out.
+    /// - Returns: The lines that the piece completes, without line ends; empty ones are left out.
     /// - Throws: ``FileError`` with `tooLarge` for a line beyond the limit.
     mutating func lines(adding piece: ByteBuffer) throws(FileError) -> [Data] {
         rest += piece.readableBytesView
@@ -64,7 +64,7 @@ struct LineReader {
         return lines
     }
 
-    /// The last line, if it had no end.
+    /// The last line, if it had no line end.
     mutating func last() -> Data? {
         defer { rest = [] }
         return rest.isEmpty ? nil : Data(rest)

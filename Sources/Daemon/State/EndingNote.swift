@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What a daemon does while it ends, for whoever waits for that: the control API has ended by then.
+/// What a daemon does while it stops, for commands that wait for it: the control API has ended by then.
 ///
 ///     STATE/ending     PROCESS REASON
 package struct EndingNote: Sendable {
@@ -11,13 +11,13 @@ package struct EndingNote: Sendable {
 
     /// - Parameter reason: As in "the daemon is …".
     func say(_ reason: String) {
-        // Without the note people wait without a reason.
+        // Without the note, the wait is shown without a reason.
         try? Data("\(getpid()) \(reason)\n".utf8).write(to: URL(filePath: path), options: .atomic)
     }
 
     func remove() { unlink(path) }
 
-    /// What a process says of itself; `nil` when it says nothing, or not to this user.
+    /// The note of a process; `nil` if it has none, or this user may not read it.
     package func reason(of process: Int32) -> String? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8), let blank = text.firstIndex(of: " "),
             Int32(text[..<blank]) == process

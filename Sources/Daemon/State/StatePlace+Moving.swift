@@ -3,9 +3,10 @@ import Model
 import Replica
 
 extension StatePlace {
-    /// Moves a state that no daemon uses to another place, also on another disk. Blocks for as long as copying takes.
+    /// Moves a state that no daemon uses to another place, even on another disk. Blocks for as long as copying takes.
     ///
-    /// - Throws: ``DaemonError``; the state is still in one of the two places then, or the same call goes on.
+    /// - Throws: ``DaemonError``; then the state is still in one of the two places, or the same call can resume the
+    ///   move.
     package func move(to place: StatePlace) throws(DaemonError) {
         do throws(FileError) {
             try StateMove(from: path, to: place.path).run()

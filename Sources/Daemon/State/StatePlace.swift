@@ -1,14 +1,14 @@
-// The compiler finds `struct stat` in whichever of these two it reads first.
+// The compiler finds `struct stat` in whichever of these two modules it reads first.
 import CDispatch
 import Foundation
 import Glibc
 package import Model
 
-/// Where a replica keeps its state, and what the daemon itself keeps there:
+/// The place where a replica keeps its state, and the daemon's own files there:
 ///
-///     daemon.json       which container this is the state of and where it is, so that `check --state` needs no URL; what the device is called
-///     container.json    what that container is, so that it is mounted again without its store (``identity(of:)``)
-///     daemon.log        what a daemon in the background says; a longer one is moved to daemon.log.1 at the next start
+///     daemon.json       the container's URL, so that `check --state` needs none; the device's name
+///     container.json    the container's identity, to mount it again without its store (``identity(of:)``)
+///     daemon.log        the log of a daemon in the background; a long one is moved to daemon.log.1 at the next start
 package struct StatePlace: Hashable, Sendable {
     /// Absolute.
     package let path: String
@@ -20,9 +20,9 @@ package struct StatePlace: Hashable, Sendable {
         path = "\(Self.base(environment))/\(container)"
     }
 
-    /// Where states are kept that were given no place of their own.
+    /// The directory for states without a place of their own.
     static func base(_ environment: [String: String]) -> String {
-        // The environment before the password database, as every shell does.
+        // The environment before the password database, as in every shell.
         var base = "\(environment["HOME"] ?? NSHomeDirectory())/.local/state"
         if let home = environment["XDG_STATE_HOME"], home.hasPrefix("/") { base = home }
         return "\(base)/dewpoint"
@@ -31,12 +31,13 @@ package struct StatePlace: Hashable, Sendable {
     package var log: String { "\(path)/daemon.log" }
     private var note: String { "\(path)/daemon.json" }
 
-    /// The place that a user gave.
+    /// A place given by a user.
     ///
     /// - Parameters:
-    ///   - given: As it was given.
+    /// - given: As given.
     ///   - resolved: The same, absolute and without symbolic links.
-    /// - Throws: ``DaemonError`` when it is a symbolic link, which leads wherever whoever made it wants, or others could change it.
+    /// - Throws: ``DaemonError`` when it is a symbolic link, whose target its creator chooses, or when other users
+    ///   could change it.
     package init(given: String, resolved: String) throws(DaemonError) {
         var bare = Substring(given)
         while bare.utf8.count > 1, bare.hasSuffix("/") { bare.removeLast() }
@@ -45,13 +46,13 @@ package struct StatePlace: Hashable, Sendable {
             throw DaemonError(.denied, "the state \(given) is a symbolic link; give the directory itself: \(resolved)")
         }
         self.init(path: resolved)
-        // Before anything in it is believed, such as where the store answers.
+        // Before anything in it is trusted, such as the location of the store.
         try checkIsTrusted()
     }
 
-    /// Makes the directory and what is above it, for its owner only.
+    /// Creates the directory and its parents, for its owner only.
     ///
-    /// - Throws: ``DaemonError`` with `denied` when somebody else could change the state, or has made it.
+    /// - Throws: ``DaemonError`` with `denied` when another user could change the state, or has created it.
     package func make() throws(DaemonError) {
         try checkIsTrusted()
         do {
@@ -60,21 +61,21 @@ package struct StatePlace: Hashable, Sendable {
         } catch {
             throw DaemonError(
                 .cannotCreate,
-                "the state \(path) cannot be made; check --state and its permissions: \(error.localizedDescription)")
+                "the state \(path) cannot be created; check --state and its permissions: \(error.localizedDescription)")
         }
-        // Again, since until now others may have made what was missing.
+        // Again, since other users may have created the missing directories meanwhile.
         try checkIsTrusted()
         try checkOwner()
         guard chmod(path, 0o700) == 0 else {
             guard errno != EROFS else {
                 throw DaemonError(
-                    .cannotCreate, "the state \(path) is on a read-only file system; see what dmesg says of its disk")
+                    .cannotCreate, "the state \(path) is on a read-only file system; check its disk with dmesg")
             }
-            throw DaemonError(.denied, "the state \(path) is not yours; give this mount its own --state DIR")
+            throw DaemonError(.denied, "the state \(path) belongs to another user; give this mount its own --state DIR")
         }
     }
 
-    /// Sees that nobody but this user and root can put anything into the state, or another one in its place.
+    /// Checks that only this user and root can write into the state, or replace it.
     private func checkIsTrusted() throws(DaemonError) {
         do throws(TrustedPath.Problem) {
             try TrustedPath(path: path).check()
@@ -82,11 +83,11 @@ package struct StatePlace: Hashable, Sendable {
             throw DaemonError(
                 .denied,
                 "\(error.directory) \(error.sentence), so others could change the state \(path); give a --state DIR in a "
-                    + "directory of yours")
+                    + "directory that you own")
         }
     }
 
-    /// Root does not take over another user's state, whose owner may have prepared it.
+    /// Root does not take over another user's state, which its owner may have manipulated.
     private func checkOwner() throws(DaemonError) {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_uid != geteuid() else { return }
@@ -98,7 +99,7 @@ package struct StatePlace: Hashable, Sendable {
 }
 
 extension StatePlace {
-    /// What `daemon.json` holds: a location, and beside it what the device was called.
+    /// The contents of `daemon.json`: a location and the device's name.
     private struct Note: Codable, Equatable {
         var location: ContainerLocation
         var deviceName: String?
@@ -112,7 +113,7 @@ extension StatePlace {
 
         init(from decoder: any Decoder) throws {
             location = try ContainerLocation(from: decoder)
-            // Earlier versions did not note it.
+            // Not recorded by earlier versions.
             deviceName = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
                 String.self, forKey: .deviceName)
         }
@@ -128,30 +129,30 @@ extension StatePlace {
         try JSONDecoder().decode(Note.self, from: try Data(contentsOf: URL(filePath: note)))
     }
 
-    /// Notes which container this is the state of, and where it is.
+    /// Records the container of this state and its location.
     ///
-    /// - Parameter deviceName: What the device is called from now on; `nil`: as before.
+    /// - Parameter deviceName: The device's name from now on; `nil` to keep it.
     func record(_ location: ContainerLocation, deviceName: String? = nil) throws(DaemonError) {
-        // What cannot be read is written anew.
+        // An unreadable file is replaced.
         let before = try? readNote()
         let after = Note(location: location, deviceName: deviceName ?? before?.deviceName)
         if after == before { return }
         do {
             try JSONEncoder().encode(after).write(to: URL(filePath: note), options: .atomic)
         } catch let error as CocoaError where error.code == .fileWriteOutOfSpace && before?.location == location {
-            // On a full disk the mount is needed to make room, and its name can be noted later.
+            // On a full disk the mount is needed to free space, and its name can be recorded later.
         } catch {
             throw DaemonError(.failed, "\(note) cannot be written: \(error.localizedDescription)")
         }
     }
 
-    /// What the device was called when this state was last mounted; `nil` when it never was, or by an earlier version.
+    /// The device's name at the last mount of this state; `nil` without one, or if an earlier version mounted it.
     package var deviceName: String? {
-        // What cannot be read is not remembered.
+        // An unreadable name counts as none.
         (try? readNote())?.deviceName
     }
 
-    /// Where the container is that this is the state of.
+    /// The location of this state's container.
     package func location() throws(DaemonError) -> ContainerLocation {
         guard FileManager.default.fileExists(atPath: note) else {
             throw DaemonError(.notFound, "there is no state of a container in \(path)")
@@ -163,10 +164,10 @@ extension StatePlace {
         }
     }
 
-    /// How a container was reached when it was last mounted, as its state notes it.
+    /// The location with which a container was last mounted, as recorded in its state.
     ///
-    /// - Parameter state: Where to look; `nil` for all states in their usual places.
-    /// - Returns: `nil` when it never was, or the notes differ: then nobody can tell which one is meant.
+    /// - Parameter state: Where to look; `nil` for all states in their default places.
+    /// - Returns: `nil` if it never was, or if the records differ: then it is ambiguous.
     static func lastLocation(url: String, state: StatePlace?, variables: [String: String]) -> ContainerLocation? {
         var places: [StatePlace] = []
         if let state {
@@ -183,9 +184,9 @@ extension StatePlace {
 }
 
 extension StatePlace {
-    /// A log longer than this is moved away when a daemon starts: 16 MiB.
+    /// A log longer than this is moved aside when a daemon starts: 16 MiB.
     private static let logByteLimit = 16 << 20
-    /// How much of the log is shown of a daemon that died.
+    /// How many lines of the log of a dead daemon are shown.
     private static let tailLineCount = 5
     private static let tailByteCount: Int64 = 4 << 10
 
@@ -201,7 +202,7 @@ extension StatePlace {
             throw DaemonError(
                 .denied,
                 errno == ELOOP
-                    ? "\(log) is a symbolic link; see where it came from and remove it"
+                    ? "\(log) is a symbolic link; find out who created it, and remove it"
                     : "\(log) cannot be opened: \(String(cString: strerror(errno)))")
         }
         var status = stat()
@@ -209,17 +210,17 @@ extension StatePlace {
             status.st_nlink == 1
         else {
             close(descriptor)
-            throw DaemonError(.denied, "\(log) is not a file of yours; see where it came from and remove it")
+            throw DaemonError(.denied, "\(log) is not a file that you own; find out who created it, and remove it")
         }
         return descriptor
     }
 
-    /// The last lines of the log, for whoever must tell why the daemon is not there.
+    /// The last lines of the log, to explain why the daemon is not running.
     ///
     /// - Parameter offset: Where the daemon's own part of the log begins.
     func logTail(since offset: Int64) -> [String] {
         guard let file = FileHandle(forReadingAtPath: log) else { return [] }
-        // What cannot be read cannot be shown; the caller has its own sentence.
+        // An unreadable log is not shown; the caller has its own message.
         let end = (try? file.seekToEnd()) ?? 0
         try? file.seek(toOffset: UInt64(max(offset, Int64(end) - Self.tailByteCount)))
         let data = (try? file.readToEnd()) ?? Data()

@@ -1,25 +1,26 @@
-// The compiler finds `struct stat` in whichever of these two it reads first.
+// The compiler finds `struct stat` in whichever of these two modules it reads first.
 import CDispatch
 import Foundation
 import Glibc
 
-/// Whether nobody but the caller and root can change what a path leads to.
+/// Whether only the caller and root can change what a path refers to.
 ///
-/// As sshd(8) does for `authorized_keys`: each directory on the way belongs to the caller or root, and others may write into it only where the
-/// sticky bit keeps them from what is not theirs. A group that is one user's own, as useradd(8) makes it, is not others.
+/// Like sshd(8)'s check of `authorized_keys`: each directory of the path belongs to the caller or root, and other users
+/// may write to it only if it has the sticky bit. A user's private group, as created by useradd(8), does not count as
+/// other users.
 package struct TrustedPath {
     /// Absolute and without symbolic links.
     let path: String
     private let user = geteuid()
     private let namespace = UserNamespace()
 
-    /// What is wrong with a directory on the way, as a sentence without its beginning.
+    /// What is wrong with a directory of the path, as a sentence without its subject.
     struct Problem: Error, Equatable {
         let directory: String
         let sentence: String
     }
 
-    /// Checks every directory of the path that is there.
+    /// Checks every existing directory of the path.
     func check() throws(Problem) {
         var current = ""
         try checkDirectory("/")
@@ -29,13 +30,13 @@ package struct TrustedPath {
         }
     }
 
-    /// - Returns: Whether it is there.
+    /// - Returns: Whether it exists.
     @discardableResult
     private func checkDirectory(_ directory: String) throws(Problem) -> Bool {
         var status = stat()
         guard lstat(directory, &status) == 0 else {
             if errno == ENOENT { return false }
-            throw Problem(directory: directory, sentence: "cannot be looked at: \(String(cString: strerror(errno)))")
+            throw Problem(directory: directory, sentence: "cannot be examined: \(String(cString: strerror(errno)))")
         }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: break
@@ -47,15 +48,15 @@ package struct TrustedPath {
         }
         if status.st_mode & S_ISVTX != 0 { return true }
         if status.st_mode & S_IWOTH != 0 {
-            throw Problem(directory: directory, sentence: "may be written by everybody")
+            throw Problem(directory: directory, sentence: "is writable by everyone")
         }
         if status.st_mode & S_IWGRP != 0, !Self.isPrivate(group: status.st_gid, of: status.st_uid) {
-            throw Problem(directory: directory, sentence: "may be written by its group")
+            throw Problem(directory: directory, sentence: "is writable by its group")
         }
         return true
     }
 
-    /// Whether a group has the name of its user and no other member.
+    /// Whether a group has the name of its user and no other members.
     private static func isPrivate(group: gid_t, of user: uid_t) -> Bool {
         guard let entry = getpwuid(user), entry.pointee.pw_gid == group else { return false }
         let name = String(cString: entry.pointee.pw_name)
@@ -73,13 +74,14 @@ package struct TrustedPath {
     }
 }
 
-/// In a container without privileges the machine's root has no number: what is his looks like nobody's. Related: user_namespaces(7).
+/// In an unprivileged container the machine's root has no id: its files seem to belong to nobody. Related:
+/// user_namespaces(7).
 private struct UserNamespace {
     private let overflowUser: uid_t?
 
     init() {
         func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
-        // Outside of such a namespace one line maps all numbers to themselves.
+        // Outside such a namespace one line maps all ids to themselves.
         let isWhole = text("/proc/self/uid_map").split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"]
         overflowUser =
             isWhole ? nil : uid_t(text("/proc/sys/kernel/overflowuid").trimmingCharacters(in: .whitespacesAndNewlines))

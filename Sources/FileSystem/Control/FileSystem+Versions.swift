@@ -128,7 +128,8 @@ extension FileSystem {
 
     /// Makes an earlier version current again.
     ///
-    /// - Throws: ``FileError`` with `superseded` when there is no such version, `busy` when the current bytes are not uploaded yet.
+    /// - Throws: ``FileError`` with `superseded` when there is no such version, `busy` when the current bytes are not
+    ///   uploaded yet.
     package func restoreVersion(_ path: String, id: String) async throws(FileError) {
         let number = try resolve(path)
         guard let entry = try replica.entries(of: number).first, let item = entry.item else {

@@ -164,7 +164,8 @@ final class Download: Sendable {
     ///
     /// - Returns: The bytes, up to the end of the file, if they have just arrived; `nil` if they are to be read from
     ///   the staging file.
-    /// - Throws: ``FileError`` with `interrupted` when the task is cancelled, `cancelled` when the download is, or what failed.
+    /// - Throws: ``FileError`` with `interrupted` when the task is cancelled, `cancelled` when the download is, or what
+    ///   failed.
     @discardableResult
     func wait(for range: Range<Int64>) async throws(FileError) -> ArraySlice<UInt8>? {
         try await wait(forPieces: pieceRange(range), range: range.clamped(to: 0..<byteCount))

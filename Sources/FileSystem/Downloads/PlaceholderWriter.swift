@@ -3,8 +3,8 @@ import Model
 import Replica
 import Synchronization
 
-/// Writes the placeholders of a directory into the backing directory when it is first visited, in the background: the mount answers
-/// from the index and never waits for them.
+/// Writes the placeholders of a directory into the backing directory when it is first visited, in the background: the
+/// mount answers from the index and never waits for them.
 final class PlaceholderWriter: Sendable {
     /// How many directories may be queued; one beyond that is written at its next visit.
     static let queueLimit = 4096
