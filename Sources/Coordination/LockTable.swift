@@ -8,7 +8,7 @@ import Model
 /// Plain programs take turns at open (see ``WriteOrder``):
 /// ```
 ///                  rewriting open                     last close; if contended: quiet, or its limit
-///     (nobody) ──────────────────────▶ turn ───────────────────────────────────────────────────────▶ (nobody)
+///    (no turn) ──────────────────────▶ turn ───────────────────────────────────────────────────────▶ (no turn)
 ///                                        ▲                                   │ opens are waiting
 ///                                        └───────────────────────────────────┘ rewriters one by one, sharers at once
 /// ```

@@ -79,7 +79,7 @@ extension NodeListing {
     /// The same in the terms of the control API.
     ///
     /// - Parameters:
-    /// - path: Below the container's root; empty for a file without a name.
+    ///   - path: Below the container's root; empty for a file without a name.
     ///   - command: The name of a process, or empty.
     ///   - namespace: The pid namespace of a process, if it differs.
     package func listing(

@@ -15,8 +15,8 @@ import Remote
 /// | `presenter_patience=wait\|fail\|skip` | what happens to a claim whose presenter does not answer | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last request of a deadlock is refused with EDEADLK | `wait` | |
 /// | `no_download=PROGRAM:…` | programs whose reads never download (EDEADLK) | see below | `PROGRAM[/ARGUMENT]` |
-/// | `storm_files=N` | downloads by the reads of a process group in a minute | no limit | 1 to 1,000,000,000 |
-/// | `storm_bytes=SIZE` | likewise, bytes | no limit | 1M and more |
+/// | `storm_files=N` | files that a process group may download by reading in a minute | no limit | 1 to 1,000,000,000 |
+/// | `storm_bytes=SIZE` | likewise, bytes; further reads are held | no limit | 1M and more |
 /// | `cache_limit=SIZE` | local bytes beyond which the least recently used files are evicted | none | 1M and more |
 /// | `free_space=SIZE\|PERCENT` | disk space that eviction tries to keep free | none | 1M and more, 1% to 90% |
 /// | `network_timeout=DURATION` | how long to keep retrying while the store does not answer | `20s` | 1 s to 1 h |

@@ -28,7 +28,7 @@ package struct DaemonService: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    /// - mountpoint: Absolute and without symbolic links, so that every client derives the same socket name from it.
+    ///   - mountpoint: Absolute and without symbolic links, so that every client derives the same socket name from it.
     ///   - deviceName: The human-readable name under which other devices see this one's changes.
     package init(
         remote: RemoteContainer, mountpoint: String, state: StatePlace, deviceName: String, options: DaemonOptions,

@@ -25,7 +25,7 @@ struct CommandFailure: Error {
             log = error.log
         case let error as FileError: self.init(ExitStatus(error.code), error.detail)
         case ControlError.refused(let error) where error.code == .notFound:
-            self.init(.notFound, "there is no such item")
+            self.init(.notFound, "no such item")
         case ControlError.refused(let error): self.init(ExitStatus(error.code), error.detail)
         case let error as ControlError:
             if case .daemonUnreachable = error {

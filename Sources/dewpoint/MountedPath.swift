@@ -16,7 +16,7 @@ struct MountedPath {
         let absolute = try Self.absolute(given, mounts: mounts)
         guard let found = mounts.container(of: absolute) else {
             let places = mounts.containers.map(\.mountpoint).joined(separator: ", ")
-            let hint = places.isEmpty ? "none is mounted here" : "mounted are \(places)"
+            let hint = places.isEmpty ? "no container is mounted" : "containers are mounted at \(places)"
             throw CommandFailure(.notFound, "\(absolute) is not in a mounted container; \(hint)")
         }
         self.given = given

@@ -44,7 +44,7 @@ import Testing
         #expect(try refusal("link", "own").kind == .denied)
         #expect(try refusal("link//", "own").kind == .denied)
         let open = try refusal("open/new", "open/new")
-        #expect(open.kind == .denied && open.description.hasPrefix("\(base)/open may be written by everybody"))
+        #expect(open.kind == .denied && open.description.hasPrefix("\(base)/open is writable by everyone"))
         #expect(throws: DaemonError.self) { try StatePlace(path: "\(base)/open/new").make() }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(base)/open").isEmpty)
         try StatePlace(path: "\(base)/sticky/new").make()

@@ -4,7 +4,7 @@ extension LockTable {
     /// A file is about to be opened for writing. Related: open(2).
     ///
     /// - Parameters:
-    /// - ticket: Identifies the open from here on, if it is parked.
+    ///   - ticket: Identifies the open from here on, if it is parked.
     ///   - isRewriting: Whether it takes a turn, being write-only without `O_APPEND` or with `O_TRUNC`; otherwise it
     ///     shares the file.
     ///   - standing: The facts about the writer for claims and for turns of unrelated processes; needed only after

@@ -13,7 +13,7 @@ package struct ContainerVisit: Sendable {
     private let notify: @Sendable (TransferProblem) -> Void
 
     /// - Parameters:
-    /// - deviceName: The name of the visiting device, for other devices to see.
+    ///   - deviceName: The name of the visiting device, for other devices to see.
     ///   - notify: Called, on any thread, with items that are left out.
     /// - Throws: ``DaemonError``.
     package init(
@@ -36,7 +36,7 @@ package struct ContainerVisit: Sendable {
     /// Uploads the contents of a directory.
     ///
     /// - Parameters:
-    /// - destination: The target directory in the container; empty for the root.
+    ///   - destination: The target directory in the container; empty for the root.
     ///   - isContinued: Whether items that exist already as they should be are skipped.
     /// - Throws: ``FileError``.
     package func importTree(

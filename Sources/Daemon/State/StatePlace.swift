@@ -34,7 +34,7 @@ package struct StatePlace: Hashable, Sendable {
     /// A place given by a user.
     ///
     /// - Parameters:
-    /// - given: As given.
+    ///   - given: As given.
     ///   - resolved: The same, absolute and without symbolic links.
     /// - Throws: ``DaemonError`` when it is a symbolic link, whose target its creator chooses, or when other users
     ///   could change it.

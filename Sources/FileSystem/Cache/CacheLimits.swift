@@ -33,7 +33,7 @@ package struct CacheLimits: Hashable, Sendable {
     /// How many bytes must be evicted; 0 while within the limits.
     ///
     /// - Parameters:
-    /// - held: The bytes of local files and of downloads under way.
+    ///   - held: The bytes of local files and of downloads under way.
     ///   - free: The free bytes of the disk, of `diskByteCount` in all.
     func excess(held: Int64, free: Int64, of diskByteCount: Int64) -> Int64 {
         var excess: Int64 = 0

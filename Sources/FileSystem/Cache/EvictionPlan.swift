@@ -17,7 +17,7 @@ struct EvictionPlan: Equatable {
     private(set) var blockedBy: [EvictionObstacle: Int] = [:]
 
     /// - Parameters:
-    /// - excess: How many bytes to evict.
+    ///   - excess: How many bytes to evict.
     ///   - countLimit: The most files to evict.
     init(among candidates: [Candidate], excess: Int64, countLimit: Int) {
         let inTurn = candidates.sorted { ($0.used, $0.inode.rawValue) < ($1.used, $1.inode.rawValue) }

@@ -37,7 +37,7 @@ extension FileError {
             self.init(
                 .deadlock, links.map { name($0.waiter) }.joined(separator: " waits for ") + ", which waits for it")
         case .presented(let presenter):
-            self.init(.busy, "\(name(.presenter(presenter))) presents the item and does not permit it")
+            self.init(.busy, "\(name(.presenter(presenter))) presents the item and does not permit its eviction")
         case .claimed(let set): self.init(.busy, "\(name(.claims(set))) has claimed the item")
         }
     }

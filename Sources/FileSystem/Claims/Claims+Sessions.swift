@@ -21,11 +21,11 @@ extension Claims {
     private static let tooManyClients = FileError(.busy, "there are \(clientLimit) sessions already; end some")
 
     /// - Parameters:
-    /// - process: The peer, as the kernel reports it; its death ends the session.
-    /// - descriptor: A pidfd of it, if the kernel gave one.
-    /// - withholdsDownloads: Whether the process and its descendants may not download by reading during the session.
-    /// - deliver: Takes events and never waits.
-    /// - whenGone: Called when the process is dead.
+    ///   - process: The peer, as the kernel reports it; its death ends the session.
+    ///   - descriptor: A pidfd of it, if the kernel gave one.
+    ///   - withholdsDownloads: Whether the process and its descendants may not download by reading during the session.
+    ///   - deliver: Takes events and never waits.
+    ///   - whenGone: Called when the process is dead.
     /// - Throws: ``FileError`` with `busy` at the limit of sessions.
     func open(
         process: Int32, descriptor: Int32?, withholdsDownloads: Bool,

@@ -6,7 +6,7 @@ extension FileSystem {
     /// Opens a session: it lasts until ``endSession(_:)`` or until its process exits.
     ///
     /// - Parameters:
-    /// - process: The peer, as the kernel reports it.
+    ///   - process: The peer, as the kernel reports it.
     ///   - descriptor: A pidfd of it, if the kernel gave one; closed by this call.
     ///   - withholdsDownloads: Whether the process and its descendants may not download by reading during the session.
     ///   - deliver: Takes events and never waits.

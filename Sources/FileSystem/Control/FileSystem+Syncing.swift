@@ -9,7 +9,7 @@ extension FileSystem {
     var problem: String? {
         syncEngine.containerGuard.problem ?? heldDeletions ?? syncEngine.uploader.problem ?? syncEngine.follower.problem
             ?? silence
-            ?? syncEngine.uploader.anyFault.map { "changes wait: \($0.text)" }
+            ?? syncEngine.uploader.anyFault.map { "changes are waiting to be uploaded: \($0.text)" }
     }
 
     /// Reported once a request to the store has timed out, before the uploader and the log follower give up.

@@ -104,7 +104,7 @@ final class Download: Sendable {
     let demand: AsyncStream<Void>.Continuation
 
     /// - Parameters:
-    /// - wanted: The range wanted first: the fetch begins there.
+    ///   - wanted: The range wanted first: the fetch begins there.
     ///   - takesHead: Whether the first bytes may be fetched with a GET of their own, when no more is wanted.
     init(
         inode: InodeNumber, content: Content, staging: Descriptor, have: ChunkSet, wanted: Range<Int64> = 0..<0,

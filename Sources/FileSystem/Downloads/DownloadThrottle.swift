@@ -100,7 +100,7 @@ final class DownloadThrottle: Sendable {
             switch event {
             case .noticed: "a program downloads many files by reading them"
             case .held: "a program exceeded the download limit and is blocked; see: dewpoint allow-download"
-            case .refused: "a blocked program was refused: its reads fail with EDEADLK"
+            case .refused: "a blocked program was not allowed in time: its reads fail with EDEADLK"
             }
         logger.warning(
             "\(sentence)",

@@ -19,7 +19,7 @@ extension Downloads {
     }
 
     /// - Parameters:
-    /// - inode: Its row in the index.
+    ///   - inode: Its row in the index.
     ///   - wanted: The range wanted first.
     func begin(_ number: InodeNumber, _ inode: Inode, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download? {
         guard !inode.isLocal || inode.incoming != nil else { return nil }

@@ -57,7 +57,7 @@ struct ThrottleTable: Sendable {
     ///
     /// The read that passes a limit is admitted, since that one file may be large; later ones are held.
     /// - Parameters:
-    /// - now: Since the machine was started.
+    ///   - now: Since the machine was started.
     ///   - time: The same moment in wall-clock time.
     ///   - hasEnded: Whether a group has no more processes.
     mutating func demand(

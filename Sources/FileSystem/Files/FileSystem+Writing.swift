@@ -9,7 +9,8 @@ extension FileSystem {
     /// Related: pwrite(2).
     ///
     /// - Parameters:
-    /// - fromPageCache: The kernel writes mapped pages back: without a known caller, and not subject to the lock table.
+    ///   - fromPageCache: The kernel writes mapped pages back: without a known caller, and not subject to the lock
+    ///     table.
     ///   - sync: What must be on the disk before the answer.
     package func write(
         _ id: HandleID, offset: Int64, bytes: UnsafeRawBufferPointer, fromPageCache isFromPageCache: Bool,

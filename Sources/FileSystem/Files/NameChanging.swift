@@ -14,7 +14,7 @@ struct NameChanging: Sendable {
     let places: ClaimPlaces
 
     /// - Parameters:
-    /// - names: The names to be moved or removed, and their destinations.
+    ///   - names: The names to be moved or removed, and their destinations.
     ///   - change: The change itself, which also publishes it through ``ItemEvents``.
     func perform<Value: Sendable>(
         _ names: [(ItemName, InodeNumber)], by caller: Caller,

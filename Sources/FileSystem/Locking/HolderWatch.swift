@@ -13,7 +13,7 @@ final class HolderWatch: @unchecked Sendable {
     private let source: any DispatchSourceRead
 
     /// - Parameters:
-    /// - descriptor: A pidfd of the process if there is one already; closed by this call.
+    ///   - descriptor: A pidfd of the process if there is one already; closed by this call.
     ///   - whenGone: Called once, on a thread of its own; also when the process had exited before.
     /// - Returns: `nil` where the kernel has no pidfd, or the process belongs to a pid namespace that is not visible
     ///   from here.

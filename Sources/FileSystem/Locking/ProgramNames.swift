@@ -20,7 +20,7 @@ struct ProgramNames {
 
     /// Whether a process matches.
     /// - Parameters:
-    /// - command: As in `/proc/PID/comm`.
+    ///   - command: As in `/proc/PID/comm`.
     ///   - words: Its arguments; called only where they matter.
     func contain(_ command: String, words: () -> [String]) -> Bool {
         if plain.contains(command) { return true }

@@ -20,7 +20,7 @@ enum DedicatedThread {
                 Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
                 return nil
             }, context)
-        precondition(result == 0, "no thread \(name): \(String(cString: strerror(result)))")
+        precondition(result == 0, "cannot start thread \(name): \(String(cString: strerror(result)))")
         _ = CLinux_pthread_setname_np(thread, name)
         pthread_detach(thread)
     }

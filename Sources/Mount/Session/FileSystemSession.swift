@@ -8,7 +8,7 @@ import Synchronization
 
 /// One mount of a container: from `mount` until the kernel has released it.
 ///
-///     new ── mount ──→ mounted ── run ──→ serving ── unmounted, by anybody ──→ ended
+///     new ── mount ──→ mounted ── run ──→ serving ── unmounted by any means ─→ ended
 ///                         └───── stop ──────────────────────────────────────────┘
 ///
 /// FUSE threads answer local requests inline; requests that must wait become a ``ParkedRequest``; invalidations go
@@ -163,7 +163,7 @@ package final class FileSystemSession: Sendable {
         condition.withLock { $0.loop = nil }
         fuse_loop_cfg_destroy(configuration)
         if result < 0 {
-            logger.error("the mount ended", metadata: ["errno": "\(-result)"])
+            logger.error("the mount ended with an error", metadata: ["errno": "\(-result)"])
             force(connection)
         }
         close(connection)

@@ -150,7 +150,7 @@ final class WireCompletion: Sendable {
     /// the thread identifies the reply.
     private static let pendingOpen: pthread_key_t = {
         var key = pthread_key_t()
-        precondition(pthread_key_create(&key, nil) == 0, "no thread-specific value is left")
+        precondition(pthread_key_create(&key, nil) == 0, "cannot create a thread-specific key")
         return key
     }()
 

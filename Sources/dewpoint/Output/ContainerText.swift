@@ -46,7 +46,7 @@ enum ContainerText {
             let name = path.name.rawValue
             return path.state == .off ? "\(name) off" : "\(name) not available (\(path.reason ?? "no reason given"))"
         }
-        return rest.isEmpty ? "all on" : "all on but " + rest.joined(separator: ", ")
+        return rest.isEmpty ? "all on" : "all on except " + rest.joined(separator: ", ")
     }
 
     private static func storm(_ storm: StormReport) -> String {

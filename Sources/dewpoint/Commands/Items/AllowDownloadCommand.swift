@@ -6,9 +6,9 @@ import Model
 struct AllowDownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "allow-download",
-        abstract: "Allows the downloads of a program that was stopped for reading too much.",
+        abstract: "Resumes a program blocked for exceeding the download limit.",
         discussion: """
-            `dewpoint status` lists programs stopped by the mount options storm_files and storm_bytes. The answer applies to the whole process \
+            `dewpoint status` lists programs blocked by the mount options storm_files and storm_bytes. The answer applies to the whole process \
             group until it exits. With --refuse, its reads of files that are not downloaded fail with EDEADLK.
             """)
 

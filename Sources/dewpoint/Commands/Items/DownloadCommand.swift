@@ -21,8 +21,8 @@ struct DownloadCommand: AsyncParsableCommand {
 
     func validate() throws {
         if paths.isEmpty { throw ValidationError("give at least one path") }
-        if dryRun && (cancel || wait) { throw ValidationError("--dry-run excludes --cancel and --wait") }
-        if cancel && wait { throw ValidationError("--cancel and --wait exclude each other") }
+        if dryRun && (cancel || wait) { throw ValidationError("--dry-run cannot be used with --cancel or --wait") }
+        if cancel && wait { throw ValidationError("--cancel cannot be used with --wait") }
     }
 
     func run() async throws {

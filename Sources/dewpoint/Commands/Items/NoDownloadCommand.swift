@@ -10,8 +10,8 @@ struct NoDownloadCommand: AsyncParsableCommand {
         commandName: "no-download", abstract: "Runs a command whose reads never download anything.",
         discussion: """
             In all containers that are mounted now and that you can enter, reads of files that are not downloaded fail at once with EDEADLK, \
-            for the command and its child processes. Other programs are not affected. A mount of another user, whose daemon you may not \
-            ask, is named: reading there downloads. A mount whose daemon has died is skipped.
+            for the command and its child processes. Other programs are not affected. Mounts of other users, whose daemons you may \
+            not ask, are reported: reads there do download. Mounts whose daemon has died are skipped.
 
             dewpoint no-download -- grep -r invoice .
 

@@ -136,7 +136,7 @@ struct CoordinateCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .usage,
                 "\(other.place.given) lies in \(other.place.mount.mountpoint), \(places[0].place.given) in "
-                    + "\(mount.mountpoint): a claim is on items of one mount")
+                    + "\(mount.mountpoint): all items of a claim must be in one mount")
         }
         if !waitForDownload { try await refuseDownload(places, mount) }
         let session = try await ControlSession.open(socketPath: try MountedPath.socket(of: mount).path)

@@ -23,7 +23,7 @@ struct LocksCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if brokenClaim != nil, json { throw ValidationError("--break and --json exclude each other") }
+        if brokenClaim != nil, json { throw ValidationError("--break cannot be used with --json") }
     }
 
     func run() async throws {

@@ -74,7 +74,7 @@ struct UnmountCommand: AsyncParsableCommand {
         }
         throw CommandFailure(
             .busy,
-            "\(mountpoint) is unmounted, but \(Self.reason(status)) after \(Self.endLimit), and has the state until then; see its "
+            "\(mountpoint) is unmounted, but \(Self.reason(status)) after \(Self.endLimit), and uses the state until it exits; see its "
                 + "log")
     }
 
