@@ -104,7 +104,8 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "FileSystem", "Sync", "Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log"),
+                "FileSystem", "Sync", "Remote", "Replica", "Model", "TestStores",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -113,10 +114,12 @@ let package = Package(
 
         .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
+        .target(
+            name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
         .testTarget(
-            name: "RemoteTests", dependencies: ["RemoteS3", "Remote", "Model", "S3Server"],
+            name: "RemoteTests", dependencies: ["RemoteS3", "Remote", "Model", "S3Server", "TestStores"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
         .testTarget(
             name: "RemoteS3Tests",
@@ -134,7 +137,7 @@ let package = Package(
             name: "DeviceTests",
             dependencies: [
                 "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server",
-                "Mutations",
+                "Mutations", "TestStores",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -1,4 +1,5 @@
 import Glibc
+package import Model
 
 /// Makes paths typed by users absolute without accessing a mounted container: its daemon may be dead, and then the
 /// access hangs. Symbolic links are followed up to the mountpoint; the rest of the path is taken literally.

@@ -10,7 +10,7 @@ package import Remote
 /// chunk and manifest has its SHA-256, every commit its CRC, and who reads them checks.
 ///
 /// The connections are closed with the last reference.
-package final class S3Store: ObjectStore {
+package final class S3Store: ObjectStore, NeighbourStore {
     private let connection: S3Connection
     private let environment: S3Environment
 
@@ -121,6 +121,8 @@ package final class S3Store: ObjectStore {
     }
 
     // No condition goes with these: services differ in `If-Match`, and every chunk's hash says more.
+
+    package var neighbourStore: any NeighbourStore { self }
 
     package func listNeighbours(
         prefix: String, after: String?, limit: Int

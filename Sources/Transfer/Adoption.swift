@@ -92,7 +92,7 @@ package struct Adoption {
     private func page(after key: String?) async throws -> [NeighbourListing]? {
         try Task.checkCancellation()
         let page = try await visitor.persistently { [store = sync.container.store, prefix] in
-            try await store.listNeighbours(prefix: prefix, after: key, limit: ObjectListing.limit)
+            try await store.neighbourStore.listNeighbours(prefix: prefix, after: key, limit: ObjectListing.limit)
         }
         return page.isEmpty ? nil : page
     }

@@ -18,7 +18,9 @@ struct NeighbourScan: Sendable {
             for _ in 0..<Adoption.readLimit {
                 let pieces = try await visitor.persistently { try await scan(object) }
                 // Another one by now, or since it was listed: what was read may be of both.
-                let now = try await visitor.persistently { [store] in try await store.neighbour(object.key) }
+                let now = try await visitor.persistently { [store] in
+                    try await store.neighbourStore.neighbour(object.key)
+                }
                 if now == object, let pieces { return .success(pieces) }
             }
             return .failure(FileError(.superseded, "it was changed while it was read"))
@@ -33,7 +35,7 @@ struct NeighbourScan: Sendable {
     /// - Returns: `nil` when it has another length than it was listed with.
     private func scan(_ object: NeighbourObject) async throws -> [Content.Piece]? {
         guard object.byteCount > 0 else { return [] }
-        let stream = try await store.getNeighbour(object.key, range: nil)
+        let stream = try await store.neighbourStore.getNeighbour(object.key, range: nil)
         var pieces: [Content.Piece] = []
         var buffer: [UInt8] = []
         buffer.reserveCapacity(Content.chunkByteCount)

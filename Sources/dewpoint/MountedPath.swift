@@ -1,6 +1,7 @@
 import ControlAPI
 import ControlClient
 import Foundation
+import Model
 
 /// A path given by a user, and the mounted container that contains it. Found without accessing the mount, which may
 /// hang.
@@ -12,7 +13,7 @@ struct MountedPath {
     let path: String
 
     init(_ given: String) throws {
-        let mounts = try MountTable.current()
+        let mounts = MountTable.current()
         let absolute = try Self.absolute(given, mounts: mounts)
         guard let found = mounts.container(of: absolute) else {
             let places = mounts.containers.map(\.mountpoint).joined(separator: ", ")
@@ -35,7 +36,7 @@ struct MountedPath {
 
     /// The mount that contains the current directory, or the only mount.
     static func likeliest() throws -> MountedPath {
-        let mounts = try MountTable.current()
+        let mounts = MountTable.current()
         if let here = mounts.container(of: try absolute(".", mounts: mounts)) {
             return try MountedPath(here.mount.mountpoint)
         }
@@ -49,8 +50,8 @@ struct MountedPath {
         return try MountedPath(mountpoints[0])
     }
 
-    /// The path of a future mountpoint, as the kernel will list it.
-    static func absolute(_ given: String) throws -> String { try absolute(given, mounts: try MountTable.current()) }
+    /// The path of a mountpoint-to-be, as the kernel will list it.
+    static func absolute(_ given: String) throws -> String { try absolute(given, mounts: MountTable.current()) }
 
     private static func absolute(_ given: String, mounts: MountTable) throws -> String {
         guard !given.isEmpty else { throw CommandFailure(.usage, "a path cannot be empty") }

@@ -2,6 +2,7 @@ import Foundation
 import Model
 import Remote
 import Replica
+import TestStores
 import Testing
 
 @testable import FileSystem
@@ -196,8 +197,10 @@ import Testing
         let store = try DirectoryStore(root: bench.path("container"), createIfMissing: true)
         try await Container.create(in: store, identity: TestDevice.identity)
         await #expect(throws: FileError(.invalid, "")) { try await bench.adopt("p/", in: store) }
-        await #expect(throws: StoreError(.invalid, key: "p/a")) { try await store.getNeighbour("p/a", range: nil) }
-        await #expect(throws: StoreError(.invalid, key: "p/a")) { try await store.neighbour("p/a") }
+        await #expect(throws: StoreError(.invalid, key: "p/a")) {
+            try await store.neighbourStore.getNeighbour("p/a", range: nil)
+        }
+        await #expect(throws: StoreError(.invalid, key: "p/a")) { try await store.neighbourStore.neighbour("p/a") }
     }
 
     @Test func `a pack that looks adopted by chance is read, and others are not asked about`() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Model
 import Remote
+import TestStores
 import Testing
 
 @testable import FileSystem

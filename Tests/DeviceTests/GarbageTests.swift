@@ -4,6 +4,7 @@ import Model
 import Remote
 import Replica
 import Synchronization
+import TestStores
 import Testing
 
 @testable import FileSystem

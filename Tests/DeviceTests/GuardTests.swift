@@ -4,6 +4,7 @@ import Model
 import Remote
 import Sync
 import Synchronization
+import TestStores
 import Testing
 
 /// Sync stops when an end of it is not what it was, and goes on by itself when that is put right.

@@ -2,6 +2,7 @@ import Foundation
 import Model
 import Remote
 import Synchronization
+import TestStores
 import Testing
 
 @testable import FileSystem

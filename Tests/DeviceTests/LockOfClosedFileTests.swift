@@ -1,6 +1,7 @@
 import FileSystem
 import Glibc
 import Remote
+import TestStores
 import Testing
 
 /// The kernel sends the release of a file after close(2) has returned, so the next lock may come before it.

@@ -4,6 +4,7 @@ import Glibc
 import Model
 import Remote
 import Sync
+import TestStores
 import Testing
 
 /// A device whose disk has fallen back behind what the device had already sent.

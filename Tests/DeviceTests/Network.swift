@@ -1,6 +1,7 @@
 import Model
 import Remote
 import Synchronization
+import TestStores
 
 /// The line between devices and their store, which a test takes away and gives back.
 final class Network: Sendable {

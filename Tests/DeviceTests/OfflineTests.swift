@@ -4,6 +4,7 @@ import Model
 import Remote
 import Sync
 import Synchronization
+import TestStores
 import Testing
 
 /// What works without the store, how long the rest takes to fail, and what happens when the store is back.

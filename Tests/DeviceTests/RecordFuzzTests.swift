@@ -1,6 +1,7 @@
 import Foundation
 import Model
 import Mutations
+import TestStores
 import Testing
 
 @testable import FileSystem

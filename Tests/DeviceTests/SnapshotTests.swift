@@ -3,6 +3,7 @@ import Glibc
 import Model
 import Remote
 import Replica
+import TestStores
 import Testing
 
 @testable import FileSystem

@@ -2,6 +2,7 @@ import FileSystem
 import Foundation
 import Model
 import Remote
+import TestStores
 import Testing
 
 /// Every row of the table in semantics section 5.2, in all its columns, as extended attributes show them.

@@ -5,6 +5,7 @@ import Model
 import Remote
 import S3Server
 import Synchronization
+import TestStores
 import Testing
 
 @testable import FileSystem
@@ -113,7 +114,7 @@ final class TransferBench: Sendable {
 }
 
 /// A store on which something happens before an operation: another device is faster, a file changes.
-final class EventfulStore: ObjectStore {
+final class EventfulStore: ObjectStore, NeighbourStore {
     private let base: any ObjectStore
     private let event: @Sendable (FaultyStore.Operation, String) async throws -> Void
 
@@ -153,16 +154,20 @@ final class EventfulStore: ObjectStore {
 
     func changes(prefix: String) -> AsyncStream<Void>? { nil }
 
+    var neighbourStore: any NeighbourStore { self }
+
     func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [NeighbourListing] {
-        try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+        try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
     }
 
     func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         try await pass(.get, key)
-        return try await base.getNeighbour(key, range: range)
+        return try await base.neighbourStore.getNeighbour(key, range: range)
     }
 
-    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { try await base.neighbour(key) }
+    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        try await base.neighbourStore.neighbour(key)
+    }
 }
 
 /// Lets the first of many through, once.

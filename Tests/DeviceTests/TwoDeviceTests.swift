@@ -6,6 +6,7 @@ import Remote
 import Replica
 import Sync
 import Synchronization
+import TestStores
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct TwoDeviceTests {

@@ -2,6 +2,7 @@ import FileSystem
 import Foundation
 import Model
 import Remote
+import TestStores
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct VersionTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Model
+import TestStores
 import Testing
 
 @testable import Remote

@@ -1,4 +1,5 @@
 import Synchronization
+import TestStores
 import Testing
 
 @testable import Remote

@@ -2,6 +2,7 @@ import Foundation
 import Model
 import RemoteS3
 import S3Server
+import TestStores
 import Testing
 
 @testable import Remote

@@ -1,4 +1,5 @@
 import Model
+import TestStores
 import Testing
 
 @testable import Remote

@@ -4,7 +4,7 @@ import Synchronization
 /// A store that is opened when it is first needed: for a mount of a known container.
 ///
 /// Until it can be opened, for example because its disk is missing, every call fails with `unavailable`.
-final class LazyStore: ObjectStore {
+final class LazyStore: ObjectStore, NeighbourStore {
     private let store = Mutex<(any ObjectStore)?>(nil)
     private let open: @Sendable () throws(StoreError) -> any ObjectStore
 
@@ -45,15 +45,19 @@ final class LazyStore: ObjectStore {
 
     func byteCount(of key: String) async throws(StoreError) -> Int64 { try await opened(key).byteCount(of: key) }
 
+    var neighbourStore: any NeighbourStore { self }
+
     func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [NeighbourListing] {
-        try await opened(prefix).listNeighbours(prefix: prefix, after: after, limit: limit)
+        try await opened(prefix).neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
     }
 
     func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        try await opened(key).getNeighbour(key, range: range)
+        try await opened(key).neighbourStore.getNeighbour(key, range: range)
     }
 
-    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { try await opened(key).neighbour(key) }
+    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
+        try await opened(key).neighbourStore.neighbour(key)
+    }
 
     /// - Returns: `nil` while the store cannot be opened: call again later.
     func changes(prefix: String) -> AsyncStream<Void>? { (try? opened(prefix))?.changes(prefix: prefix) }

@@ -1,6 +1,7 @@
 import CFuse
 import Dispatch
 import Glibc
+import Model
 import Logging
 import Synchronization
 

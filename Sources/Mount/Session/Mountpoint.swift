@@ -1,6 +1,7 @@
 import CFuse
 import CLinux
 import Glibc
+import Model
 
 /// Prepares directories for mounting, and unmounts them.
 package enum Mountpoint {

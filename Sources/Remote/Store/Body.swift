@@ -17,7 +17,7 @@ package enum Body: Sendable {
     /// Hands over the body in pieces of at most ``pieceByteCount``. Blocks: only for threads that may.
     ///
     /// - Throws: ``StoreError`` with `invalid` when the file cannot be read or is shorter than its range.
-    func forEachPiece(
+    package func forEachPiece(
         key: String, _ handle: (UnsafeRawBufferPointer) throws(StoreError) -> Void
     ) throws(StoreError) {
         switch self {

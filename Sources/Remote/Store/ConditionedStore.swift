@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Transfers of one direction share its bandwidth. They move in slices of a twentieth of a second, so that bytes trickle as
 /// they do on a slow line, and a new ``condition`` counts from the next slice on.
-package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore {
+package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, NeighbourStore {
     private struct State {
         var condition: LinkCondition
         /// When the line is free again after what was already promised, by direction.
@@ -49,7 +49,7 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore {
 
     private func receive(_ stream: ByteStream) -> ByteStream {
         let key = stream.key
-        let rest = Holder(Mutex<ArraySlice<UInt8>>([]))
+        let rest = SharedMutex(Mutex<ArraySlice<UInt8>>([]))
         return ByteStream(key: key) { () throws(StoreError) in
             var pending = rest.value.withLock { $0 }
             if pending.isEmpty {
@@ -86,21 +86,23 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore {
         return try await base.byteCount(of: key)
     }
 
+    package var neighbourStore: any NeighbourStore { self }
+
     package func listNeighbours(
         prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [NeighbourListing] {
         if try await request(prefix) { throw lost(prefix) }
-        return try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+        return try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
     }
 
     package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         if try await request(key) { throw lost(key) }
-        return receive(try await base.getNeighbour(key, range: range))
+        return receive(try await base.neighbourStore.getNeighbour(key, range: range))
     }
 
     package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
         if try await request(key) { throw lost(key) }
-        return try await base.neighbour(key)
+        return try await base.neighbourStore.neighbour(key)
     }
 
     /// Hints come through as they are: without them the follower polls, and the delay counts then.

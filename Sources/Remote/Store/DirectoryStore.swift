@@ -60,7 +60,7 @@ package final class DirectoryStore: ObjectStore {
             let (file, byteCount) = try self.open(key)
             return (file, range?.clamped(to: 0..<byteCount) ?? 0..<byteCount)
         }
-        let position = Holder(Mutex(range.lowerBound))
+        let position = SharedMutex(Mutex(range.lowerBound))
         return ByteStream(key: key) { [queue] () throws(StoreError) in
             let start = position.value.withLock { $0 }
             guard start < range.upperBound else { return nil }

@@ -4,8 +4,8 @@
 /// partial writes, no versions and no transactions; the only promise between two writers is that of ``create(_:_:)``.
 ///
 ///     container format        Container, ChangeLog, ManifestStore, PackWriter, ChunkReader
-///     decorators              ConditionedStore (link conditioner), FaultyStore (tests)
-///     stores                  MemoryStore, DirectoryStore; S3Store in RemoteS3
+///     decorators              ConditionedStore (link conditioner)
+///     stores                  DirectoryStore; S3Store in RemoteS3
 ///
 /// A write that returned is durable. A write that threw may have landed all the same: the answer can get lost on the way.
 package protocol ObjectStore: Sendable {
@@ -48,40 +48,13 @@ package protocol ObjectStore: Sendable {
     /// - Returns: `nil` when the store has no way to tell: then poll.
     func changes(prefix: String) -> AsyncStream<Void>?
 
-    /// Lists objects that lie beside the container in the same bucket, in the order of their keys' bytes. They are never written.
-    ///
-    /// - Parameters:
-    ///   - prefix: What every whole key begins with.
-    ///   - after: The whole key to go on behind.
-    /// - Throws: ``StoreError`` with `invalid` in a store that holds nothing but the container.
-    func listNeighbours(
-        prefix: String, after: String?, limit: Int
-    ) async throws(StoreError) -> [NeighbourListing]
-
-    /// Streams the bytes of an object that lies beside the container; as ``get(_:range:)`` otherwise.
-    func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream
-
-    /// How an object that lies beside the container is now.
-    ///
-    /// - Throws: ``StoreError`` with `notFound`.
-    func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject
+    /// The objects beside the container, where the store has any.
+    var neighbourStore: any NeighbourStore { get }
 }
 
-/// A store that holds nothing but the container: a directory.
 extension ObjectStore {
-    package func listNeighbours(
-        prefix: String, after: String?, limit: Int
-    ) async throws(StoreError) -> [NeighbourListing] { throw noNeighbours(prefix) }
-
-    package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        throw noNeighbours(key)
-    }
-
-    package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { throw noNeighbours(key) }
-
-    private func noNeighbours(_ key: String) -> StoreError {
-        StoreError(.invalid, key: key, "\(key) lies in a bucket beside the container, and this is not in a bucket")
-    }
+    /// That of a store which holds nothing but the container: a directory.
+    package var neighbourStore: any NeighbourStore { NoNeighbourStore() }
 }
 
 /// One line of a listing.

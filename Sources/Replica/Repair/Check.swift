@@ -24,7 +24,7 @@ private struct Check {
     var differences: [String] = []
     /// The directories that stand on the disk where the index has them.
     private var nodes: [InodeNumber: Int] = [.root: RepairTree.files]
-    private var claimed: Set<RepairTree.DirectoryKey> = []
+    private var claimed: Set<RepairTree.EntryKey> = []
 
     init(rows: Rows, tree: RepairTree) {
         self.rows = rows
@@ -166,7 +166,7 @@ private struct Check {
             }
             for entry in entries {
                 guard let node = nodes[entry.parent] else { continue }
-                let place = RepairTree.DirectoryKey(node: node, name: PlaceholderName.backingName(of: entry.name))
+                let place = RepairTree.EntryKey(node: node, name: PlaceholderName.backingName(of: entry.name))
                 claimed.insert(place)
                 if !found.places.contains(place) { differences.append("\(path(place)): its bytes are elsewhere") }
             }
@@ -179,14 +179,14 @@ private struct Check {
     }
 
     private mutating func checkSymbolicLinks() throws {
-        var standing: Set<RepairTree.DirectoryKey> = []
+        var standing: Set<RepairTree.EntryKey> = []
         let links = try rows.all(
             "SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.kind = 2 AND i.backing IS NOT NULL AND i.links > 0", []
         ) { try Rows.inode($0) }
         for row in links {
             for entry in try rows.entryRows(of: row.number) {
                 guard let node = nodes[entry.parent] else { continue }
-                let place = RepairTree.DirectoryKey(node: node, name: PlaceholderName.backingName(of: entry.name))
+                let place = RepairTree.EntryKey(node: node, name: PlaceholderName.backingName(of: entry.name))
                 standing.insert(place)
             }
         }
@@ -206,7 +206,7 @@ private struct Check {
             for entry in try rows.entryRows(in: directory) {
                 let row = try rows.inodeRow(entry.inode)
                 guard row.kind == .file, !row.isLocal else { continue }
-                let place = RepairTree.DirectoryKey(node: node, name: PlaceholderName.placeholderName(of: entry.name))
+                let place = RepairTree.EntryKey(node: node, name: PlaceholderName.placeholderName(of: entry.name))
                 if present.remove(place) == nil {
                     if isShown { differences.append("\(path(place)): a placeholder that is missing") }
                     continue
@@ -227,12 +227,12 @@ private struct Check {
             ($0[0] as String, BackingIdentity(inode: UInt64(bitPattern: $0[1] as Int64), born: $0[2]))
         }
         for (file, identity) in transfers {
-            let place = RepairTree.DirectoryKey(node: RepairTree.downloads, name: file)
+            let place = RepairTree.EntryKey(node: RepairTree.downloads, name: file)
             if !(tree.file(identity)?.places.contains(place) ?? false) {
                 differences.append("\(path(place)): the bytes of a download are missing")
             }
         }
     }
 
-    private func path(_ place: RepairTree.DirectoryKey) -> String { tree.path(place) }
+    private func path(_ place: RepairTree.EntryKey) -> String { tree.path(place) }
 }

@@ -34,7 +34,7 @@ extension Repair {
     ) throws {
         let backingName = PlaceholderName.backingName(of: name)
         if let identity, let node = tree.directory(identity), tree.nodes[node].inode == nil {
-            let place = RepairTree.DirectoryKey(node: try self.node(of: parent), name: backingName)
+            let place = RepairTree.EntryKey(node: try self.node(of: parent), name: backingName)
             if tree.nodes[node].place != place {
                 report.lines.append("\(path(tree.nodes[node].place)): moved to \(path(place))")
                 report.movedCount += 1
@@ -62,7 +62,7 @@ extension Repair {
         if let node = nodes[inode] { return node }
         guard let entry = try rows.firstEntryRow(of: inode) else { throw FileError(.notFound, "\(inode)") }
         let parent = try node(of: entry.parent)
-        let place = RepairTree.DirectoryKey(node: parent, name: PlaceholderName.backingName(of: entry.name))
+        let place = RepairTree.EntryKey(node: parent, name: PlaceholderName.backingName(of: entry.name))
         let node = try tree.makeDirectory(place)
         try rows.setBacking(inode, try SystemCalls.status(of: try tree.open(node)))
         stand(inode, on: node)
@@ -96,7 +96,7 @@ extension Repair {
         let (parent, wanted) = home(of: place)
         if try removeEmpty(node) { return }
         let name = try freeName(wanted, in: parent, present: place)
-        let target = RepairTree.DirectoryKey(
+        let target = RepairTree.EntryKey(
             node: try self.node(of: parent), name: PlaceholderName.backingName(of: name))
         if target != place { try tree.moveDirectory(node, to: target) }
         let status = try SystemCalls.status(of: try tree.open(node))
@@ -128,21 +128,20 @@ extension Repair {
     }
 
     /// Where something unknown belongs: the directory it lies in, or lay in before it was moved aside.
-    func home(of place: RepairTree.DirectoryKey) -> (InodeNumber, String) {
+    func home(of place: RepairTree.EntryKey) -> (InodeNumber, String) {
         let origin = tree.origins[place] ?? place
         return (origin.node >= 0 ? tree.nodes[origin.node].inode ?? .root : .root, origin.name)
     }
 
-    /// The name itself where index and disk have it free, else one with a number.
-    /// - Parameter present: Where the thing stands now: that name is as good as free on the disk.
-    mutating func freeName(_ text: String, in parent: InodeNumber, present: RepairTree.DirectoryKey) throws -> ItemName
-    {
+    /// The name itself if it is free in index and disk, else one with a number.
+    /// - Parameter present: Where the object is now: that name counts as free on the disk.
+    mutating func freeName(_ text: String, in parent: InodeNumber, present: RepairTree.EntryKey) throws -> ItemName {
         let name = try ItemName(Self.isEscape(text) ? "Recovered" : text)
         let node = try self.node(of: parent)
         for number in 1..<(2 + FreeName.attemptLimit) {
             let candidate = number == 1 ? name : try FreeName.candidate(name, number: number)
             guard try rows.entryRow(candidate, in: parent) == nil else { continue }
-            let place = RepairTree.DirectoryKey(node: node, name: PlaceholderName.backingName(of: candidate))
+            let place = RepairTree.EntryKey(node: node, name: PlaceholderName.backingName(of: candidate))
             if place == present { return candidate }
             if try SystemCalls.statusIfPresent(try tree.backingPlace(place)) == nil { return candidate }
         }

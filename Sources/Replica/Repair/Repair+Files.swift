@@ -40,7 +40,7 @@ extension Repair {
     }
 
     /// Has the one file behind several places stand at `expected`, and nowhere else.
-    private mutating func gather(_ found: RepairTree.Found, at expected: [RepairTree.DirectoryKey]) throws {
+    private mutating func gather(_ found: RepairTree.Found, at expected: [RepairTree.EntryKey]) throws {
         let inode = found.status.identity.inode
         for place in expected where !(tree.found[inode]?.places.contains(place) ?? false) {
             let places = tree.found[inode]?.places ?? []
@@ -173,8 +173,8 @@ extension Repair {
         return true
     }
 
-    private mutating func expectedPlaces(of number: InodeNumber) throws -> [RepairTree.DirectoryKey] {
-        var expected: [RepairTree.DirectoryKey] = []
+    private mutating func expectedPlaces(of number: InodeNumber) throws -> [RepairTree.EntryKey] {
+        var expected: [RepairTree.EntryKey] = []
         for entry in try rows.entryRows(of: number) {
             expected.append(.init(node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name)))
         }
@@ -258,7 +258,7 @@ extension Repair {
             return
         }
         tree.found[inode]?.isClaimed = true
-        let staged = RepairTree.DirectoryKey(node: RepairTree.downloads, name: transfer.file)
+        let staged = RepairTree.EntryKey(node: RepairTree.downloads, name: transfer.file)
         if found.places.contains(staged), found.places.count == 1 { return }
         // It had left for its place among the files, and so was whole.
         try gather(found, at: [staged])

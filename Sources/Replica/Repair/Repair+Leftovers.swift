@@ -20,14 +20,14 @@ extension Repair {
         }
     }
 
-    private func isExplained(_ place: RepairTree.DirectoryKey, _ status: BackingStatus) throws -> Bool {
+    private func isExplained(_ place: RepairTree.EntryKey, _ status: BackingStatus) throws -> Bool {
         try isOnItsWayOut(place) || isBrokenPlaceholder(place, status) || isAccountedFor(place, status)
     }
 
     /// Moves a file that the index does not know out of the tree, where the user can look what it is.
     ///
     /// It was made shortly before the power went and never synced, else the index would know it: nobody can tell how much of it is there.
-    private mutating func putAside(_ inode: UInt64, _ places: [RepairTree.DirectoryKey]) throws {
+    private mutating func putAside(_ inode: UInt64, _ places: [RepairTree.EntryKey]) throws {
         guard let first = places.first else { return }
         if tree.found[inode]?.status.size == 0 {
             for place in places { try tree.unlinkFile(inode, place) }
@@ -44,18 +44,18 @@ extension Repair {
 
     /// Whether a file under a placeholder's name is what became of a placeholder whose bytes never reached the disk: nothing, zeros, or
     /// the beginning of one.
-    private func isBrokenPlaceholder(_ place: RepairTree.DirectoryKey, _ status: BackingStatus) throws -> Bool {
+    private func isBrokenPlaceholder(_ place: RepairTree.EntryKey, _ status: BackingStatus) throws -> Bool {
         guard PlaceholderName.looksLikePlaceholder(place.name), tree.isInFiles(place) else { return false }
         return try PlaceholderFile.isBroken(try tree.backingPlace(place), status)
     }
 
     /// What stands directly in `staging/removed` or `staging/downloads` was put there to be deleted, or can be had again.
-    private func isOnItsWayOut(_ place: RepairTree.DirectoryKey) -> Bool {
+    private func isOnItsWayOut(_ place: RepairTree.EntryKey) -> Bool {
         place.node == RepairTree.removed || place.node == RepairTree.downloads
     }
 
     /// Whether the bytes are none, or those that the container has for the placeholder of the same name.
-    private func isAccountedFor(_ place: RepairTree.DirectoryKey, _ status: BackingStatus) throws -> Bool {
+    private func isAccountedFor(_ place: RepairTree.EntryKey, _ status: BackingStatus) throws -> Bool {
         let (parent, text) = home(of: place)
         // An empty file that was just being made, under a name that only the index could tell.
         if status.size == 0, Self.isEscape(text) { return true }
@@ -75,12 +75,12 @@ extension Repair {
             && name.utf8.count == ".dewpoint-".utf8.count + 32 + ".here".utf8.count
     }
 
-    private mutating func adoptFile(_ inode: UInt64, _ places: [RepairTree.DirectoryKey]) throws {
+    private mutating func adoptFile(_ inode: UInt64, _ places: [RepairTree.EntryKey]) throws {
         var number: InodeNumber?
         for place in places {
             let (parent, wanted) = home(of: place)
             let name = try freeName(wanted, in: parent, present: place)
-            let target = RepairTree.DirectoryKey(
+            let target = RepairTree.EntryKey(
                 node: try node(of: parent), name: PlaceholderName.backingName(of: name))
             if target != place { try tree.moveFile(inode, from: place, to: target) }
             let isSynced = transaction.isSynced(.file, name, in: try rows.parentInfo(parent))
@@ -97,7 +97,7 @@ extension Repair {
         }
         // Moving it under its names changed the ctime.
         if let number, let entry = try rows.firstEntryRow(of: number) {
-            let place = RepairTree.DirectoryKey(
+            let place = RepairTree.EntryKey(
                 node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name))
             try rows.setBackingTimes(number, try SystemCalls.status(try tree.backingPlace(place)))
         }
@@ -105,7 +105,7 @@ extension Repair {
     }
 
     private mutating func insertAdopted(
-        _ name: ItemName, in parent: InodeNumber, at target: RepairTree.DirectoryKey, item: ItemID?
+        _ name: ItemName, in parent: InodeNumber, at target: RepairTree.EntryKey, item: ItemID?
     ) throws -> InodeNumber {
         let place = try tree.backingPlace(target)
         let mode = try SystemCalls.status(place).mode & 0o777
@@ -165,7 +165,7 @@ extension Repair {
     }
 
     /// The link that the index has at a place, with this target.
-    private func symbolicLink(at place: RepairTree.DirectoryKey, target: String?) throws -> InodeNumber? {
+    private func symbolicLink(at place: RepairTree.EntryKey, target: String?) throws -> InodeNumber? {
         guard tree.isInFiles(place), let target, let parent = tree.nodes[place.node].inode,
             let entry = try entry(at: place.name, in: parent)
         else { return nil }
@@ -191,11 +191,11 @@ extension Repair {
     }
 
     private mutating func adoptSymbolicLink(
-        _ place: RepairTree.DirectoryKey, _ target: String, _ status: BackingStatus
+        _ place: RepairTree.EntryKey, _ target: String, _ status: BackingStatus
     ) throws -> InodeNumber {
         let (parent, wanted) = home(of: place)
         let name = try freeName(wanted, in: parent, present: place)
-        let goal = RepairTree.DirectoryKey(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
+        let goal = RepairTree.EntryKey(node: try node(of: parent), name: PlaceholderName.backingName(of: name))
         if goal != place { try SystemCalls.rename(try tree.backingPlace(place), to: try tree.backingPlace(goal)) }
         var row = transaction.row(
             .init(

@@ -126,5 +126,5 @@ struct Repair {
         }
     }
 
-    func path(_ place: RepairTree.DirectoryKey) -> String { tree.path(place) }
+    func path(_ place: RepairTree.EntryKey) -> String { tree.path(place) }
 }

@@ -7,7 +7,7 @@ import Model
 /// Directories are nodes that know their parent, so a place stays right when a directory above it is moved.
 final class RepairTree {
     /// A name in a directory.
-    struct DirectoryKey: Hashable {
+    struct EntryKey: Hashable {
         var node: Int
         var key: DiskName
 
@@ -20,7 +20,7 @@ final class RepairTree {
     }
 
     struct Node {
-        var place: DirectoryKey
+        var place: EntryKey
         var identity: BackingIdentity
         /// The directory in the index that it is; `nil` while unknown.
         var inode: InodeNumber?
@@ -30,7 +30,7 @@ final class RepairTree {
     /// A regular file that is not a placeholder.
     struct Found {
         var status: BackingStatus
-        var places: [DirectoryKey]
+        var places: [EntryKey]
         /// Whether an inode or a transfer of the index has it.
         var isClaimed = false
     }
@@ -44,11 +44,11 @@ final class RepairTree {
     /// By inode number on the disk, where every living file has its own.
     var found: [UInt64: Found] = [:]
     private(set) var nodeOfIdentity: [UInt64: Int] = [:]
-    private(set) var placeholders: [DirectoryKey] = []
-    private(set) var symbolicLinks: [(place: DirectoryKey, status: BackingStatus)] = []
-    private(set) var others: [DirectoryKey] = []
+    private(set) var placeholders: [EntryKey] = []
+    private(set) var symbolicLinks: [(place: EntryKey, status: BackingStatus)] = []
+    private(set) var others: [EntryKey] = []
     /// Where what stands in `staging/aside` was before.
-    private(set) var origins: [DirectoryKey: DirectoryKey] = [:]
+    private(set) var origins: [EntryKey: EntryKey] = [:]
 
     private let roots: [Descriptor]
     private let makeNumber: @Sendable () -> UInt64
@@ -61,7 +61,7 @@ final class RepairTree {
         for root in roots.indices {
             nodes.append(
                 Node(
-                    place: DirectoryKey(node: -1, name: ""), identity: try SystemCalls.status(of: roots[root]).identity)
+                    place: EntryKey(node: -1, name: ""), identity: try SystemCalls.status(of: roots[root]).identity)
             )
         }
         nodes[Self.files].inode = .root
@@ -73,7 +73,7 @@ final class RepairTree {
     private func read(_ node: Int) throws(FileError) -> [Int] {
         var inner: [Int] = []
         for name in try SystemCalls.names(in: try open(node)) {
-            let place = DirectoryKey(node: node, name: name)
+            let place = EntryKey(node: node, name: name)
             guard let status = try SystemCalls.statusIfPresent(try backingPlace(place)) else { continue }
             if status.isDirectory {
                 inner.append(add(place, status.identity))
@@ -88,7 +88,7 @@ final class RepairTree {
         return inner
     }
 
-    private func add(file place: DirectoryKey, _ status: BackingStatus) throws(FileError) {
+    private func add(file place: EntryKey, _ status: BackingStatus) throws(FileError) {
         if PlaceholderName.looksLikePlaceholder(place.name), try PlaceholderFile.read(try backingPlace(place)) != nil {
             placeholders.append(place)
         } else {
@@ -96,7 +96,7 @@ final class RepairTree {
         }
     }
 
-    private func add(_ place: DirectoryKey, _ identity: BackingIdentity) -> Int {
+    private func add(_ place: EntryKey, _ identity: BackingIdentity) -> Int {
         let node = nodes.count
         nodes.append(Node(place: place, identity: identity))
         nodes[place.node].directories[place.key] = node
@@ -126,12 +126,12 @@ final class RepairTree {
         return handle
     }
 
-    func backingPlace(_ place: DirectoryKey) throws(FileError) -> BackingPlace {
+    func backingPlace(_ place: EntryKey) throws(FileError) -> BackingPlace {
         BackingPlace(directory: try open(place.node), name: place.name)
     }
 
     /// Whether a place lies in `files/`.
-    func isInFiles(_ place: DirectoryKey) -> Bool {
+    func isInFiles(_ place: EntryKey) -> Bool {
         var node = place.node
         while node >= roots.count { node = nodes[node].place.node }
         return node == Self.files
@@ -140,7 +140,7 @@ final class RepairTree {
 
 extension RepairTree {
     /// For people: where something stands, below the state directory.
-    func path(_ place: DirectoryKey) -> String {
+    func path(_ place: EntryKey) -> String {
         var names = [place.name]
         var node = place.node
         while node >= 0 {
@@ -161,7 +161,7 @@ extension RepairTree {
 
 extension RepairTree {
     /// Makes a directory; whatever stands there is moved aside.
-    func makeDirectory(_ place: DirectoryKey) throws(FileError) -> Int {
+    func makeDirectory(_ place: EntryKey) throws(FileError) -> Int {
         try clear(place)
         let target = try backingPlace(place)
         try SystemCalls.makeDirectory(target)
@@ -177,7 +177,7 @@ extension RepairTree {
 
     /// Makes an empty file, which counts as claimed.
     /// - Returns: Its inode number on the disk.
-    func makeFile(_ place: DirectoryKey, mode: UInt16) throws(FileError) -> UInt64 {
+    func makeFile(_ place: EntryKey, mode: UInt16) throws(FileError) -> UInt64 {
         try clear(place)
         let target = try backingPlace(place)
         let status = try SystemCalls.status(of: try SystemCalls.open(target, O_RDWR | O_CREAT | O_EXCL, mode: mode))
@@ -185,7 +185,7 @@ extension RepairTree {
         return status.identity.inode
     }
 
-    func moveDirectory(_ node: Int, to place: DirectoryKey) throws(FileError) {
+    func moveDirectory(_ node: Int, to place: EntryKey) throws(FileError) {
         try clear(place)
         let old = nodes[node].place
         try SystemCalls.rename(try backingPlace(old), to: try backingPlace(place))
@@ -195,31 +195,31 @@ extension RepairTree {
     }
 
     /// Moves one name of a file.
-    func moveFile(_ inode: UInt64, from old: DirectoryKey, to place: DirectoryKey) throws(FileError) {
+    func moveFile(_ inode: UInt64, from old: EntryKey, to place: EntryKey) throws(FileError) {
         try clear(place)
         try SystemCalls.rename(try backingPlace(old), to: try backingPlace(place))
         found[inode]?.places.removeAll { $0 == old }
         found[inode]?.places.append(place)
     }
 
-    func linkFile(_ inode: UInt64, from old: DirectoryKey, to place: DirectoryKey) throws(FileError) {
+    func linkFile(_ inode: UInt64, from old: EntryKey, to place: EntryKey) throws(FileError) {
         try clear(place)
         try SystemCalls.link(try backingPlace(old), as: try backingPlace(place))
         found[inode]?.places.append(place)
     }
 
-    func unlinkFile(_ inode: UInt64, _ place: DirectoryKey) throws(FileError) {
+    func unlinkFile(_ inode: UInt64, _ place: EntryKey) throws(FileError) {
         try SystemCalls.unlink(try backingPlace(place))
         found[inode]?.places.removeAll { $0 == place }
     }
 
     /// Moves whatever stands at a place to `staging/aside`, where nothing is ever deleted unasked.
-    func clear(_ place: DirectoryKey) throws(FileError) {
+    func clear(_ place: EntryKey) throws(FileError) {
         guard let status = try SystemCalls.statusIfPresent(try backingPlace(place)) else { return }
         var shortened = place.name.unicodeScalars
         while String(shortened).utf8.count > Self.asideNameLimit { shortened.removeLast() }
         let name = "\(makeNumber())-\(String(shortened))"
-        let aside = DirectoryKey(node: Self.aside, name: name)
+        let aside = EntryKey(node: Self.aside, name: name)
         origins[aside] = place
         if status.isDirectory, let node = nodes[place.node].directories[place.key] {
             return try moveDirectory(node, to: aside)

@@ -46,20 +46,7 @@ enum StateDisk {
     /// Such as `ext4`; `nil` where the table of mounts does not list the device.
     private static func fileSystemType(of path: String) -> String? {
         var status = stat()
-        guard lstat(path, &status) == 0,
-            let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
-        else { return nil }
-        // As the kernel's makedev() lays numbers out.
-        let device = UInt64(status.st_dev)
-        let major = (device >> 8) & 0xfff | (device >> 32) & ~0xfff
-        let minor = device & 0xff | (device >> 12) & ~0xff
-        for line in table.split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            guard fields.count > 2, fields[2] == "\(major):\(minor)", let dash = fields.lastIndex(of: "-"),
-                dash + 1 < fields.count
-            else { continue }
-            return String(fields[dash + 1])
-        }
-        return nil
+        guard lstat(path, &status) == 0 else { return nil }
+        return MountTable.current().type(ofDevice: status.st_dev)
     }
 }

@@ -2,7 +2,7 @@ package import Remote
 import Synchronization
 
 /// A store whose answers tell whether it can be reached: see ``Reachability``.
-package final class WatchedStore: ObjectStore {
+package final class WatchedStore: ObjectStore, NeighbourStore {
     private let base: any ObjectStore
     private let environment: EngineEnvironment
     private let reachability: Mutex<Reachability>
@@ -86,20 +86,25 @@ package final class WatchedStore: ObjectStore {
         try await noting { () async throws(StoreError) in try await base.byteCount(of: key) }
     }
 
+    package var neighbourStore: any NeighbourStore { self }
+
     package func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError)
         -> [NeighbourListing]
     {
         try await noting { () async throws(StoreError) in
-            try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+            try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
         }
     }
 
     package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        watching(try await noting { () async throws(StoreError) in try await base.getNeighbour(key, range: range) })
+        watching(
+            try await noting { () async throws(StoreError) in
+                try await base.neighbourStore.getNeighbour(key, range: range)
+            })
     }
 
     package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        try await noting { () async throws(StoreError) in try await base.neighbour(key) }
+        try await noting { () async throws(StoreError) in try await base.neighbourStore.neighbour(key) }
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }

@@ -4,6 +4,7 @@ import Glibc
 import Model
 import Remote
 import Replica
+import TestStores
 
 /// What a device shows, looked at past all faults and without moving anything.
 extension SimulatedDevice {

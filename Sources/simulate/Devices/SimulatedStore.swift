@@ -1,6 +1,7 @@
 import Model
 import Remote
 import Synchronization
+import TestStores
 
 /// A device's way to the store that all devices share: it takes time, and fails by seed.
 ///

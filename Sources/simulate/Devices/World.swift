@@ -2,6 +2,7 @@ import Foundation
 import Model
 import Remote
 import Synchronization
+import TestStores
 
 /// What all devices of one run share: the time, the store, and what they owe their users.
 final class World: Sendable {

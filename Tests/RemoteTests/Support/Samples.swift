@@ -3,6 +3,7 @@ import Model
 import Synchronization
 
 @testable import Remote
+import TestStores
 
 /// Values that tests need and whose details do not matter to them.
 enum Samples {
@@ -48,7 +49,7 @@ enum Samples {
 
     /// Gives the ids 1, 2, 3 …
     static func counter(from first: Int = 1) -> @Sendable () -> PackID {
-        let next = Holder(Mutex(first))
+        let next = SharedMutex(Mutex(first))
         return {
             next.value.withLock { next in
                 defer { next += 1 }

@@ -30,7 +30,7 @@ struct AllowDownloadCommand: AsyncParsableCommand {
     private func answer(_ process: Int32) async throws {
         var isKnown = false
         var failure: ControlError?
-        for mount in try MountTable.current().containers {
+        for mount in MountTable.current().containers {
             do {
                 try await MountedPath.withClient(of: mount) {
                     try await $0.answerStorm(of: process, isAllowed: !refuse)

@@ -38,7 +38,7 @@ struct NoDownloadCommand: AsyncParsableCommand {
             // The command cannot read mounts that only another user can enter: their daemons need not be asked, and
             // would not answer.
             let user = geteuid()
-            for mount in try MountTable.current().containers where mount.owner ?? user == user || mount.admitsOthers {
+            for mount in MountTable.current().containers where mount.owner ?? user == user || mount.admitsOthers {
                 if let session = try await Self.session(of: mount) { sessions.append(session) }
             }
             let child = try ChildProcess(command, environment: [:], inheritance: inheritance)

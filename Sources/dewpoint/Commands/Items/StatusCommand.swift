@@ -22,7 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
     private func printContainers() async throws {
         var statuses: [ContainerStatus] = []
         var failure: CommandFailure?
-        let mounts = try MountTable.current().containers
+        let mounts = MountTable.current().containers
         for mount in mounts {
             if case .foreign(let owner) = MountCondition.foreign(mount) {
                 CommandFailure.say(

@@ -62,7 +62,7 @@ struct UnmountCommand: AsyncParsableCommand {
         var next = start + Self.newsInterval
         var reason: String?
         while ContinuousClock.now < start + Self.endLimit {
-            let isMounted = try MountTable.current().entries.contains(mount)
+            let isMounted = MountTable.current().entries.contains(mount)
             if !isMounted, status.map({ !Self.isRunning($0.processID) }) ?? true { return }
             if ContinuousClock.now >= next {
                 next += Self.newsInterval

@@ -1,4 +1,5 @@
 import Foundation
+package import Glibc
 
 /// The mounts of this process's namespace, as `/proc/self/mountinfo` lists them. Reading it accesses no mount, so it
 /// works even if a mount hangs or its daemon is dead.
@@ -6,6 +7,8 @@ package struct MountTable: Sendable {
     package struct Entry: Hashable, Sendable {
         /// `major:minor`: the same for every mount of one filesystem.
         package var device: String
+        /// The minor device number, which also names a connection below `/sys/fs/fuse/connections`.
+        package var minorDevice: String { String(device.split(separator: ":").last ?? "") }
         /// The mounted part of the filesystem: `/`, or the directory of a bind mount.
         package var root: String
         package var mountpoint: String
@@ -28,13 +31,27 @@ package struct MountTable: Sendable {
         entries = text.split(separator: "\n").compactMap { Self.entry(line: $0) }
     }
 
-    /// The table as it is now.
-    ///
-    /// - Throws: Errors of reading a file of `/proc`: only where there is no `/proc`.
-    package static func current() throws -> MountTable {
-        let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/mountinfo"))
+    /// The table as it is now; empty where there is no `/proc`.
+    package static func current() -> MountTable {
+        guard let file = FileHandle(forReadingAtPath: "/proc/self/mountinfo") else { return MountTable(text: "") }
         defer { try? file.close() }  // read-only: nothing can be lost
-        return MountTable(text: String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self))
+        // What was read before an error is a part of the table; the kernel gives none for this file.
+        let text = (try? file.readToEnd()) ?? Data()
+        return MountTable(text: String(decoding: text, as: UTF8.self))
+    }
+
+    /// The uppermost mount at a path without symbolic links. Bytes are compared.
+    package func mount(at path: String) -> Entry? {
+        entries.last { $0.mountpoint.utf8.elementsEqual(path.utf8) }
+    }
+
+    /// The type of the file system with a device number, such as `ext4`.
+    package func type(ofDevice device: dev_t) -> String? {
+        // As the kernel's makedev() lays numbers out.
+        let device = UInt64(device)
+        let major = (device >> 8) & 0xfff | (device >> 32) & ~0xfff
+        let minor = device & 0xff | (device >> 12) & ~0xff
+        return entries.first { $0.device == "\(major):\(minor)" }?.type
     }
 
     /// Our own mounts, each once: bind mounts of them are left out.

@@ -1,4 +1,4 @@
-import ControlAPI
+import Model
 import Testing
 
 @Suite struct MountTableTests {
@@ -50,5 +50,24 @@ import Testing
     @Test func `names that are composed differently are different mountpoints`() {
         let table = MountTable(text: "40 22 0:39 / /mnt/e\u{301} rw - fuse.dewpoint dewpoint rw")
         #expect(table.container(of: "/mnt/\u{e9}/a") == nil)
+    }
+
+    @Test func `of two mounts at one path the upper one counts`() {
+        let table = MountTable(
+            text: """
+                40 22 0:39 / /mnt rw - fuse.dewpoint dewpoint rw
+                41 40 0:50 / /mnt rw - tmpfs none rw
+                """)
+        #expect(table.mount(at: "/mnt")?.type == "tmpfs")
+        #expect(table.mount(at: "/mnt")?.minorDevice == "50")
+        #expect(table.mount(at: "/mnt/a") == nil)
+    }
+
+    @Test func `a device number leads to the type of its file system`() {
+        #expect(table.type(ofDevice: 254 << 8) == "ext4")
+        // Minor numbers above 255 lie on both sides of the major one.
+        let wide = MountTable(text: "22 1 8:300 / / rw - xfs /dev/x rw")
+        #expect(wide.type(ofDevice: 8 << 8 | 300 & 0xff | (300 & ~0xff) << 12) == "xfs")
+        #expect(table.type(ofDevice: 1) == nil)
     }
 }

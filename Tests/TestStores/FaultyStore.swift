@@ -1,7 +1,8 @@
+package import Remote
 import Synchronization
 
 /// A store that fails as it is told, for tests of everything above it.
-package final class FaultyStore: ObjectStore {
+package final class FaultyStore: ObjectStore, NeighbourStore {
     package enum Operation: Hashable, Sendable, CaseIterable { case get, put, create, list, delete, byteCount }
 
     /// What goes wrong with one call.
@@ -73,21 +74,23 @@ package final class FaultyStore: ObjectStore {
 
     package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         let fault = try await begin(.get, key, range)
-        return Self.apply(fault, to: try await base.getNeighbour(key, range: range))
+        return Self.apply(fault, to: try await base.neighbourStore.getNeighbour(key, range: range))
     }
 
     package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
         let fault = try await begin(.byteCount, key)
-        let object = try await base.neighbour(key)
+        let object = try await base.neighbourStore.neighbour(key)
         try end(fault, key)
         return object
     }
+
+    package var neighbourStore: any NeighbourStore { self }
 
     package func listNeighbours(
         prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [NeighbourListing] {
         let fault = try await begin(.list, prefix)
-        let listing = try await base.listNeighbours(prefix: prefix, after: after, limit: limit)
+        let listing = try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
         try end(fault, prefix)
         return listing
     }
@@ -95,7 +98,7 @@ package final class FaultyStore: ObjectStore {
     private static func apply(_ fault: Fault?, to stream: ByteStream) -> ByteStream {
         guard let fault else { return stream }
         let key = stream.key
-        let position = Holder(Mutex(0))
+        let position = SharedMutex(Mutex(0))
         return ByteStream(key: key) { () throws(StoreError) in
             guard let piece = try await stream.next() else {
                 if case .failAfter(let code) = fault { throw StoreError(code, key: key, "injected") }

@@ -1,8 +1,9 @@
 package import Model
+package import Remote
 import Synchronization
 
 /// A store in memory, for tests and simulations. Everything happens at once, in the order of the calls.
-package final class MemoryStore: ObjectStore {
+package final class MemoryStore: ObjectStore, NeighbourStore {
     private struct State {
         var objects: [String: [UInt8]] = [:]
         var watchers: [Int: (prefix: String, continuation: AsyncStream<Void>.Continuation)] = [:]
@@ -40,7 +41,7 @@ package final class MemoryStore: ObjectStore {
         let whole = 0..<Int64(bytes.count)
         let clipped = range?.clamped(to: whole) ?? whole
         let rest = Mutex(bytes[Int(clipped.lowerBound)..<Int(clipped.upperBound)])
-        let holder = Holder(rest)
+        let holder = SharedMutex(rest)
         return ByteStream(key: key) { () throws(StoreError) in
             holder.value.withLock { rest in
                 let piece = Array(rest.prefix(Self.pieceByteCount))
@@ -87,6 +88,8 @@ package final class MemoryStore: ObjectStore {
         }
         return stream
     }
+
+    package var neighbourStore: any NeighbourStore { self }
 
     package func listNeighbours(
         prefix: String, after: String?, limit: Int
@@ -141,11 +144,4 @@ package final class MemoryStore: ObjectStore {
         let watchers = state.withLock { $0.watchers.values.filter { key.hasPrefix($0.prefix) }.map(\.continuation) }
         for watcher in watchers { watcher.yield() }
     }
-}
-
-/// A mutex that closures can share.
-final class Holder<Value: Sendable>: Sendable {
-    let value: Mutex<Value>
-
-    init(_ value: consuming sending Mutex<Value>) { self.value = value }
 }
