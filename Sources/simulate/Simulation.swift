@@ -20,12 +20,14 @@ struct Simulation {
     /// Runs to the end, on this thread.
     func run() -> Outcome {
         let holder = ResultHolder()
-        Task(executorPreference: world.executor) { [self] in
-            do {
-                try await live()
-                holder.set(.success(()))
-            } catch {
-                holder.set(.failure(error))
+        BlockingWork.$isInline.withValue(true) {
+            _ = Task(executorPreference: world.executor) { [self] in
+                do {
+                    try await live()
+                    holder.set(.success(()))
+                } catch {
+                    holder.set(.failure(error))
+                }
             }
         }
         var jobCount = 0
@@ -61,6 +63,9 @@ struct Simulation {
             programs = try await work(programs, steps: steps / devices.count)
             let quiet = QuietPoint(world: world, devices: devices, programs: programs)
             try await quiet.run(random: &random)
+            guard world.scenario.hasLongTimes else { continue }
+            programs = try await passLongTime(programs)
+            try await QuietPoint(world: world, devices: devices, programs: programs).run(random: &random)
         }
         for index in programs.indices { await programs[index].closeAll() }
         for device in devices { try await device.stop(.orderly) }
@@ -71,13 +76,57 @@ struct Simulation {
         try world.throwViolation()
     }
 
+    /// How many operations there are while one device is away for long.
+    private static let absenceSteps = 8
+
+    /// Lets weeks pass, in which snapshots are made, the log is trimmed and garbage is collected; one device may be away meanwhile,
+    /// with changes of its own.
+    private func passLongTime(_ programs: [Program]) async throws -> [Program] {
+        var random = SeededRandom(seed: world.seed, stream: "long time at \(world.clock.now)")
+        var programs = programs
+        let away = random.happens(0.7) ? random.pick(programs).device : nil
+        let present = programs.map(\.device).filter { $0.number != away?.number }
+        var isDown = false
+        if let away {
+            world.trace.note("\(away.name) goes away")
+            away.store.link.isInReach = false
+            programs = try await work(programs, steps: Self.absenceSteps, disturbing: false)
+            isDown = random.happens(0.5)
+            if isDown { try await away.stop(random.happens(0.5) ? .killed : .powerFailure) }
+        }
+        for _ in 0..<random.number(1...4) {
+            try await QuietPoint(world: world, devices: present, programs: []).waitForRest()
+            if random.happens(0.7) { try await random.pick(present).makeSnapshot() }
+            if random.happens(0.7) { try await random.pick(present).collectGarbage() }
+            try await QuietPoint(world: world, devices: present, programs: []).waitForRest()
+            let pause = Duration.seconds(86_400 * random.pick([0, 1, 8, 31, 45]))
+            world.trace.note("\(pause) pass")
+            world.clock.leap(pause)
+            let workers = programs.filter { $0.device.number != away?.number }
+            let worked = try await work(workers, steps: random.number(0...Self.absenceSteps), disturbing: false)
+            programs = programs.map { program in
+                worked.first { $0.device.number == program.device.number } ?? program
+            }
+        }
+        if let away {
+            world.trace.note("\(away.name) comes back")
+            if isDown { try away.start(after: .killed) }
+            away.store.link = .good
+        }
+        return programs
+    }
+
     /// Has all programs work at the same time.
-    private func work(_ programs: [Program], steps: Int) async throws -> [Program] {
+    ///
+    /// - Parameter isDisturbing: Whether devices crash, end and lose their network meanwhile.
+    private func work(
+        _ programs: [Program], steps: Int, disturbing isDisturbing: Bool = true
+    ) async throws -> [Program] {
         try await withThrowingTaskGroup(of: Program.self) { group in
             for program in programs {
                 group.addTask {
                     var program = program
-                    try await program.run(steps: steps)
+                    try await program.run(steps: steps, disturbing: isDisturbing)
                     return program
                 }
             }

@@ -1,4 +1,5 @@
 import Foundation
+import Model
 
 /// Threads for calls that block, so that a slow disk holds up nobody who waits for something else.
 struct BlockingQueue: Sendable {
@@ -16,6 +17,7 @@ struct BlockingQueue: Sendable {
     func run<Answer: Sendable>(
         _ work: @escaping @Sendable () throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
+        if BlockingWork.isInline { return try work() }
         let result: Result<Answer, StoreError> = await withCheckedContinuation { continuation in
             queue.addOperation { continuation.resume(returning: Result(catching: work)) }
         }

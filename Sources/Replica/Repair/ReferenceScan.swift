@@ -121,7 +121,7 @@ package final class ReferenceScan: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(FileError) -> Value {
         do {
-            return try await queue.writeWithoutTransaction { database in
+            return try await queue.perform { database in
                 var value: Value?
                 try database.inTransaction(.immediate) {
                     value = try body(database)
@@ -140,7 +140,7 @@ package final class ReferenceScan: Sendable {
         _ path: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(FileError) -> Value {
         do {
-            return try await queue.writeWithoutTransaction { database in
+            return try await queue.perform { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path])
                 var value: Value?
                 let result = Result {

@@ -19,7 +19,7 @@ extension Replica {
         let device = device
         do {
             let queue = try SnapshotConnection.open(path)
-            return try await queue.writeWithoutTransaction { database in
+            return try await queue.perform { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS live", arguments: [index])
                 let export = SnapshotExport(database: database, time: time, device: device)
                 let summary = try export.run()

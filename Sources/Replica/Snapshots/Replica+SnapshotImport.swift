@@ -17,7 +17,7 @@ extension Replica {
         let path = snapshot.path
         let (number, nonce) = (snapshot.summary.number, snapshot.summary.nonce)
         do {
-            let isDone = try await writer.writeWithoutTransaction { database in
+            let isDone = try await writer.perform { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try SnapshotImport(
@@ -43,7 +43,7 @@ extension Replica {
         try checkAlive()
         let path = snapshot.path
         do {
-            try await writer.writeWithoutTransaction { database in
+            try await writer.perform { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try database.inTransaction(.immediate) {

@@ -34,7 +34,7 @@ package final class SnapshotFile: Sendable {
         do {
             let queue = try SnapshotConnection.open(path)
             let effort = SnapshotEffort(path: path)
-            let found = try await queue.writeWithoutTransaction { database in
+            let found = try await queue.perform { database in
                 effort.begin(database)
                 defer { effort.end(database) }
                 return try SnapshotCheck(database: database, container: container, number: number, fault: fault).run()

@@ -23,7 +23,7 @@ extension SnapshotFile {
         let index = replica.state.index
         let applied = Int64(bitPattern: replica.applied)
         do {
-            return try await queue.writeWithoutTransaction { database in
+            return try await queue.perform { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS live", arguments: [index])
                 let result = Result { try Self.prepare(database, applied: applied) }
                 try database.execute(sql: "DETACH DATABASE live")
@@ -83,7 +83,7 @@ extension SnapshotFile {
     ///   - limit: The most records and tombstones together.
     package func step(after position: Int, limit: Int) async throws(FileError) -> SnapshotStep {
         do {
-            return try await queue.writeWithoutTransaction { database in
+            return try await queue.perform { database in
                 let rows = try Row.fetchCursor(
                     database,
                     sql: """

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import Model
+package import Model
 import Remote
 import Replica
 import Synchronization
@@ -214,7 +214,7 @@ package final class Snapshots: Sendable {
     ///
     /// - Returns: Its number; `nil` when it cannot be told now, since a deletion waits to be uploaded.
     @discardableResult
-    func make() async throws -> CommitNumber? {
+    package func make() async throws -> CommitNumber? {
         let path = scratchPath()
         let packed = scratchPath()
         defer {

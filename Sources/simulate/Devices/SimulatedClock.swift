@@ -60,6 +60,9 @@ final class SimulatedClock: Sendable {
         guard isOver else { throw CancellationError() }
     }
 
+    /// Lets time pass for everybody at once, as when all machines are suspended.
+    func leap(_ duration: Duration) { state.withLock { $0.now += duration } }
+
     /// Jumps to the next sleeper and wakes it.
     /// - Returns: `false` when nobody sleeps.
     func advance() -> Bool {

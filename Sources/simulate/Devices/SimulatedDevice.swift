@@ -138,6 +138,24 @@ final class SimulatedDevice: Sendable {
 
     func removeState() { try? FileManager.default.removeItem(atPath: directory) }
 
+    // MARK: Looking after the container
+
+    /// Writes the state of the container as it is now.
+    func makeSnapshot() async throws {
+        let fileSystem = try fileSystem
+        let number = try await fileSystem.syncEngine.snapshots.make()
+        world.trace.note("\(name) makes snapshot \(number.map { "\($0)" } ?? "none")")
+    }
+
+    /// Deletes what nothing refers to, with the grace that users have.
+    func collectGarbage() async throws {
+        let fileSystem = try fileSystem
+        let report = try await value { () async throws(FileError) in
+            try await fileSystem.syncEngine.collectGarbage(grace: nil, isDryRun: false)
+        }
+        world.trace.note("\(name) collects garbage: \(report)")
+    }
+
     // MARK: Crashing
 
     /// Has the device crash at the n-th step from now on.

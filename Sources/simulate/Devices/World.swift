@@ -21,6 +21,8 @@ final class World: Sendable {
     private struct State {
         var violation: Violation?
         var lateCount = 0
+        /// Every commit that landed: the log itself is trimmed.
+        var commits: [CommitNumber: Commit] = [:]
     }
 
     init(seed: UInt64, directory: String, sabotage: Sabotage?, isTraced: Bool) {
@@ -61,7 +63,11 @@ final class World: Sendable {
     /// Tells the story of a commit that has landed.
     func noteCommit(at key: String) {
         do {
-            if let commit = try commit(at: key) { try note(commit) }
+            guard let object = store.object(at: key) else { return }
+            let text = Data(try Gzip.decompress(object, limit: 1 << 28))
+            let commit = try JSONDecoder().decode(Commit.self, from: text)
+            state.withLock { $0.commits[commit.sequence] = commit }
+            try note(commit)
         } catch {
             report(Violation("\(key) cannot be read: \(error)"))
         }
@@ -84,17 +90,11 @@ final class World: Sendable {
         }
     }
 
-    func commit(at key: String) throws -> Commit? {
-        guard let object = store.object(at: key) else { return nil }
-        return try JSONDecoder().decode(Commit.self, from: Data(try Gzip.decompress(object, limit: 1 << 28)))
-    }
+    /// A commit that landed, trimmed since or not.
+    func commit(_ number: CommitNumber) -> Commit? { state.withLock { $0.commits[number] } }
 
     /// The number of the newest commit.
-    var newest: CommitNumber {
-        var number: CommitNumber = 0
-        while store.object(at: ChangeLog.key(number + 1)) != nil { number += 1 }
-        return number
-    }
+    var newest: CommitNumber { state.withLock { CommitNumber($0.commits.count) } }
 }
 
 extension ItemID {

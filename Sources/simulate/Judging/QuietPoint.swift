@@ -40,7 +40,7 @@ struct QuietPoint {
 
     // MARK: Waiting
 
-    private func waitForRest() async throws {
+    func waitForRest() async throws {
         // Requests of the time before may still fail.
         try await world.clock.sleep(SimulatedStore.longestWait)
         let end = world.clock.now + Self.patience

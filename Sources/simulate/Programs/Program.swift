@@ -38,11 +38,13 @@ struct Program: Sendable {
     // MARK: Steps
 
     /// Works for a while.
-    mutating func run(steps: Int) async throws {
+    ///
+    /// - Parameter isDisturbing: Whether the device crashes, ends and loses its network meanwhile.
+    mutating func run(steps: Int, disturbing isDisturbing: Bool = true) async throws {
         for _ in 0..<steps {
             try await pause()
             try world.throwViolation()
-            try await disturb()
+            if isDisturbing { try await disturb() }
             try await step()
         }
         device.disarm()
@@ -107,7 +109,8 @@ struct Program: Sendable {
     /// Errors that no program on a sound device gets.
     private func judge(_ error: FileError, _ action: Action) throws(Violation) {
         if device.isDead { return }
-        let hasTrouble = world.scenario.faultShare > 0 || world.scenario.offlineShare > 0
+        let hasTrouble =
+            world.scenario.faultShare > 0 || world.scenario.offlineShare > 0 || world.scenario.hasLongTimes
         let isExpected =
             switch error.code {
             case .notFound, .exists, .notDirectory, .isDirectory, .notEmpty, .busy, .interrupted, .noAttribute: true

@@ -23,6 +23,8 @@ struct Scenario: Sendable, CustomStringConvertible {
     let hasLargeFiles: Bool
     /// Whether some names are of the kind that stays on one machine.
     let hasLocalNames: Bool
+    /// Whether weeks pass between the phases, in which snapshots are made and garbage is collected.
+    let hasLongTimes: Bool
     let sabotage: Sabotage?
 
     init(seed: UInt64, sabotage: Sabotage?) {
@@ -45,6 +47,8 @@ struct Scenario: Sendable, CustomStringConvertible {
         // What is drawn from a stream of its own leaves all other seeds as they were.
         var later = SeededRandom(seed: seed, stream: "local names")
         hasLocalNames = later.happens(0.2)
+        var long = SeededRandom(seed: seed, stream: "long times")
+        hasLongTimes = sabotage == nil && long.happens(0.3)
         self.sabotage = sabotage
     }
 
@@ -52,7 +56,8 @@ struct Scenario: Sendable, CustomStringConvertible {
         """
         \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
         kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(tellsChanges)\
-        \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")
+        \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")\
+        \(hasLongTimes ? ", long times" : "")
         """
     }
 }
