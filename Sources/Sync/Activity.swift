@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells the loops of the engine that there is something to do, and whoever waits for them that something was done.
+/// Wakes the loops of the engine when there is work, and their waiters when work was done.
 package final class Activity: Sendable {
     private struct State {
         var localChanges: UInt64 = 0
@@ -17,7 +17,7 @@ package final class Activity: Sendable {
     /// Counts local changes; see ``waitForLocalChange(since:atMost:)``.
     package var localChanges: UInt64 { state.withLock { $0.localChanges } }
 
-    /// Something in the outbox is new.
+    /// An item was added to the outbox.
     package func noteLocalChange() {
         let waiters = state.withLock { state in
             state.localChanges += 1
@@ -27,7 +27,7 @@ package final class Activity: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Something was uploaded, applied or given up.
+    /// An item was uploaded, applied or given up.
     package func noteProgress() {
         let waiters = state.withLock { state in
             defer { state.progressWaiters = [:] }
@@ -36,12 +36,12 @@ package final class Activity: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when the count of local changes has passed `count`, the time is over, or the task is cancelled.
+    /// Returns when the count of local changes exceeds `count`, when `limit` expires, or when the task is cancelled.
     package func waitForLocalChange(since count: UInt64, atMost limit: Duration?) async {
         await race(limit) { await self.wait(\.waiters) { $0.localChanges > count } }
     }
 
-    /// Returns at the next progress, when the time is over, or when the task is cancelled.
+    /// Returns at the next progress, when `limit` expires, or when the task is cancelled.
     package func waitForProgress(atMost limit: Duration) async {
         await race(limit) { await self.wait(\.progressWaiters) { _ in false } }
     }
@@ -51,7 +51,7 @@ package final class Activity: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await wait() }
             group.addTask { [environment] in
-                // A cancelled sleep ends the race as well as a finished one.
+                // A cancelled sleep ends the race like a finished one.
                 try? await environment.sleep(limit)
             }
             await group.next()

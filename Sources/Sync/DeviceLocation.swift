@@ -1,8 +1,8 @@
-/// Where a container and this device's part of it are, and what the device is called: for people to read.
+/// The location of a container and of this device's state, and the name of the device: for people to read.
 package struct DeviceLocation: Sendable {
     package var remote: String
     package var state: String
-    /// Empty where nothing is mounted.
+    /// Empty when nothing is mounted.
     package var mountpoint: String
     package var deviceName: String
 

@@ -3,7 +3,7 @@ package import Model
 import Remote
 package import Replica
 
-/// Where the engine takes time and randomness from, so that a simulation can give it its own.
+/// The engine's source of time and randomness, which a simulation can replace.
 package struct EngineEnvironment: Sendable {
     /// Wall-clock time.
     package var now: @Sendable () -> Timestamp
@@ -31,7 +31,7 @@ package struct EngineEnvironment: Sendable {
 }
 
 extension EngineEnvironment {
-    /// The same for the replica.
+    /// The same sources for the replica.
     func replica(owner: UInt32, group: UInt32) -> ReplicaEnvironment {
         ReplicaEnvironment(
             now: now, makeItemID: { [makeUUID] in ItemID(uuid: makeUUID()) }, owner: owner, group: group,
@@ -48,7 +48,7 @@ extension EngineEnvironment {
 }
 
 extension EngineEnvironment {
-    /// Does something again while the store does not answer, once after each pause.
+    /// Retries a call while the store does not answer, once after each pause.
     package func persistently<Value>(_ pauses: [Duration], _ body: () async throws -> Value) async throws -> Value {
         for pause in pauses {
             do {

@@ -1,22 +1,22 @@
 package import Model
 
-/// What the kernel must forget when something changes under it. The mount implements it.
+/// What the kernel must invalidate when an item changes underneath it. The mount implements it.
 ///
-/// Every call only queues: the notifications go out from a thread that holds no request and no lock, since the kernel takes the
-/// locks of the inodes concerned.
+/// Every call only queues: the notifications are sent by a thread that holds no request and no lock, since the kernel
+/// takes the locks of the inodes concerned.
 package protocol KernelCache: Sendable {
-    /// The entry may now be another inode, or may be new.
+    /// The entry may be new, or may now refer to another inode.
     func entryChanged(_ name: ItemName, in parent: InodeNumber)
-    /// The entry was deleted. Of one that moved, both names have changed: told as a deletion, it would take the directory from under those
-    /// who work in it.
+    /// The entry was deleted. For a move, both names are reported as changed instead: a deletion would detach the
+    /// directory from processes that work in it.
     func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber)
-    /// The attributes changed and, with `bytes`, what is in the file.
+    /// The attributes changed and, with `bytes`, the contents of the file.
     func inodeChanged(_ inode: InodeNumber, bytes: Bool)
-    /// Returns when the kernel has been told of everything so far.
+    /// Returns when the kernel has received all queued notifications.
     func drain() async
 }
 
-/// Stands in until the mount is there: nothing is cached yet.
+/// Used until the filesystem is mounted: nothing is cached yet.
 package struct NoKernelCache: KernelCache {
     package init() {}
 

@@ -1,28 +1,29 @@
 package import Model
 package import Replica
 
-/// The files as programs use them on this device, and what sync asks and tells of them.
+/// The files as programs use them on this device, as far as sync needs to know and report.
 package protocol LocalFiles: Sendable {
-    /// What the kernel remembers.
+    /// The kernel's cache.
     var kernel: any KernelCache { get }
 
     func isOpen(_ inode: InodeNumber) -> Bool
     func isOpenForWriting(_ inode: InodeNumber) -> Bool
-    /// Prepares an upload of a file: from here on the next write counts it as changed again.
+    /// Prepares an upload of a file: from here on the next write marks it as modified again.
     ///
-    /// - Returns: `false` while a write is in flight, or a writer has the file open and wrote less than `quiet` ago.
+    /// - Returns: `false` while a write is in flight, or while a writer has the file open and wrote less than `quiet`
+    ///   ago.
     func beginUpload(of inode: InodeNumber, quiet: Duration) -> Bool
-    /// Records size and times of a file that is open, so that the index knows them as they are.
+    /// Records size and times of an open file in the index.
     ///
-    /// - Returns: The bytes; `nil` when nobody has the file open.
+    /// - Returns: The bytes; `nil` when the file is not open.
     func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor?
-    /// An inode has no name any more: it goes once nobody holds it.
+    /// An inode has no name any more: it is removed once no process holds it.
     func becameOrphan(_ inode: InodeNumber) throws(FileError)
-    /// Newer bytes of a file that is downloaded have come into being.
+    /// A file that is being downloaded has newer bytes in the container.
     func requestDownload(of inode: InodeNumber)
 }
 
-/// Nothing is mounted: no program has anything open.
+/// Nothing is mounted: no program has a file open.
 package struct NoLocalFiles: LocalFiles {
     private let replica: Replica
 

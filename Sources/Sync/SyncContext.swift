@@ -2,7 +2,7 @@ package import Logging
 package import Model
 package import Replica
 
-/// What every part of a running container needs.
+/// The dependencies of every part of a running container.
 package struct SyncContext: Sendable {
     package let replica: Replica
     package let environment: EngineEnvironment
@@ -10,12 +10,13 @@ package struct SyncContext: Sendable {
     package let activity: Activity
     package let location: DeviceLocation
 
-    /// Opens the replica below `location.state`, repairing it where the last run ended badly.
+    /// Opens the replica below `location.state`, repairing it if the last run ended uncleanly.
     ///
     /// - Parameters:
-    ///   - owner: Who owns what other devices made.
+    ///   - owner: The owner of items that other devices made.
     ///   - group: Its group.
-    /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another container.
+    /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
+    ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32

@@ -1,37 +1,38 @@
 package import Model
 import Remote
 
-/// Who has claimed or presents what sync is about to read or change, and who wants to hear of it.
+/// The claims and presenters of items that sync is about to read or change, and the observers of its changes.
 package protocol SyncCoordination: Sendable {
-    /// Whether a file may be read for an upload now. If not, who minds is asked, and the next local change says that it is time.
+    /// Whether a file may be read for an upload now. If not, the presenter is asked to save, and the next local change
+    /// retries.
     func mayUpload(_ inode: InodeNumber) throws(FileError) -> Bool
     /// Waits for the right to apply another device's commit.
     ///
-    /// - Parameter tell: Takes what is waited for, once it takes long.
-    /// - Returns: The right, to be ended; `nil` when nobody minds.
+    /// - Parameter tell: Receives a description of the blocker, once the wait takes long.
+    /// - Returns: The grant, to be ended; `nil` when no claim or presenter is concerned.
     func toApply(_ commit: Commit, tell: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant?
-    /// What is to be told of a commit once it is applied; `nil` when nobody listens. Called before it is applied.
+    /// The events to publish once a commit is applied; `nil` when nothing observes it. Called before it is applied.
     func events(of commit: Commit) throws(FileError) -> (any AppliedCommitEvents)?
-    /// The bytes of files are in the container.
+    /// The files' bytes are in the container.
     func didUpload(_ inodes: [InodeNumber])
 }
 
-/// The right to change items that others may have claimed or present.
+/// The right to change items that may be claimed or presented.
 package struct SyncGrant: Sendable {
     package let end: @Sendable () -> Void
 
     package init(end: @escaping @Sendable () -> Void) { self.end = end }
 }
 
-/// What a commit does to items that somebody observes.
+/// The effects of a commit on observed items.
 package protocol AppliedCommitEvents {
-    /// Tells it, after the commit was applied.
+    /// Publishes the events, after the commit was applied.
     ///
-    /// - Parameter displaced: What had to make room, or go back, and is no item of the commit.
+    /// - Parameter displaced: Inodes that were displaced or moved back without being items of the commit.
     func tell(displaced: [InodeNumber]) throws(FileError)
 }
 
-/// Nothing is mounted: nobody minds, and nobody listens.
+/// Nothing is mounted: there are no claims and no observers.
 package struct NoCoordination: SyncCoordination {
     package init() {}
 

@@ -3,10 +3,10 @@ package import Model
 package import Remote
 package import Replica
 
-/// Keeps the replica and the container the same: other devices' commits are applied, local changes are uploaded, snapshots are made.
+/// Keeps the replica and the container in sync: applies other devices' commits, uploads local changes and makes
+/// snapshots.
 ///
-/// It runs without a mount too. What programs have open, and who has claimed what, it asks through ``LocalFiles`` and
-/// ``SyncCoordination``.
+/// It runs without a mount too. ``LocalFiles`` gives it the open files, ``SyncCoordination`` the claims and presenters.
 ///
 ///     local change    Uploader → LogSession.append → one create-only PUT
 ///     remote change   Follower → LogSession.catchUp → CommitApplier → CommitApplication → Reconcile
@@ -19,11 +19,11 @@ package final class SyncEngine: Sendable {
     package let uploader: Uploader
     package let follower: Follower
     let garbageCollector: GarbageCollector
-    /// Whether nothing of the container was here when the engine began.
+    /// Whether this device had no part of the container when the engine was created.
     private let isNew: Bool
 
     /// - Parameters:
-    ///   - container: Its store is watched; others are to use ``store`` from here on.
+    ///   - container: Its store is watched; other parts use ``store`` from here on.
     ///   - store: From ``WatchedStore/init(_:patience:environment:)``.
     package init(
         _ context: SyncContext, identity: ContainerIdentity, store: WatchedStore, local: any LocalFiles,
@@ -53,8 +53,8 @@ package final class SyncEngine: Sendable {
         }
     }
 
-    /// Returns when a new device has the whole tree, when the time is over, or when the tree cannot come for now; at once on a device
-    /// that had one before.
+    /// Returns when a new device has the whole tree, when `limit` expires, or when the tree cannot be read for now;
+    /// immediately on a device that had one before.
     ///
     /// - Returns: Whether the tree is there.
     package func waitForTree(atMost limit: Duration) async -> Bool {
@@ -67,7 +67,7 @@ package final class SyncEngine: Sendable {
         return true
     }
 
-    /// Looks at the log and tries what waits, now.
+    /// Checks the log and retries waiting changes, now.
     package func wakeUp() {
         context.activity.noteLocalChange()
         follower.wakeUp()
@@ -75,9 +75,9 @@ package final class SyncEngine: Sendable {
 
     // MARK: Garbage
 
-    /// Deletes what the container has no use for; see ``GarbageReport``.
+    /// Deletes the objects that the container no longer needs; see ``GarbageReport``.
     ///
-    /// - Parameter grace: How long what was found to be of no use can still be read; `nil` for 7 days.
+    /// - Parameter grace: How long condemned objects can still be read; `nil` for 7 days.
     package func collectGarbage(grace: Duration?, isDryRun: Bool) async throws(FileError) -> GarbageReport {
         do {
             return try await garbageCollector.run(grace: grace ?? GarbageCollector.grace, isDryRun: isDryRun)
@@ -86,13 +86,13 @@ package final class SyncEngine: Sendable {
         } catch let error as FileError {
             throw error
         } catch {
-            throw FileError(.cancelled, "the garbage collection was cut off; another run goes on where it was")
+            throw FileError(.cancelled, "the garbage collection was interrupted; the next run continues it")
         }
     }
 
     // MARK: Checking
 
-    /// Every disagreement of index, backing directory and container, as a sentence; empty when all is well.
+    /// Every inconsistency of index, backing directory and container, as a sentence; empty when there is none.
     ///
     /// - Parameter readingBytes: Whether to fetch from the container every byte that the files need, and to verify it.
     package func check(readingBytes: Bool = false) async throws(FileError) -> [String] {

@@ -1,7 +1,7 @@
 package import Model
 import Replica
 
-/// Which names reach the container, by the rules that hold on a mount.
+/// Which names reach the container, by the rules of a mount.
 package struct SyncRule {
     /// How many directories may nest below `Documents`; `nil` for no limit.
     let levelLimit: Int?
@@ -12,12 +12,12 @@ package struct SyncRule {
         self.isLocalOnly = isLocalOnly
     }
 
-    /// A name that may be given, or why not.
+    /// A valid name, or why it is refused.
     package func name(_ bytes: some Sequence<UInt8>) -> Result<ItemName, Refusal> {
         let bytes = Array(bytes)
         do throws(FileError) {
             let name = try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try ItemName(bytes: buffer) }
-            return isLocalOnly(name) ? .failure(Refusal("names such as this stay on their machine")) : .success(name)
+            return isLocalOnly(name) ? .failure(Refusal("files with such names are not synced")) : .success(name)
         } catch {
             let reason =
                 switch error.code {
@@ -29,7 +29,7 @@ package struct SyncRule {
         }
     }
 
-    /// Why there may be no directory at a path of the container; `nil` when there may.
+    /// Why there may be no directory at a path of the container; `nil` when it is allowed.
     package func refusal(ofDirectoryAt path: [ItemName]) -> Refusal? {
         guard let levelLimit, let first = path.first, first.string.utf8.elementsEqual("Documents".utf8),
             path.count - 1 > levelLimit
@@ -40,7 +40,7 @@ package struct SyncRule {
                 : "this container allows \(levelLimit) level of directories below Documents")
     }
 
-    /// In words for people.
+    /// The reason, for people.
     package struct Refusal: Error, Equatable {
         package let reason: String
 

@@ -3,20 +3,22 @@ import Remote
 import Replica
 import Sync
 
-/// Makes objects that lie beside the container in its bucket items of the container, without copying them.
+/// Turns objects that are beside the container in its bucket into items of the container, without copying them.
 ///
-/// Each object is read once, for the hashes of its chunks; its bytes stay where they are. Directories come from the slashes in the keys.
+/// Each object is read once, for the hashes of its chunks; its bytes stay in place. Directories follow from the slashes
+/// in the keys.
 package struct Adoption {
     /// How many objects are read at a time.
     static let readWidth = 8
-    /// How often an object is read that changes while it is.
+    /// How often an object is read that changes during the read.
     static let readLimit = 3
-    /// How many bytes are read for one commit before it closes: 4 GiB, since what was read is lost with what cuts it off.
+    /// How many bytes are read for one commit before it closes: 4 GiB, since an interruption loses what was read for
+    /// it.
     static let bytesPerCommit: Int64 = 4 << 30
 
     private let visitor: ScratchReplica
     private let packs: PackStore
-    /// What every key begins with.
+    /// The common prefix of all keys.
     private let prefix: String
     private let destination: Destination
     private let rule: SyncRule
@@ -24,7 +26,7 @@ package struct Adoption {
     private var sender: TreeSender
     private var batch: [Candidate] = []
     private var batchByteCount: Int64 = 0
-    /// The directories on the way to the last key, from the destination down.
+    /// The directories of the last key, from the destination down.
     private var stack: [Step] = []
 
     private var sync: SyncEngine { visitor.sync }
@@ -34,7 +36,7 @@ package struct Adoption {
         let item: ItemID
     }
 
-    /// An item that is to be sent.
+    /// An item to send.
     private struct Candidate {
         let record: ItemRecord
         /// `nil` for a directory.
@@ -42,18 +44,18 @@ package struct Adoption {
         let path: String
     }
 
-    /// What a key says of the item that it becomes.
+    /// The item that a key becomes.
     private struct KeyPath {
         let directories: [ItemName]
-        /// `nil` for the empty object that consoles make of a folder.
+        /// `nil` for the empty object that S3 consoles create for a folder.
         let file: ItemName?
     }
 
     /// - Parameters:
-    ///   - prefix: What every key begins with; with a slash at its end.
-    ///   - path: The directory of the container that the items go into; made where it is missing. Empty for the top.
-    ///   - isContinued: Whether what was adopted from the same object already is passed over, and directories are joined.
-    ///   - notify: Called with what is left out.
+    ///   - prefix: The common prefix of all keys; ends with a slash.
+    ///   - path: The directory of the container that receives the items; created if missing. Empty for the root.
+    ///   - isContinued: Whether items that were adopted from the same object are skipped, and directories are merged.
+    ///   - notify: Called for each object that is left out.
     package init(
         _ visitor: ScratchReplica, prefix: String, into path: String, isContinued: Bool,
         notify: @escaping (TransferProblem) -> Void
@@ -67,8 +69,8 @@ package struct Adoption {
         sender = TreeSender(visitor, notify: notify)
     }
 
-    /// - Throws: ``FileError`` with `exists` and the names when some are taken; `notFound` when nothing lies below the prefix. Then
-    ///   nothing was sent.
+    /// - Throws: ``FileError`` with `exists` and the names when some are taken; `notFound` when nothing is below the
+    ///   prefix. In both cases nothing was sent.
     package mutating func run() async throws(FileError) -> TransferReport {
         try await visitor.catchUp()
         do {
@@ -88,7 +90,7 @@ package struct Adoption {
         return sender.report
     }
 
-    /// - Returns: `nil` behind the last one.
+    /// - Returns: `nil` after the last one.
     private func page(after key: String?) async throws -> [NeighbourListing]? {
         try Task.checkCancellation()
         let page = try await visitor.persistently { [store = sync.container.store, prefix] in
@@ -97,7 +99,7 @@ package struct Adoption {
         return page.isEmpty ? nil : page
     }
 
-    /// - Returns: Where an object belongs, or why it cannot be an item; `nil` for the prefix itself.
+    /// - Returns: The place of an object, or why it cannot be an item; `nil` for the prefix itself.
     private func keyPath(_ key: String) -> Result<KeyPath, SyncRule.Refusal>? {
         var names: [ItemName] = []
         let components = key.utf8.dropFirst(prefix.utf8.count).split(
@@ -135,16 +137,16 @@ package struct Adoption {
             for listing in page {
                 guard case .success(let path)? = keyPath(listing.object.key) else { continue }
                 guard let clash = try await clash(path, listing.object, in: target) else { continue }
-                // All that lies in one directory is one clash.
+                // All conflicts in one directory count as one clash.
                 if clash != last { clashes.add(clash) }
                 last = clash
             }
         }
-        if isEmpty { throw FileError(.notFound, "nothing lies below \(prefix) in the bucket") }
+        if isEmpty { throw FileError(.notFound, "there are no objects below \(prefix) in the bucket") }
         try clashes.refuse(isContinued: isContinued)
     }
 
-    /// - Returns: The path of what is in the way of an object.
+    /// - Returns: The path of the item that is in the way of an object.
     private func clash(_ path: KeyPath, _ object: NeighbourObject, in target: ItemID) async throws -> String? {
         var parent = target
         var place = ""
@@ -158,7 +160,7 @@ package struct Adoption {
         return try await isPresent(path, object, in: target) ? nil : place
     }
 
-    /// Whether an object is in the container already: adopted by a run that was cut off, or a folder that is there.
+    /// Whether an object is in the container already: adopted by an interrupted run, or a folder that exists.
     private func isPresent(_ path: KeyPath, _ object: NeighbourObject, in target: ItemID) async throws -> Bool {
         var parent = target
         for name in path.directories {
@@ -199,7 +201,8 @@ package struct Adoption {
         try await add(Candidate(record: record, object: object, path: shownPath))
     }
 
-    /// Sees that the directories of a key are there or on their way. Keys come sorted, so a directory that was left does not come again.
+    /// Ensures that the directories of a key exist or are queued. Keys are sorted, so a directory that was left does
+    /// not come again.
     private mutating func enter(_ names: [ItemName], _ target: ItemID) async throws -> ItemID {
         let common = zip(stack, names).prefix { $0.name == $1 }.count
         stack.removeLast(stack.count - common)
@@ -246,10 +249,10 @@ package struct Adoption {
             reading.problems.forEach { sender.tell($0) }
             return
         }
-        throw FileError(.busy, "what is sent is condemned again and again by another device; try again later")
+        throw FileError(.busy, "another device keeps condemning the objects of this upload; try again later")
     }
 
-    /// Notes that an object is a pack, and gives the content that refers to it.
+    /// Notes that an object is a pack, and returns the content that refers to it.
     private func adopt(_ object: NeighbourObject, _ chunks: [Content.Piece]) async throws -> Content {
         guard object.byteCount > 0 else { return .empty }
         let pack = PackID.adopted(sync.context.environment.makeUUID())
@@ -260,7 +263,7 @@ package struct Adoption {
                 }
                 return Content.Piece(index: piece.index, byteCount: piece.byteCount, stored: stored)
             })
-        // Nothing but zeros: no byte of the object is needed.
+        // All zeros: no byte of the object is needed.
         guard !content.packs.isEmpty else { return content }
         try await visitor.persistently { [packs] in try await packs.adopt(object, as: pack) }
         return content

@@ -1,14 +1,14 @@
 import Foundation
 import Model
 
-/// What the loser of a conflict is called where it stands beside its file: `report (conflict sofa 2026-01-31 12.00.00).pdf`.
+/// The name of a losing version, which is placed beside its file: `report (conflict sofa 2026-01-31 12.00.00).pdf`.
 ///
-/// The time is in UTC, with dots, since not every file system takes colons.
+/// The time is in UTC, with dots, since some file systems allow no colons.
 enum ConflictFileName {
     /// How many names are tried for one version.
     static let attemptLimit = 1000
 
-    /// - Parameter number: 1 for the name as it is; a greater one is put behind the time.
+    /// - Parameter number: 1 for the plain name; a greater one is appended to the time.
     static func candidate(for version: ConflictVersion, of name: ItemName, number: Int) -> String {
         let time = version.modified.rfc3339.prefix(19).map { $0 == "T" ? " " : $0 == ":" ? "." : $0 }
         var device = version.deviceName.map { $0 == "/" || $0.unicodeScalars.contains("\0") ? "-" : $0 }
@@ -19,7 +19,7 @@ enum ConflictFileName {
         if ending.utf8.count > extensionByteLimit { ending = "" }
         let stem = Array(name.string.unicodeScalars.dropLast(ending.unicodeScalars.count))
         let fixed = " (conflict ".utf8.count + suffix.utf8.count + ending.utf8.count
-        // What is too long is cut: first the device's name, then the file's.
+        // A name that is too long is cut: first the device's name, then the file's.
         let who = cut(device.flatMap(\.unicodeScalars), to: deviceByteLimit)
         return cut(stem, to: ItemName.byteLimit - fixed - who.utf8.count) + " (conflict \(who)\(suffix)\(ending)"
     }

@@ -5,14 +5,14 @@ extension Descriptor {
     /// The longest value and the longest list of names in bytes (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
     private static let attributeByteLimit = 64 << 10
 
-    /// - Returns: `nil` when there is none, or none that can be read. Related: fgetxattr(2).
+    /// - Returns: `nil` when the attribute is missing or unreadable. Related: fgetxattr(2).
     func extendedAttribute(_ name: String) -> [UInt8]? {
         var value = [UInt8](repeating: 0, count: Self.attributeByteLimit)
         let count = CLinux_fgetxattr(rawValue, name, &value, value.count)
         return count >= 0 ? Array(value.prefix(count)) : nil
     }
 
-    /// None where the file system has none. Related: flistxattr(2).
+    /// Empty if the file system supports none. Related: flistxattr(2).
     var extendedAttributeNames: [String] {
         var names = [UInt8](repeating: 0, count: Self.attributeByteLimit)
         let count = CLinux_flistxattr(rawValue, &names, names.count)

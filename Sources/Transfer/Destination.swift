@@ -1,23 +1,23 @@
 import Model
 import Sync
 
-/// The directory of the container that a tree goes into.
+/// The directory of the container that receives a tree.
 struct Destination {
-    /// From the top of the container; empty for the top itself.
+    /// From the root of the container; empty for the root itself.
     let names: [ItemName]
 
-    /// How far it is there.
+    /// How much of the path exists.
     struct ResolvedPath {
-        /// The deepest directory of the path that is there.
+        /// The deepest existing directory of the path.
         var directory: ItemID
-        /// What has to be made below it.
+        /// The directories to create below it.
         var missing: ArraySlice<ItemName>
 
-        /// The directory itself, if it is there.
+        /// The directory itself, if it exists.
         var existing: ItemID? { missing.isEmpty ? directory : nil }
     }
 
-    /// - Parameter path: Components with slashes between them.
+    /// - Parameter path: Components separated by slashes.
     /// - Throws: ``FileError`` with `badName` and a sentence.
     init(_ path: String, _ rule: SyncRule) throws(FileError) {
         var names: [ItemName] = []
@@ -31,7 +31,7 @@ struct Destination {
         self.names = names
     }
 
-    /// - Throws: ``FileError`` with `notDirectory` when something else is in the way.
+    /// - Throws: ``FileError`` with `notDirectory` when another item is in the way.
     func find(_ sender: TreeSender) async throws -> ResolvedPath {
         var place = ResolvedPath(directory: .root, missing: names[...])
         while let name = place.missing.first {
@@ -46,7 +46,7 @@ struct Destination {
         return place
     }
 
-    /// Makes what is missing.
+    /// Creates the missing directories.
     func make(_ place: ResolvedPath, _ sender: inout TreeSender, _ visitor: ScratchReplica) async throws -> ItemID {
         var parent = place.directory
         var arrivals: [Arrival] = []
@@ -61,9 +61,9 @@ struct Destination {
     }
 }
 
-/// Names of a tree that are taken in the container, by something else.
+/// Names of a tree that other items in the container have already.
 struct NameClashes {
-    /// How many are named.
+    /// How many names are listed.
     static let nameLimit = 10
 
     private var names: [String] = []
@@ -74,7 +74,7 @@ struct NameClashes {
         if names.count < Self.nameLimit { names.append(name) }
     }
 
-    /// - Parameter isContinued: Whether equal things would have been passed over.
+    /// - Parameter isContinued: Whether equal items would have been skipped.
     /// - Throws: ``FileError`` with `exists`, if there are any.
     func refuse(isContinued: Bool) throws(FileError) {
         guard count > 0 else { return }
@@ -83,7 +83,7 @@ struct NameClashes {
             .exists,
             isContinued
                 ? "the container has something else there already: \(list); nothing was sent"
-                : "the container has these already: \(list); nothing was sent. Give another place with --into, or, to go on "
-                    + "with what was cut off, --continue")
+                : "the container has these already: \(list); nothing was sent. Give another place with --into, or "
+                    + "continue an interrupted run with --continue")
     }
 }

@@ -4,17 +4,18 @@ import Replica
 import Sync
 import Synchronization
 
-/// Rebuilds the tree of a container in a directory, without a mount: the state of the newest commit, every chunk verified.
+/// Rebuilds the tree of a container in a directory, without a mount: the state of the newest commit, every chunk
+/// verified.
 ///
-/// What cannot be had is reported and left out, and the rest goes on. Bytes stream from the store into the files; in memory are the
-/// chunks on their way and the chunk lists of the files at work.
+/// Files that cannot be read are reported and left out, and the export continues. Bytes are streamed from the store
+/// into the files; memory holds the chunks in transit and the chunk lists of the files in progress.
 package final class Export: Sendable {
-    /// How many files are brought at a time, and how many stretches of one file.
+    /// How many files are fetched at a time, and how many ranges of one file.
     static let fileWidth = 8
     static let batchWidth = 4
     /// How many names are read from the index at a time.
     static let listLimit = 1000
-    /// How many files in a row may be given up because the store does not answer before all of it is.
+    /// How many files in a row may fail because the store does not answer before the export gives up.
     static let silenceLimit = 16
 
     private let visitor: ScratchReplica
@@ -28,7 +29,7 @@ package final class Export: Sendable {
         var unansweredCount = 0
     }
 
-    /// - Parameter notify: Called, on any thread, with what is left out.
+    /// - Parameter notify: Called, on any thread, for each item that is left out.
     package init(_ visitor: ScratchReplica, notify: @escaping @Sendable (TransferProblem) -> Void) {
         self.visitor = visitor
         let store = visitor.sync.container.store
@@ -39,10 +40,10 @@ package final class Export: Sendable {
 
     private var sync: SyncEngine { visitor.sync }
 
-    /// What is done so far.
+    /// The progress so far.
     package var progress: TransferReport { state.withLock { $0.report } }
 
-    /// - Parameter path: A directory that is made, or that is there and empty.
+    /// - Parameter path: A directory that is created, or that exists and is empty.
     /// - Throws: ``FileError`` with `notEmpty`; `diskFull`; `unreachable` when the store does not answer any more.
     package func run(into path: String) async throws(FileError) -> TransferReport {
         let root = try OutputDirectory(root: path) { [self] problem in tell(problem) }
@@ -53,7 +54,7 @@ package final class Export: Sendable {
         return progress
     }
 
-    /// A log that is damaged in the middle tells how the container was before.
+    /// If the log is damaged in the middle, the state before the damage is exported.
     private func catchUp() async throws(FileError) {
         do throws(FileError) {
             try await visitor.catchUp()
@@ -72,7 +73,7 @@ package final class Export: Sendable {
 
     // MARK: The tree
 
-    /// One directory on the way down, with the names that are read of it.
+    /// One directory during the descent, with its names.
     private struct Frame {
         let inode: InodeNumber
         let output: OutputDirectory
@@ -123,7 +124,7 @@ package final class Export: Sendable {
                         try await writeFile(child, in: output)
                     }
                 case .fifo, .socket, .characterDevice, .blockDevice:
-                    // They never travel, so no container has them.
+                    // They are never synced, so no container has them.
                     break
                 }
             }
@@ -156,8 +157,8 @@ package final class Export: Sendable {
         return .init(mode: attributes.mode, modified: attributes.modified, xattrs: xattrs)
     }
 
-    /// - Returns: `nil` when it failed, which is told.
-    /// - Throws: What would befall everything that follows, too.
+    /// - Returns: `nil` when it failed, which is reported.
+    /// - Throws: Errors that would also affect everything that follows.
     private func attempt<Value>(_ path: String, _ body: () throws(FileError) -> Value) throws(FileError) -> Value? {
         do throws(FileError) {
             return try body()
@@ -177,15 +178,15 @@ package final class Export: Sendable {
         do throws(FileError) {
             let isWritten = try await writeBytes(child.name.string, in: output, metadata, size: child.attributes.size) {
                 if let content = inode.content { return content }
-                // Its manifest could not be read when the record came: now is the time to say so.
+                // Its manifest could not be read when the record was applied: report that now.
                 guard let reference = entry.base?.content else {
-                    throw FileError(.corrupt, "the container has no bytes of it")
+                    throw FileError(.corrupt, "the container does not have its bytes")
                 }
                 return try await self.manifests.get(reference)
             }
             if isWritten { state.withLock { $0.report.fileCount += 1 } }
         } catch {
-            // On a file system that takes two names for one, say.
+            // For example on a case-insensitive file system.
             guard error.code == .exists else { throw error }
             tell(TransferProblem(.failed, path: output.path(of: child.name.string), error.detail))
         }
@@ -199,7 +200,7 @@ package final class Export: Sendable {
         return entry.parent
     }
 
-    /// Puts the loser of a conflict beside its file, under a name that nothing else has.
+    /// Places a losing version beside its file, under a name that is free.
     private func writeConflict(
         _ version: ConflictVersion, of child: Child, _ mode: UInt16, in output: OutputDirectory
     ) async throws {
@@ -232,9 +233,8 @@ package final class Export: Sendable {
     }
 
     /// Writes one file.
-    ///
-    /// - Returns: Whether it is whole; otherwise it is told why not, and nothing stays of it.
-    /// - Throws: `exists` when the name is taken, and what would befall every other file too.
+    /// - Returns: Whether it is complete; otherwise the reason is reported, and the partial file is removed.
+    /// - Throws: `exists` when the name is taken, and errors that would also affect every other file.
     private func writeBytes(
         _ name: String, in output: OutputDirectory, _ metadata: OutputDirectory.Metadata, size: Int64,
         content: () async throws -> Content
@@ -249,7 +249,7 @@ package final class Export: Sendable {
             try await ScratchReplica.translating {
                 let content = try await self.visitor.persistently { try await content() }
                 guard content.byteCount == size else {
-                    throw FileError(.corrupt, "its chunks have \(content.byteCount) bytes, and not \(size)")
+                    throw FileError(.corrupt, "its chunks have \(content.byteCount) bytes instead of \(size)")
                 }
                 try file.truncate(to: size)
                 try await self.copy(content, to: file)
@@ -267,7 +267,7 @@ package final class Export: Sendable {
         return true
     }
 
-    /// Tells what befell a file, unless it would befall all others too.
+    /// Reports the error of a file, unless it would affect all others too.
     private func judge(_ error: FileError, _ path: String) throws(FileError) {
         switch error.code {
         case .diskFull, .cancelled: throw error
@@ -282,7 +282,7 @@ package final class Export: Sendable {
         tell(TransferProblem(.failed, path: path, error.detail))
     }
 
-    /// Brings all chunks, a few stretches at a time; holes stay holes.
+    /// Fetches all chunks, a few ranges at a time; holes stay holes.
     private func copy(_ content: Content, to file: Descriptor) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var offset: Int64 = 0

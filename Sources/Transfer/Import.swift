@@ -6,14 +6,14 @@ import Sync
 
 /// Uploads a local tree into a container, without a mount.
 ///
-/// Nothing that is in the container is overwritten: names that are taken are refused before anything is sent. What is taken by another
-/// device while the import runs stays as it is, and is told.
+/// Nothing in the container is overwritten: if names are taken, the import is refused before anything is sent. A name
+/// that another device takes during the import keeps that device's item, and is reported.
 package struct Import {
     /// How many bytes one commit takes before it closes; a single larger file still goes as one.
     static let bytesPerCommit = Uploader.bytesPerCommit
-    /// How often a file is read that changes while it is.
+    /// How often a file is read that changes during the read.
     static let readLimit = 3
-    /// How often a batch is sent again whose bytes were condemned before it landed.
+    /// How often a batch is sent again because its bytes were condemned before it landed.
     static let batchLimit = 10
 
     private let visitor: ScratchReplica
@@ -23,12 +23,12 @@ package struct Import {
     private var sender: TreeSender
     private var batch: [Source] = []
     private var batchByteCount: Int64 = 0
-    /// What an import that was cut off has brought already, by its path.
+    /// The paths that an interrupted import has already sent.
     private var presentPaths: Set<String> = []
 
     private var sync: SyncEngine { visitor.sync }
 
-    /// An item that is to be sent.
+    /// An item to send.
     private struct Source {
         let directory: SourceDirectory
         let bytes: [UInt8]
@@ -38,9 +38,9 @@ package struct Import {
     }
 
     /// - Parameters:
-    ///   - path: The directory of the container that the tree goes into; made where it is missing. Empty for the top.
-    ///   - isContinued: Whether what is there already with the same bytes is passed over, and directories are joined.
-    ///   - notify: Called with what is left out.
+    ///   - path: The directory of the container that receives the tree; created if missing. Empty for the root.
+    ///   - isContinued: Whether items that exist with the same bytes are skipped, and directories are merged.
+    ///   - notify: Called for each item that is left out.
     package init(
         _ visitor: ScratchReplica, into path: String, isContinued: Bool, notify: @escaping (TransferProblem) -> Void
     ) throws(FileError) {
@@ -51,7 +51,7 @@ package struct Import {
         sender = TreeSender(visitor, notify: notify)
     }
 
-    /// Uploads what is in a directory.
+    /// Uploads the contents of a directory.
     ///
     /// - Throws: ``FileError`` with `exists` and the names when some are taken; then nothing was sent.
     package mutating func run(from path: String) async throws(FileError) -> TransferReport {
@@ -72,7 +72,7 @@ package struct Import {
 
     // MARK: Before anything is sent
 
-    /// Sees that every name is free, or, of an import that goes on, has what it should have.
+    /// Checks that every name is free or, when continuing, has the item that it should have.
     private mutating func check(_ root: SourceDirectory, _ target: ItemID) async throws {
         var clashes = NameClashes()
         var rest = [(root, target)]
@@ -100,7 +100,7 @@ package struct Import {
         try clashes.refuse(isContinued: isContinued)
     }
 
-    /// - Returns: `nil` for what never travels.
+    /// - Returns: `nil` for an item that is never synced.
     private func placement(
         _ bytes: [UInt8], in directory: SourceDirectory, meeting occupant: ImportConflict.Occupant
     ) throws(FileError) -> ImportConflict? {
@@ -118,13 +118,13 @@ package struct Import {
         return ImportConflict(kind: status.kind, target: target, content: content, meeting: occupant)
     }
 
-    // MARK: The way down
+    // MARK: Descent
 
-    /// One directory on the way down, with the names that are still to come.
+    /// One directory during the descent, with its remaining names.
     private struct Frame {
         let directory: SourceDirectory
         let item: ItemID
-        /// Where it is in the container.
+        /// Its path in the container.
         let names: [ItemName]
         var rest: ArraySlice<[UInt8]>
     }
@@ -145,9 +145,9 @@ package struct Import {
         }
     }
 
-    /// Puts one item into the batch.
+    /// Adds one item to the batch.
     ///
-    /// - Returns: The directory to go down into, if it is one.
+    /// - Returns: The directory to descend into, if it is one.
     private mutating func take(_ bytes: [UInt8], _ frame: Frame) async throws -> Frame? {
         let directory = frame.directory
         let path = directory.path(of: bytes)
@@ -191,7 +191,7 @@ package struct Import {
             try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: 0)
             return Frame(directory: inner, item: record.id, names: names, rest: rest)
         case .fifo, .socket, .characterDevice, .blockDevice:
-            sender.tell(TransferProblem(.skipped, path: path, "items of its kind stay on their machine"))
+            sender.tell(TransferProblem(.skipped, path: path, "items of its kind are not synced"))
             return nil
         }
     }
@@ -222,10 +222,10 @@ package struct Import {
             problems.forEach { sender.tell($0) }
             return
         }
-        throw FileError(.busy, "what is sent is condemned again and again by another device; try again later")
+        throw FileError(.busy, "another device keeps condemning the objects of this upload; try again later")
     }
 
-    /// Brings the bytes of a batch to the container.
+    /// Uploads the bytes of a batch.
     private func read(_ sources: [Source]) async throws -> (arrivals: [Arrival], problems: [TransferProblem]) {
         let environment = sync.context.environment
         var upload = ContentUpload(
@@ -242,7 +242,7 @@ package struct Import {
                     problems.append(TransferProblem(.failed, path: source.path, error.detail))
                     continue
                 }
-                // Where its chunks are is known when the last pack is.
+                // The places of its chunks are known once the last pack is sent.
                 arrival.content = .empty
             }
             arrivals.append(arrival)
@@ -257,7 +257,7 @@ package struct Import {
         return (arrivals, problems)
     }
 
-    /// What an upload knows a file by.
+    /// The key of a file within an upload.
     private static func number(_ index: Int) -> InodeNumber { InodeNumber(UInt64(index)) }
 
     /// Reads one file, again when it changes meanwhile.
@@ -266,7 +266,7 @@ package struct Import {
     ) async throws -> ItemRecord {
         for _ in 0..<Self.readLimit {
             let (file, before) = try source.directory.file(source.bytes)
-            guard before.kind == .file else { throw FileError(.superseded, "it is no file any more") }
+            guard before.kind == .file else { throw FileError(.superseded, "it is no longer a file") }
             do {
                 try await upload.add(number, from: file)
             } catch let error as FileError where error.code == .superseded {
@@ -279,12 +279,12 @@ package struct Import {
             record.xattrs = try SourceDirectory.attributes(of: file)
             return record
         }
-        throw FileError(.superseded, "it changes while it is read, and was left out")
+        throw FileError(.superseded, "it kept changing while it was read, and was left out")
     }
 }
 
 extension FileError {
-    /// Whether the next file of the tree may do better.
+    /// Whether the next file of the tree may succeed.
     var isOfOneFile: Bool {
         switch code {
         case .notFound, .denied, .notPermitted, .superseded, .inputOutput, .notDirectory, .isDirectory, .invalid,

@@ -1,6 +1,6 @@
 import Model
 
-/// Whether a new item can have its name in a directory of the container: nothing that is there is ever overwritten.
+/// Whether a new item can have its name in a directory of the container: no existing item is ever overwritten.
 ///
 ///     in the container      new item
 ///     nothing               any             free
@@ -9,23 +9,23 @@ import Model
 ///     symbolic link         symbolic link   present when the targets are equal
 ///     anything else         any             taken
 ///
-/// Names are the same when their bytes are, as everywhere: `a` and `A` are two.
+/// Names are compared by their bytes, as everywhere: `a` and `A` are two names.
 enum ImportConflict: Equatable {
     case free
-    /// It is there already, as that item.
+    /// It exists already, as this item.
     case present(ItemID)
     case taken
 
-    /// What stands under a name.
+    /// The item that has a name.
     struct Occupant {
         let item: ItemID
         let kind: ItemKind
         var target: String?
-        /// Of a file; `nil` when its chunk list cannot be had.
+        /// Of a file; `nil` when its chunk list is unavailable.
         var content: Content?
     }
 
-    /// - Parameter content: Of a file that is new.
+    /// - Parameter content: The content of a new file.
     init(kind: ItemKind, target: String?, content: Content?, meeting occupant: Occupant?) {
         guard let occupant else {
             self = .free
@@ -42,7 +42,7 @@ enum ImportConflict: Equatable {
         self = isSame ? .present(occupant.item) : .taken
     }
 
-    /// `String` takes a composed and a decomposed é for one.
+    /// `String` treats a composed and a decomposed é as equal.
     private static func equal(_ one: String?, _ other: String?) -> Bool {
         guard let one, let other else { return false }
         return one.utf8.elementsEqual(other.utf8)

@@ -2,22 +2,22 @@ import Model
 import Remote
 import Sync
 
-/// Reads an object beside the container for the hashes of its chunks. Of its bytes one chunk at a time is in memory.
+/// Reads an object beside the container for the hashes of its chunks. One chunk at a time is in memory.
 struct NeighbourScan: Sendable {
     private let visitor: ScratchReplica
 
     init(_ visitor: ScratchReplica) { self.visitor = visitor }
 
-    /// - Returns: The chunks in order, of no pack yet; or why this object cannot be had.
-    /// - Throws: What would befall every other object too.
+    /// - Returns: The chunks in order, not in a pack yet; or why this object is unavailable.
+    /// - Throws: Errors that would also affect every other object.
     func read(_ object: NeighbourObject) async throws -> Result<[Content.Piece], FileError> {
         guard object.byteCount <= Content.byteLimit else {
-            return .failure(FileError(.tooLarge, "it is longer than an item may be"))
+            return .failure(FileError(.tooLarge, "it exceeds the size limit of an item"))
         }
         do {
             for _ in 0..<Adoption.readLimit {
                 let pieces = try await visitor.persistently { try await scan(object) }
-                // Another one by now, or since it was listed: what was read may be of both.
+                // The object changed since it was listed: the chunks may be of both versions.
                 let now = try await visitor.persistently { [store] in
                     try await store.neighbourStore.neighbour(object.key)
                 }
@@ -32,7 +32,7 @@ struct NeighbourScan: Sendable {
 
     private var store: any ObjectStore { visitor.sync.container.store }
 
-    /// - Returns: `nil` when it has another length than it was listed with.
+    /// - Returns: `nil` when its length differs from the listing.
     private func scan(_ object: NeighbourObject) async throws -> [Content.Piece]? {
         guard object.byteCount > 0 else { return [] }
         let stream = try await store.neighbourStore.getNeighbour(object.key, range: nil)

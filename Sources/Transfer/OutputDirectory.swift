@@ -5,28 +5,28 @@ import Model
 import Replica
 import Synchronization
 
-/// A directory that an export fills. Everything in it is named by one component relative to the open directory, so that no name and no
-/// link of the container leads outside.
+/// A directory that an export fills. Every item in it is named by one component relative to the open directory, so that
+/// no name and no link of the container leads outside.
 ///
-/// It gets its own mode, attributes and times when the last one who writes in it is through.
+/// It gets its own mode, attributes and times when its last writer is done.
 final class OutputDirectory: Sendable {
-    /// What an item has besides its bytes.
+    /// The properties of an item besides its bytes.
     struct Metadata: Sendable {
         var mode: UInt16
         var modified: Timestamp
         var xattrs: [(name: String, value: [UInt8])]
     }
 
-    /// Below the directory that is exported to; empty for that one.
+    /// Relative to the export's root; empty for the root.
     let path: String
     private let descriptor: Descriptor
     private let parent: OutputDirectory?
-    /// `nil` for the directory that is exported to, which keeps its own.
+    /// `nil` for the export's root, which keeps its own.
     private let metadata: Metadata?
     private let writerCount = Atomic<Int>(1)
     private let report: @Sendable (TransferProblem) -> Void
 
-    /// Makes the directory that is exported to, or takes an empty one.
+    /// Creates the export's root, or takes an existing empty directory.
     ///
     /// - Throws: `notEmpty` with a sentence.
     init(root: String, report: @escaping @Sendable (TransferProblem) -> Void) throws(FileError) {
@@ -43,7 +43,7 @@ final class OutputDirectory: Sendable {
         self.report = report
     }
 
-    /// Makes a directory in another, which waits for it with its own end.
+    /// Creates a directory in another, which is completed after it.
     private init(_ name: String, in parent: OutputDirectory, _ metadata: Metadata) throws(FileError) {
         path = parent.path(of: name)
         guard mkdirat(parent.descriptor.rawValue, name, 0o700) == 0 else { throw FileError(systemCall: errno, "mkdir") }
@@ -73,7 +73,7 @@ final class OutputDirectory: Sendable {
         }
     }
 
-    /// A new file, which nobody else may read until ``finish(_:_:_:)``.
+    /// Creates a file that no other user may read until ``finish(_:_:_:)``.
     func makeFile(_ name: String) throws(FileError) -> Descriptor {
         let raw = openat(descriptor.rawValue, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
@@ -82,7 +82,7 @@ final class OutputDirectory: Sendable {
 
     func finish(_ name: String, _ file: Descriptor, _ metadata: Metadata) throws(FileError) {
         var metadata = metadata
-        // As root the owner of the file is not who gave it these bits.
+        // As root, the file's owner differs from the user who set these bits.
         if geteuid() == 0, metadata.mode & Self.setIDBits != 0 {
             metadata.mode &= ~Self.setIDBits
             report(TransferProblem(.note, path: path(of: name), "without its set-id bits, since its owner is now root"))
@@ -90,15 +90,15 @@ final class OutputDirectory: Sendable {
         try apply(metadata, to: file, path(of: name))
     }
 
-    /// Half a file under a file's name would look like the file.
+    /// Removes a partial file, which would look like the complete one.
     func remove(_ name: String) { unlinkat(descriptor.rawValue, name, 0) }
 
-    // MARK: The end
+    // MARK: Completion
 
-    /// Somebody is going to write here.
+    /// Adds a writer.
     func begin() { writerCount.add(1, ordering: .relaxed) }
 
-    /// Somebody is through; the last one completes the directory.
+    /// Removes a writer; the last one completes the directory.
     func end() {
         guard writerCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
         if let metadata {
@@ -111,7 +111,7 @@ final class OutputDirectory: Sendable {
         parent?.end()
     }
 
-    /// Puts all that was written on the disk. Related: `syncfs(2)`.
+    /// Flushes everything that was written to the disk. Related: `syncfs(2)`.
     func synchronize() throws(FileError) {
         guard CLinux_syncfs(descriptor.rawValue) == 0 else {
             throw FileError(systemCall: errno, "syncfs")

@@ -4,10 +4,10 @@ import Model
 import Replica
 import Sync
 
-/// A directory of its own for a ``ScratchReplica``, below one that others may use too.
+/// The private directory of a ``ScratchReplica``, below a parent that others may use too.
 ///
-/// What a visit that was killed left there is removed by the next visit of the same user. Other users' directories, and links, are left
-/// alone: `/var/tmp` is everybody's.
+/// A directory that a killed run left behind is removed by the next run of the same user. Other users' directories, and
+/// links, are left alone: `/var/tmp` is shared.
 struct ScratchDirectory {
     let path: String
     private let parent: Descriptor
@@ -15,11 +15,11 @@ struct ScratchDirectory {
 
     private static let prefix = "dewpoint-visit-"
 
-    /// Makes the directory.
+    /// Creates the directory.
     ///
     /// - Parameters:
-    ///   - parent: Where it goes.
-    ///   - number: What no other visit has.
+    ///   - parent: The parent directory.
+    ///   - number: A number that no other run has.
     init(in parent: String, number: UUID) throws(FileError) {
         let raw = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
@@ -31,25 +31,25 @@ struct ScratchDirectory {
     }
 
     func remove() {
-        // What cannot be removed goes with the next visit.
+        // If it cannot be removed, the next run does it.
         try? TreeRemoval.remove(name, in: parent, owner: geteuid())
     }
 
-    /// Removes the directories of this user's visits whose processes are gone.
+    /// Removes the directories of this user's runs whose processes are gone.
     private static func removeStale(in parent: Descriptor, _ path: String) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] where name.hasPrefix(prefix) {
             guard let process = pid_t(name.dropFirst(prefix.count).prefix { $0 != "-" }), process > 0,
                 kill(process, 0) == -1, errno == ESRCH, !isInUse(name, in: parent)
             else { continue }
-            // What belongs to others stays; it is theirs to remove.
+            // Other users' directories stay; their owners remove them.
             try? TreeRemoval.remove(name, in: parent, owner: geteuid())
         }
     }
 
-    /// Whether somebody holds its lock: a process that is not seen from here, in another pid namespace.
+    /// Whether its lock is held: the process may be in another pid namespace and not visible from here.
     private static func isInUse(_ name: String, in parent: Descriptor) -> Bool {
         let raw = openat(parent.rawValue, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        // Neither is what cannot be opened removed.
+        // A directory that cannot be opened is not removed either.
         guard raw >= 0 else { return true }
         let directory = Descriptor(owning: raw)
         let lock = openat(directory.rawValue, "lock", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)

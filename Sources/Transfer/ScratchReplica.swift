@@ -5,17 +5,17 @@ package import Remote
 import Replica
 package import Sync
 
-/// A device that is there for one command: it knows the container by the same rules as any other, but mounts nothing, keeps no
-/// bytes, and is gone afterwards.
+/// A temporary device for one command: it reads the container by the same rules as any other, but mounts nothing, keeps
+/// no bytes, and is removed afterwards.
 ///
-/// Its index is in a ``ScratchDirectory``. What a command that was killed left there goes with the next one.
+/// Its index is in a ``ScratchDirectory``. If a command is killed, the next one removes its index.
 package final class ScratchReplica: Sendable {
     let sync: SyncEngine
     private let directory: ScratchDirectory
 
     /// - Parameters:
-    ///   - remote: Where the container is, for people.
-    ///   - deviceName: The name of this device, for other devices to see.
+    ///   - remote: The location of the container, for people.
+    ///   - deviceName: The name of this device, shown on other devices.
     ///   - scratch: A directory with room for the index: some hundred bytes for each item.
     package init(
         container: Container, remote: String, deviceName: String, scratch: String, environment: EngineEnvironment,
@@ -43,7 +43,7 @@ package final class ScratchReplica: Sendable {
     }
 
     private static func noPlace(in scratch: String, _ error: FileError) -> FileError {
-        FileError(error.code, "there is no place for a scratch index in \(scratch): \(error.detail)")
+        FileError(error.code, "cannot create a scratch index in \(scratch): \(error.detail)")
     }
 
     /// How long a store may be silent before it counts as unreachable.
@@ -57,18 +57,18 @@ package final class ScratchReplica: Sendable {
     /// The pauses between attempts while the store does not answer.
     static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
-    /// Does something again while the store does not answer, a few times.
+    /// Retries a call a few times while the store does not answer.
     func persistently<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await sync.context.environment.persistently(Self.pauses, body)
     }
 
-    /// Ends the visit; the index goes.
+    /// Closes the replica and removes its index.
     package func leave() {
         sync.replica.abandon()
         directory.remove()
     }
 
-    /// Gives what the parts of the engine throw the one type that its facade throws.
+    /// Translates the errors of the engine's parts to the one type of its facade.
     static func translating<Value>(_ body: () async throws -> Value) async throws(FileError) -> Value {
         do { return try await body() } catch { throw translated(error) }
     }
@@ -77,7 +77,7 @@ package final class ScratchReplica: Sendable {
         switch error {
         case let error as FileError: error
         case let error as StoreError: error.fileError
-        default: FileError(.cancelled, "it was cut off")
+        default: FileError(.cancelled, "it was interrupted")
         }
     }
 }
@@ -85,12 +85,12 @@ package final class ScratchReplica: Sendable {
 extension ScratchReplica {
     var now: Timestamp { sync.context.environment.now() }
 
-    /// Which names reach the container.
+    /// Which names are synced.
     var travelRule: SyncRule {
         SyncRule(sync.container.identity, isLocalOnly: sync.replica.isLocalOnly)
     }
 
-    /// The record of an item that is new.
+    /// The record of a new item.
     func record(
         _ name: ItemName, in parent: ItemID, _ kind: ItemKind, mode: UInt16, modified: Timestamp
     ) -> ItemRecord {

@@ -4,13 +4,13 @@ import Glibc
 import Model
 import Replica
 
-/// A local directory that is imported. What is in it is named relative to the open directory, and no link is followed.
+/// A local directory that is imported. Its items are named relative to the open directory, and no link is followed.
 final class SourceDirectory: Sendable {
-    /// Below the directory that is imported; empty for that one.
+    /// Relative to the import's root; empty for the root.
     let path: String
     private let descriptor: Descriptor
 
-    /// What `stat(2)` says of one item, and what tells whether it has changed.
+    /// The `stat(2)` fields of one item that are imported or show whether it has changed.
     struct Status: Equatable {
         var kind: ItemKind
         var mode: UInt16
@@ -39,7 +39,7 @@ final class SourceDirectory: Sendable {
 
     /// All names, sorted by their bytes. Related: `readdir(3)`.
     func names() throws(FileError) -> [[UInt8]] {
-        // A descriptor of its own, since reading moves its position.
+        // A separate descriptor, since reading moves its position.
         let raw = openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard raw >= 0, let stream = fdopendir(raw) else { throw FileError(systemCall: errno, "opendir") }
         defer { closedir(stream) }
@@ -50,7 +50,7 @@ final class SourceDirectory: Sendable {
                 guard errno == 0 else { throw FileError(systemCall: errno, "readdir") }
                 break
             }
-            // The declared 256 bytes may reach beyond the entry, so the name is read where it is.
+            // The declared 256 bytes may reach beyond the entry, so the name is read in place.
             let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
             let start = UnsafeRawPointer(entry) + offset
             let byteCount = strlen(start.assumingMemoryBound(to: CChar.self))
@@ -74,9 +74,9 @@ final class SourceDirectory: Sendable {
         SourceDirectory(try open(name, O_DIRECTORY), path: path(of: name))
     }
 
-    /// Opens a file, and says what was opened.
+    /// Opens a file, and returns the status of what was opened.
     func file(_ name: [UInt8]) throws(FileError) -> (descriptor: Descriptor, status: Status) {
-        // Should it have become a FIFO meanwhile, nobody waits for its other end.
+        // If it was replaced by a FIFO meanwhile, the open must not wait for its other end.
         let file = try open(name, O_NONBLOCK)
         return (file, try Self.status(of: file))
     }
@@ -97,7 +97,7 @@ final class SourceDirectory: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    /// The attributes that travel: `user.*`, but for our own.
+    /// The attributes that are synced: `user.*`, except our own.
     func attributes(ofDirectory name: [UInt8]) throws(FileError) -> [String: Data] {
         try Self.attributes(of: try open(name, O_DIRECTORY))
     }
@@ -107,7 +107,7 @@ final class SourceDirectory: Sendable {
         var attributes: [String: Data] = [:]
         for name in file.extendedAttributeNames where name.utf8.starts(with: "user.".utf8) {
             if name.utf8.starts(with: "user.dewpoint.".utf8) { continue }
-            // Gone since it was listed.
+            // Removed since it was listed.
             guard let value = file.extendedAttribute(name) else { continue }
             attributes[name] = Data(value)
         }

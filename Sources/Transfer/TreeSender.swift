@@ -3,29 +3,29 @@ import Remote
 import Replica
 import Sync
 
-/// One new item on its way into the container.
+/// One new item to add to the container.
 struct Arrival: Sendable {
-    /// Its parent is an item of the container, or a directory that was sent before or stands before it in the batch.
+    /// Its parent is an item of the container, or a directory that was sent before or precedes it in the batch.
     var record: ItemRecord
     /// Of a file.
     var content: Content?
-    /// Where it comes from, for people.
+    /// Its source path, for people.
     let path: String
 }
 
 /// Adds new items to the container, a commit at a time, without overwriting anything.
 ///
-/// A commit counts only on top of all earlier ones. Who loses the race for its number applies the winner, looks again whether the names
-/// are free, and tries the next number.
+/// A commit counts only on top of all earlier ones. A sender that loses the race for a commit number applies the
+/// winner, checks again whether the names are free, and tries the next number.
 struct TreeSender {
     /// How many items one commit takes.
     static let itemsPerCommit = Uploader.itemsPerCommit
-    /// How many commits of others may come before ours lands.
+    /// How many commits of other devices may land before ours.
     static let attemptLimit = 1000
 
     enum Outcome {
         case sent
-        /// Bytes that the batch refers to were condemned before it landed: they are to be stored again.
+        /// Bytes that the batch refers to were condemned before it landed: they must be stored again.
         case condemned
     }
 
@@ -33,9 +33,9 @@ struct TreeSender {
     private let manifests: ManifestStore
     private let notify: (TransferProblem) -> Void
     private(set) var report = TransferReport()
-    /// Directories that turned out to be there already, by the identity that they were to have.
+    /// Directories that turned out to exist already, by the id that they were to have.
     private var merged: [ItemID: ItemID] = [:]
-    /// Directories that did not come, so nothing that lies in them does.
+    /// Directories that were not sent, so their contents are not either.
     private var lost: Set<ItemID> = []
 
     private var session: LogSession { visitor.sync.session }
@@ -47,7 +47,7 @@ struct TreeSender {
         self.notify = notify
     }
 
-    /// Tells what is left out, and counts it.
+    /// Reports and counts an item that is left out.
     mutating func tell(_ problem: TransferProblem) {
         report.count(problem.kind)
         notify(problem)
@@ -55,9 +55,9 @@ struct TreeSender {
 
     mutating func notePresent() { report.presentCount += 1 }
 
-    // MARK: What is there
+    // MARK: Existing items
 
-    /// What has a name in a directory of the container.
+    /// The item that has a name in a directory of the container.
     func occupant(_ name: ItemName, in parent: ItemID) async throws -> ImportConflict.Occupant? {
         guard let directory = try directory(parent) else { return nil }
         let entry: Entry
@@ -70,7 +70,7 @@ struct TreeSender {
         var content = inode.content
         if content == nil, let reference = entry.base?.content {
             do throws(StoreError) { content = try await manifests.get(reference) } catch {
-                // Damaged: nobody can say that it is the same.
+                // Damaged: it cannot be shown to be the same.
                 guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
             }
         }
@@ -86,7 +86,7 @@ struct TreeSender {
 
     // MARK: Sending
 
-    /// Sends a batch as far as its names are free: as one commit, or as several where its records are long.
+    /// Sends the items of a batch whose names are free: as one commit, or as several when their records are long.
     ///
     /// - Parameter arrivals: At most ``itemsPerCommit``.
     mutating func send(_ arrivals: [Arrival]) async throws -> Outcome {
@@ -108,7 +108,7 @@ struct TreeSender {
         for _ in 0..<Self.attemptLimit {
             var plan = Plan(merged: merged, lost: lost)
             var isCondemned = false
-            // What is there already is told by the newest commit.
+            // The newest commit shows which items exist already.
             _ = try await session.catchUp()
             let outcome = try await session.append(pauses: ScratchReplica.pauses) {
                 plan = try await self.plan(arrivals)
@@ -127,10 +127,10 @@ struct TreeSender {
                 return .sent
             }
         }
-        throw FileError(.busy, "other devices are faster; try again later")
+        throw FileError(.busy, "commits of other devices kept landing first; try again later")
     }
 
-    /// What becomes of a batch if its commit lands now.
+    /// The result of a batch if its commit lands now.
     private struct Plan {
         var standing: [Arrival] = []
         var problems: [TransferProblem] = []
@@ -162,22 +162,22 @@ struct TreeSender {
                 arrival.record.content = .inline(content)
                 arrival.record.size = content.byteCount
             }
-            // Every device would drop it, and then the devices would differ.
+            // Other devices would drop the record, and the devices would diverge.
             if let fault = arrival.record.fault(in: Commit.highestNumber) {
                 plan.leaveOut(arrival, fault)
                 continue
             }
             guard arrival.record.byteCountInCommit <= ItemRecord.byteLimit else {
-                plan.leaveOut(arrival, "its attributes are too long to be one object's")
+                plan.leaveOut(arrival, "its attributes are too long for one item")
                 continue
             }
             if plan.lost.contains(parent) {
-                plan.leaveOut(arrival, "the directory that it lies in did not come")
+                plan.leaveOut(arrival, "its directory was left out")
                 continue
             }
             let isInBatch = plan.directories.contains(parent)
             if !isInBatch, try directory(parent) == nil {
-                plan.leaveOut(arrival, "another device removed the directory that it belongs in")
+                plan.leaveOut(arrival, "another device removed its directory")
                 continue
             }
             let occupant = isInBatch ? nil : try await occupant(record.name, in: parent)
@@ -188,10 +188,10 @@ struct TreeSender {
                 plan.merged[record.id] = item
                 plan.presentCount += 1
             case .taken:
-                plan.leaveOut(arrival, "another device has put something else there meanwhile, which stays")
+                plan.leaveOut(arrival, "another device has put another item there meanwhile, which is kept")
             case .free:
                 guard plan.names.insert(.init(parent: parent, name: record.name)).inserted else {
-                    plan.leaveOut(arrival, "something else of this tree has the same name")
+                    plan.leaveOut(arrival, "another item of this tree has the same name")
                     continue
                 }
                 if record.kind == .directory { plan.directories.insert(record.id) }

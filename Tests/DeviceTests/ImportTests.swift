@@ -71,8 +71,8 @@ import Testing
         let error = await #expect(throws: FileError(.exists, "")) { try await bench.importTree(to: store) }
         #expect(
             error?.detail == "the container has these already: taken 0, taken 1, taken 10, taken 11, taken 2, taken 3, "
-                + "taken 4, taken 5, taken 6, taken 7 and 2 more; nothing was sent. Give another place with --into, or, to "
-                + "go on with what was cut off, --continue")
+                + "taken 4, taken 5, taken 6, taken 7 and 2 more; nothing was sent. Give another place with --into, or "
+                + "continue an interrupted run with --continue")
         #expect(try await store.list(prefix: "", after: nil, limit: 1000) == before)
         #expect(try await bench.importTree(to: store, into: "a/b").fileCount == 14)
         let inWay = await #expect(throws: FileError(.notDirectory, "")) {

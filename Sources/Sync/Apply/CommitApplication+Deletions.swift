@@ -1,7 +1,7 @@
 import Model
 import Replica
 
-/// What another device deleted.
+/// Applies the deletions of other devices.
 extension CommitApplication {
     mutating func removeFile(_ entry: Entry) throws(FileError) {
         let inode = try transaction.inode(entry.inode)
@@ -10,7 +10,7 @@ extension CommitApplication {
             bytesDifferFromBase(entry, inode) || inode.target != entry.base?.target
             || entry.conflicts.contains { version in !base.contains { $0.id == version.id } }
         if entry.isQueued && isEdited {
-            // Edit beats delete: the item goes back to the container as a new one.
+            // Edit beats delete: the item is uploaded again as a new one.
             try keepAlthoughDeleted(entry)
             return
         }
@@ -19,13 +19,13 @@ extension CommitApplication {
 
     mutating func removeDirectories(_ directories: [Entry]) throws(FileError) {
         var rest = directories
-        // Every round removes the directories that are empty; at most as many rounds as directories.
+        // Every round removes the directories that are empty; there are at most as many rounds as directories.
         while !rest.isEmpty {
             var left: [Entry] = []
             for stale in rest {
                 // Names may have moved since the list was made.
                 guard let item = stale.item, let entry = try transaction.entry(of: item) else { continue }
-                // What the container is not known to have was brought back here after its deletion was sent.
+                // An entry without a base was created again here after its deletion was sent.
                 if try transaction.isEmpty(entry.inode), entry.base != nil {
                     try remove(entry)
                 } else {
@@ -45,7 +45,7 @@ extension CommitApplication {
         try transaction.clearBase(entry)
         try transaction.enqueue(item)
         effects.queued = true
-        effects.log.append("\(entry.name) was deleted elsewhere and has changes here: it stays")
+        effects.log.append("\(entry.name) was deleted on another device but has local changes; keeping it")
         if entry.parent != .root, let parent = try transaction.entries(of: entry.parent).first,
             let parentItem = parent.item, tombstones.contains(parentItem)
         {

@@ -1,9 +1,9 @@
 import Model
 import Replica
 
-/// Where an item goes, and what must go out of its way.
+/// Places an item, and displaces entries that are in its way.
 extension CommitApplication {
-    /// Whether an entry stands where the container has it.
+    /// Whether an entry is where the container has it.
     func isPlaced(_ entry: Entry, as record: ItemRecord) -> Bool {
         entry.name == record.name && (itemID(of: entry.parent) ?? .root) == record.parent
     }
@@ -14,7 +14,7 @@ extension CommitApplication {
         if entry.kind == .directory {
             while try transaction.isInside(directory, entry.inode) {
                 guard try undoMove(above: directory, below: entry.inode) else {
-                    effects.log.append("\(record.name) would lie inside itself: it stays where it is")
+                    effects.log.append("\(record.name) would be moved into itself; leaving it in place")
                     return entry
                 }
             }
@@ -29,9 +29,9 @@ extension CommitApplication {
         return moved
     }
 
-    /// Two moves that would make a cycle: the one that reached the container stands, the one made here goes back.
+    /// Resolves two moves that would form a cycle: the one that reached the container stands, the local one is undone.
     ///
-    /// - Returns: Whether there was one between the two directories.
+    /// - Returns: Whether a move was undone between the two directories.
     mutating func undoMove(above directory: InodeNumber, below top: InodeNumber) throws(FileError) -> Bool {
         var current = directory
         while current != top, current != .root {
@@ -46,7 +46,7 @@ extension CommitApplication {
 
     mutating func goBack(_ entry: Entry, to base: ItemRecord) throws(FileError) -> Bool {
         var old = try transaction.directory(of: base.parent) ?? .root
-        // The directory that it was in lies below it by now.
+        // By now its old directory is below it.
         if try transaction.isInside(old, entry.inode) { old = .root }
         guard old != entry.parent else { return false }
         let isTaken = try transaction.entry(base.name, in: old) != nil
@@ -59,7 +59,7 @@ extension CommitApplication {
         effects.kernel.append(.entryChanged(entry.name, entry.parent))
         effects.kernel.append(.entryChanged(name, old))
         effects.displaced.append(entry.inode)
-        effects.log.append("\(entry.name) is back where it was: another device moved the directory above it")
+        effects.log.append("\(entry.name) was moved back: another device moved the directory above it")
         return true
     }
 }

@@ -2,12 +2,13 @@ import Model
 import Remote
 import Replica
 
-/// A record of an item that is here: what becomes of it, by the decision of ``Reconcile``.
+/// Applies a record to an item that exists here, as ``Reconcile`` decides.
 extension CommitApplication {
     mutating func update(_ entry: Entry, with record: ItemRecord) throws(FileError) {
         let inode = try transaction.inode(entry.inode)
         if record.device == device, entry.isQueued, !wasLost(record, inode, entry.base) {
-            // Our own commit that landed although its answer was lost: what is here is at least as new, and stays queued.
+            // Our own commit, which landed although its response was lost: the local state is at least as new, and
+            // stays queued.
             try transaction.setBase(entry, record: record, number: commit.sequence)
             return
         }
@@ -33,7 +34,8 @@ extension CommitApplication {
         try carryOut(decision, on: entry, with: record)
     }
 
-    /// Whether a power failure took back bytes that this device had already sent, so that older bytes, marked as changed, are here instead.
+    /// Whether a power failure undid bytes that this device had already sent, leaving older bytes that are marked as
+    /// modified.
     ///
     /// An item that is not queued needs no such test: its index row has fallen back behind the record.
     private func wasLost(_ record: ItemRecord, _ inode: Inode, _ base: ItemRecord?) -> Bool {
@@ -51,11 +53,11 @@ extension CommitApplication {
         return .stored(content, reference)
     }
 
-    /// Whether the name holds other bytes here than the container has for its item: written here, or brought by a file that was
-    /// renamed to it and has no changes of its own.
+    /// Whether the name has other bytes here than the container has for its item: written here, or belonging to an
+    /// unmodified file that was renamed to this name.
     func bytesDifferFromBase(_ entry: Entry, _ inode: Inode) -> Bool {
         guard inode.attributes.kind == .file else { return false }
-        // What the container does not have, or not any more, is all of it different.
+        // Without content in the container, all bytes differ.
         guard !inode.isModified, let base = entry.base?.content else { return true }
         guard let content = inode.incoming ?? inode.content else { return false }
         return !base.has(content)
@@ -83,7 +85,7 @@ extension CommitApplication {
         let before = try transaction.attributes(of: now.inode)
         try transaction.setMetadata(now.inode, from: merged)
         if before.linkCount > 1, record.kind != .directory { try shareMetadata(of: now) }
-        // The kernel keeps a link's target as it keeps bytes.
+        // The kernel caches a link's target as it caches bytes.
         effects.kernel.append(.inodeChanged(now.inode, bytes: record.kind == .symbolicLink))
         if now.conflicts != decision.conflicts {
             try transaction.setConflicts(decision.conflicts, of: now)
@@ -99,14 +101,14 @@ extension CommitApplication {
         }
     }
 
-    /// Hard links are one file here and several items elsewhere: what changes one changes all.
+    /// Hard links are one inode here and several items in the container: changing one changes them all.
     mutating func shareMetadata(of entry: Entry) throws(FileError) {
         let now = try transaction.attributes(of: entry.inode)
         let xattrs = try transaction.xattrs(of: entry.inode)
         for other in try transaction.entries(of: entry.inode) where other.item != entry.item {
             let isSame =
                 other.base?.mode == now.mode && other.base?.modified == now.modified && other.base?.xattrs == xattrs
-            // What waits may have been read already, as it was: it is read again.
+            // A queued item may have been read before the change: it is read again.
             guard let item = other.item, !isSame || other.isQueued else { continue }
             try transaction.enqueue(item)
             effects.queued = true
@@ -124,7 +126,7 @@ extension CommitApplication {
             guard inode.isModified, let content = contents[record.id] else { break }
             try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
         case .takeRemote:
-            // Marked as changed, and yet what the container had.
+            // Marked as modified, but the bytes are those of the container.
             if inode.isModified, let content = inode.content {
                 try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
             }
@@ -141,7 +143,7 @@ extension CommitApplication {
         let new = conflicts.filter { version in !entry.conflicts.contains { $0.id == version.id } }
         for version in new where version.device == device || entry.isQueued {
             effects.log.append(
-                "\(entry.name) was edited here and elsewhere: the edit of \(version.deviceName) is kept as a conflict version"
+                "\(entry.name) was edited on two devices: the edit of \(version.deviceName) becomes a conflict version"
             )
         }
     }
@@ -151,7 +153,7 @@ extension CommitApplication {
         try transaction.keepLink(to: target, like: entry, as: name)
         effects.kernel.append(.entryChanged(name, entry.parent))
         effects.queued = true
-        effects.log.append("\(entry.name) points elsewhere now: the link made here is \(name)")
+        effects.log.append("\(entry.name) was changed on another device; the local link is now \(name)")
     }
 
     mutating func replaceBytes(of entry: Entry, with record: ItemRecord) throws(FileError) {
@@ -166,13 +168,13 @@ extension CommitApplication {
         effects.kernel.append(.entryChanged(entry.name, entry.parent))
         effects.kernel.append(.inodeChanged(entry.inode, bytes: inode == entry.inode && !before.isLocal))
         if inode != entry.inode { effects.orphans.append(entry.inode) }
-        // What was here comes again, so that it stays here; but only if its own bytes do not already do.
+        // The file was local, so it is downloaded again; unless the entry's bytes are local already.
         if before.isLocal, try transaction.inode(inode).incoming != nil || inode != entry.inode {
             effects.downloads.append(inode)
         }
     }
 
-    /// An item that became another kind of thing is another item under the same identity.
+    /// An item that became another kind is another item with the same id.
     mutating func replaceKind(_ entry: Entry, with record: ItemRecord) throws(FileError) {
         let inode = try transaction.inode(entry.inode)
         let isDirectory = inode.attributes.kind == .directory

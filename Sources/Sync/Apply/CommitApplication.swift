@@ -3,9 +3,9 @@ import Model
 import Remote
 import Replica
 
-/// One commit on its way into the index.
+/// One commit being applied to the index.
 ///
-/// Tombstones first, so that names become free; then the records, each after the directory it lies in.
+/// Tombstones first, so that their names become free; then the records, each after its parent directory.
 struct CommitApplication {
     let commit: Commit
     let contents: [ItemID: Content]
@@ -42,7 +42,7 @@ struct CommitApplication {
 
     mutating func apply() throws(FileError) {
         try transaction.rememberDevice(commit.device, name: commit.deviceName)
-        // Files before directories, the deepest last written first, so that directories are empty when their turn comes.
+        // Files before directories; directories in reverse order of depth, so that each is empty when it is removed.
         var directories: [Entry] = []
         for tombstone in commit.tombstones where recordByID[tombstone.id] == nil {
             guard let entry = try transaction.entry(of: tombstone.id) else {
@@ -57,9 +57,9 @@ struct CommitApplication {
         }
         for record in commit.records { try applyOnce(record) }
         try removeDirectories(directories)
-        // With the commit, so that a crash does not leave older bytes here for good.
+        // In the same transaction, so that a crash cannot leave the older bytes here for good.
         for inode in effects.downloads { try transaction.setDownloadRequested(inode) }
-        // A part of a snapshot is no commit of the log.
+        // A part of a snapshot is not a commit of the log.
         let nonce = commit.nonce == ItemID.root.uuid ? nil : commit.nonce
         try transaction.setApplied(commit.sequence, nonce: nonce)
     }
@@ -67,7 +67,8 @@ struct CommitApplication {
     // MARK: Records
 
     mutating func applyOnce(_ record: ItemRecord) throws(FileError) {
-        // The directories above it first, as far as this commit brings them too. A cycle ends at its first record, which is marked done.
+        // Its ancestors first, as far as this commit contains them. A cycle ends at its first record, which is marked
+        // done.
         var records: [ItemRecord] = []
         var next: ItemRecord? = record
         while let record = next, done.insert(record.id).inserted {
@@ -83,7 +84,7 @@ struct CommitApplication {
         }
     }
 
-    /// The directory of a record; the root when it is not known here, so that the item is not lost.
+    /// The directory of a record; the root when the directory is unknown here, so that the item is not lost.
     mutating func parent(of record: ItemRecord) throws(FileError) -> InodeNumber {
         if let directory = try transaction.directory(of: record.parent) { return directory }
         if let directory = try reviveAll(from: record.parent) { return directory }
@@ -91,11 +92,11 @@ struct CommitApplication {
     }
 
     private mutating func top(for record: ItemRecord) -> InodeNumber {
-        effects.log.append("\(record.name) lies in a directory that is not there any more: it is put at the top")
+        effects.log.append("\(record.name) is in a directory that no longer exists; moving it to the root")
         return .root
     }
 
-    /// Brings back a directory that was deleted here while another device put something in it, and those above it.
+    /// Restores a directory that was deleted here while another device put an item into it, and its deleted ancestors.
     private mutating func reviveAll(from item: ItemID) throws(FileError) -> InodeNumber? {
         var deleted: [EarlierState] = []
         var seen: Set<ItemID> = []
@@ -126,7 +127,7 @@ struct CommitApplication {
         try transaction.dequeueDeletion(item)
         let inode = try transaction.insert(deleted.record, content: nil, in: above, number: deleted.number)
         effects.kernel.append(.entryChanged(deleted.record.name, above))
-        effects.log.append("\(deleted.record.name) was deleted here and has something new in it: it is back")
+        effects.log.append("\(deleted.record.name) was deleted here, but has a new item in it; restoring it")
         return inode
     }
 
@@ -137,7 +138,7 @@ struct CommitApplication {
             if try merges(occupant, record) { return try merge(occupant, with: record) }
             try makeRoom(occupant)
         }
-        // Deleted here, edited elsewhere: the edit wins, and the deletion that was to go out is dropped.
+        // Deleted here, edited on another device: the edit wins, and the queued deletion is dropped.
         try transaction.dequeueDeletion(record.id)
         let inode = try transaction.insert(record, content: contents[record.id], in: directory, number: commit.sequence)
         if let entry = try transaction.entry(of: record.id), !record.conflicts.isEmpty {
@@ -153,10 +154,12 @@ struct CommitApplication {
         }
     }
 
-    /// Whether an item of our own that is not here was removed here after it was sent. When its commit landed although the answer was lost, the
-    /// removal could not be queued, since nobody knew that there was something to delete: it is queued now.
+    /// Whether an item of our own that is missing here was removed here after it was sent. If its commit landed but the
+    /// response was lost, the removal could not be queued, since the item was not known to be in the container: it is
+    /// queued now.
     ///
-    /// What is neither queued nor noted as sent has been forgotten by an index that lost its last changes with the power.
+    /// An item that is neither queued nor noted as sent was forgotten by an index that lost its last changes in a power
+    /// failure.
     private mutating func wasRemovedSince(_ record: ItemRecord) throws(FileError) -> Bool {
         if try transaction.isDeletionQueued(record.id) { return true }
         guard try transaction.wasSent(record.id) else { return false }
@@ -165,7 +168,7 @@ struct CommitApplication {
         return true
     }
 
-    /// Two new directories of one name are one directory, and two new files of one name and the same bytes one file.
+    /// Two new directories with one name become one; so do two new files with one name and the same bytes.
     func merges(_ occupant: Entry, _ record: ItemRecord) throws(FileError) -> Bool {
         guard record.kind == occupant.kind, occupant.base == nil, occupant.item != nil else { return false }
         switch record.kind {
@@ -193,7 +196,7 @@ struct CommitApplication {
         effects.kernel.append(.inodeChanged(entry.inode, bytes: false))
     }
 
-    /// Gives the name to the item that the container has there: whoever has it here gets another one.
+    /// Frees a name for the item that has it in the container, by renaming the local occupant.
     mutating func makeRoom(_ occupant: Entry) throws(FileError) {
         let name = try transaction.freeName(for: occupant.name, in: occupant.parent)
         let moved = try transaction.move(occupant, to: occupant.parent, as: name)
@@ -202,18 +205,18 @@ struct CommitApplication {
         effects.displaced.append(occupant.inode)
         guard let item = moved.item else { return }
         if let record = recordByID[item], record.name != occupant.name || record.parent != itemID(of: occupant.parent) {
-            // It moves away in this same commit; its record follows.
+            // It is moved away by this same commit; its record follows.
             return
         }
         if occupant.base != nil, tombstones.contains(item) { return }
         try transaction.enqueue(item)
         effects.queued = true
-        effects.log.append("\(occupant.name) is now \(name): another item of that name came")
+        effects.log.append("\(occupant.name) is now \(name): another device has an item of that name")
     }
 
     func itemID(of directory: InodeNumber) -> ItemID? {
         if directory == .root { return .root }
-        // A directory without an entry has no place that a record could name.
+        // A directory without an entry has no item that a record could name as its parent.
         return (try? transaction.entries(of: directory))?.first?.item
     }
 }

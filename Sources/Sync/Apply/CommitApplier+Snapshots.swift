@@ -5,11 +5,11 @@ import Replica
 extension CommitApplier {
     /// Applies a part of a snapshot as if it were a commit.
     ///
-    /// - Parameter nonce: That of the commit which the snapshot stands at, if it says so.
+    /// - Parameter nonce: The nonce of the commit that the snapshot was made at, if the snapshot has it.
     func apply(
         _ step: SnapshotStep, of number: CommitNumber, nonce: UUID?, _ findings: RecordFindings
     ) throws(FileError) {
-        // No device is the maker of what is as it is; the number is reached with the last part only.
+        // A snapshot's part has no device of its own; its commit number is only reached with the last part.
         let commit = Commit(
             sequence: step.isLast ? number : replica.applied, device: DeviceID(uuid: ItemID.root.uuid), deviceName: "",
             time: Timestamp(rawValue: 0), nonce: ItemID.root.uuid, records: step.records.map(\.record),
@@ -23,7 +23,8 @@ extension CommitApplier {
         }
     }
 
-    /// Tells the kernel of a tree that came all at once: so far it can only know that the root was empty.
+    /// Invalidates the kernel's root directory after a whole tree was applied: the kernel can only know that it was
+    /// empty.
     func tellRootChanged() {
         let kernel = local.kernel
         var last: ItemName?

@@ -3,9 +3,9 @@ import Logging
 import Model
 import Replica
 
-/// Brings the replica from one commit to the next, in one index transaction.
+/// Applies one commit to the replica, in one index transaction.
 ///
-/// Local changes that the container does not have yet are merged by ``Reconcile``; nothing that was edited here is overwritten.
+/// Local changes that the container does not have yet are merged by ``Reconcile``; no local edit is overwritten.
 final class CommitApplier: Sendable {
     let context: SyncContext
     let local: any LocalFiles
@@ -21,8 +21,8 @@ final class CommitApplier: Sendable {
 
     /// - Parameters:
     ///   - contents: The chunk lists of the commit's records.
-    ///   - localBytes: What was found out about local edits that the commit meets.
-    ///   - finish: What else belongs into the transaction.
+    ///   - localBytes: The findings about local edits that the commit meets.
+    ///   - finish: Further changes that belong in the same transaction.
     func apply(
         _ commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
@@ -54,13 +54,13 @@ final class CommitApplier: Sendable {
         do throws(FileError) {
             try news?.tell(displaced: effects.displaced)
         } catch {
-            // The commit is applied all the same.
+            // The commit remains applied.
             context.logger.error("failed to notify presenters of a remote change", metadata: ["error": "\(error)"])
         }
     }
 }
 
-/// What is left to do when the transaction of a commit is through.
+/// What remains to be done after the transaction of a commit.
 struct ApplicationEffects: Sendable {
     enum Kernel: Sendable {
         case entryChanged(ItemName, InodeNumber)
@@ -71,7 +71,7 @@ struct ApplicationEffects: Sendable {
     var kernel: [Kernel] = []
     var orphans: [InodeNumber] = []
     var downloads: [InodeNumber] = []
-    /// What had to make room, or go back, and is no item of the commit.
+    /// Inodes that were displaced or moved back without being items of the commit.
     var displaced: [InodeNumber] = []
     var queued = false
     var log: [String] = []

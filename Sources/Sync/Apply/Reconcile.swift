@@ -1,9 +1,9 @@
 import Foundation
 import Model
 
-/// What to do with a remote record of an item that has local changes too: a pure function of base, local and remote.
+/// Merges a remote record with an item that has local changes: a pure function of base, local and remote.
 ///
-/// Each part of an item is merged for itself, so that two devices that change different things lose nothing:
+/// Each part of an item is merged separately, so that two devices that change different parts lose nothing:
 ///
 ///     part                  one side changed it   both changed it
 ///     place (parent, name)  that side's           the remote's
@@ -14,10 +14,10 @@ import Model
 ///     bytes of a file       that side's           the later edit's; the other becomes a conflict version
 ///     time                  that of the bytes     that of the bytes; the later of two directories' times
 ///
-/// *Remote* is the state that reached the container first. The outcome goes back to the container as a whole record, so every device
+/// *Remote* is the state that reached the container first. The result is uploaded as a whole record, so every device
 /// ends with it, whatever it would have decided itself. Source: design section 8, semantics section 4.
 struct Reconcile: Equatable {
-    /// The local state in the words of a record.
+    /// The local state, as a record would have it.
     struct Local {
         var parent: ItemID
         var name: ItemName
@@ -28,35 +28,35 @@ struct Reconcile: Equatable {
         var conflicts: [ConflictVersion]
         var bytes: Bytes
 
-        /// What is known of the bytes of a file.
+        /// What is known about the bytes of a file.
         enum Bytes: Equatable {
-            /// They are what the base has.
+            /// They are those of the base.
             case unchanged
-            /// They were changed to what the remote has.
+            /// They were changed to the remote's.
             case sameAsRemote
-            /// They were changed, and the container has them too: they can become a conflict version.
+            /// They were changed and are in the container too: they can become a conflict version.
             case stored(Content, ItemRecord.Reference)
-            /// They were changed and are here only, because they are being written or could not be sent.
+            /// They were changed and are only local, because the file is being written or could not be uploaded.
             case unsent
         }
     }
 
-    /// Who edited, for the conflict version of whoever loses.
+    /// The devices that edited, for the conflict version of the losing one.
     struct Editors: Equatable {
         var local: DeviceID
         var localName: String
         var remoteName: String
-        /// The id that a conflict version gets.
+        /// The id of a new conflict version.
         var newVersion: UUID
     }
 
     enum Bytes: Equatable {
-        /// They stay as they are here.
+        /// The local bytes stay.
         case keepLocal
-        /// They are changed here to what the remote has: nothing is to be sent.
+        /// Both sides have the same bytes: there is nothing to send.
         case sameOnBothSides
         case takeRemote
-        /// The local bytes, which the container has, make room for the remote's.
+        /// The local bytes, which the container has, are replaced by the remote's.
         case yieldToRemote(stored: Content)
     }
 
@@ -69,7 +69,7 @@ struct Reconcile: Equatable {
     var losingTarget: String?
     var conflicts: [ConflictVersion]
     var bytes: Bytes
-    /// Whether something is left that the container does not have.
+    /// Whether a change remains that the container does not have.
     var staysQueued: Bool
 
     init(base: ItemRecord?, local: Local, remote: ItemRecord, remoteBytesChanged: Bool, editors: Editors) {
@@ -92,7 +92,7 @@ struct Reconcile: Equatable {
         staysQueued = keepsPlace || keepsMetadata || keepsBytes
     }
 
-    /// Nothing here differs from the base: the remote state is taken as it is.
+    /// Nothing local differs from the base: the remote state is accepted as it is.
     init(accepting remote: ItemRecord, remoteBytesChanged: Bool) {
         takesRemotePlace = true
         mode = remote.mode
@@ -107,8 +107,9 @@ struct Reconcile: Equatable {
 
     // MARK: Bytes
 
-    /// Whether the local edit wins over the remote's: the later one does, and of two made at one moment that of the device with the
-    /// greater id. What the container does not have cannot become a version, so it stays current.
+    /// Whether the local edit wins over the remote's: the later one does, and of two at the same instant that of the
+    /// device with the greater id. Bytes that the container does not have cannot become a version, so they stay
+    /// current.
     static func localWins(_ local: Local, _ remote: ItemRecord, _ device: DeviceID) -> Bool {
         if local.bytes == .unsent { return true }
         return (local.modified, device) > (remote.modified, remote.maker)
@@ -124,7 +125,7 @@ struct Reconcile: Equatable {
         case (.unchanged, true): return (.takeRemote, remote.modified)
         case (.sameAsRemote, true): return (.sameOnBothSides, remote.modified)
         case (.unchanged, false): return (.keepLocal, merge(base?.modified, local.modified, remote.modified))
-        // The remote's bytes are the base's, so these are no edit.
+        // The remote's bytes are the base's, so the local ones are no edit.
         case (.sameAsRemote, false): return (.sameOnBothSides, merge(base?.modified, local.modified, remote.modified))
         case (.stored, false), (.unsent, false): return (.keepLocal, local.modified)
         case (.unsent, true): return (.keepLocal, local.modified)
@@ -136,7 +137,7 @@ struct Reconcile: Equatable {
 
     private static func time(_ base: ItemRecord?, _ local: Local, _ remote: ItemRecord) -> Timestamp {
         let merged = merge(base?.modified, local.modified, remote.modified)
-        // The time of a directory says when something came or went last, on whichever device.
+        // The time of a directory is that of the last addition or removal, on whichever device.
         guard remote.kind == .directory, local.modified != base?.modified else { return merged }
         return max(local.modified, remote.modified)
     }
@@ -178,7 +179,8 @@ struct Reconcile: Equatable {
         return merged
     }
 
-    /// What both sides still have or one has added; an edit that both have added under two ids keeps the remote's.
+    /// The versions that both sides still have or one has added; for an edit that both added under two ids, the
+    /// remote's.
     private static func merge(
         _ base: [ConflictVersion], _ local: [ConflictVersion], _ remote: [ConflictVersion]
     ) -> [ConflictVersion] {

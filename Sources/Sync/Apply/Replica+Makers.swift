@@ -2,12 +2,12 @@ package import Model
 import Remote
 package import Replica
 
-/// Who made the bytes that a name shows.
+/// Finds the device that made the bytes of an entry.
 extension Replica {
-    /// The device that made the bytes of an entry as they are now, or as they will be once they are here.
+    /// The device that made the current bytes of an entry, or its incoming bytes once they are local.
     ///
-    /// Bytes that came with a choice among versions are those of the device that made that version. What is nowhere among the versions of the
-    /// item was put under its name here.
+    /// Bytes that were chosen among versions belong to the device that made that version. Bytes that match no version
+    /// of the item were put under its name here.
     package func maker(of entry: Entry, _ inode: Inode) throws(FileError) -> DeviceID {
         if inode.isModified { return device }
         guard let content = inode.incoming ?? inode.content else { return entry.base?.maker ?? device }
@@ -23,7 +23,7 @@ extension Replica {
 }
 
 extension ItemRecord.Reference {
-    /// Whether it refers to these bytes, as far as that can be told from here: of a manifest only the name is known.
+    /// Whether it refers to these bytes, as far as is known locally: of a manifest only the name is known.
     package func has(_ content: Content) -> Bool {
         switch self {
         case .inline(let known): known.hasSameBytes(as: content)

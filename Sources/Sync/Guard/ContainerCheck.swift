@@ -2,19 +2,19 @@ import Model
 import Remote
 import Replica
 
-/// Compares the replica with itself and with the container.
+/// Checks the replica for consistency, and compares it with the container.
 struct ContainerCheck {
     let replica: Replica
     let store: PackStore
 
-    /// - Parameter readingBytes: Whether every byte that the files need is fetched from the container and verified; otherwise only
-    ///   the packs' lengths are asked for.
+    /// - Parameter readingBytes: Whether every byte that the files need is fetched from the container and verified;
+    ///   otherwise only the packs' lengths are compared.
     func run(readingBytes: Bool) async throws(FileError) -> [String] {
         var problems = try replica.check()
         var packs: [PackID: Int64] = [:]
         var verified: Set<Content.Piece.Stored> = []
         for number in try replica.filesBelow(.root) {
-            // A file that goes while the check runs is not wrong.
+            // A file that is removed while the check runs is no problem.
             guard let inode = try? replica.inode(number), let content = inode.incoming ?? inode.content else {
                 continue
             }
@@ -25,7 +25,7 @@ struct ContainerCheck {
         return problems
     }
 
-    /// What of a content is not in the container, going by the lengths of its packs.
+    /// The part of a content that is missing from the container, judged by the lengths of its packs.
     private func lack(
         of content: Content, _ packs: inout [PackID: Int64], noting problems: inout [String]
     ) async throws(FileError) -> String? {
@@ -39,7 +39,7 @@ struct ContainerCheck {
         return nil
     }
 
-    /// The length of a pack; 0 when it is not there, or is another one now.
+    /// The length of a pack; 0 when it is missing or has been replaced.
     private func byteCount(of pack: PackID, noting problems: inout [String]) async throws(FileError) -> Int64 {
         do throws(StoreError) {
             return try await store.byteCount(of: pack)
@@ -55,9 +55,9 @@ struct ContainerCheck {
         }
     }
 
-    /// What of a content is not what its hashes say.
+    /// The part of a content that does not match its hashes.
     ///
-    /// - Parameter verified: The chunks that were found to be whole: what files share is fetched once.
+    /// - Parameter verified: The chunks that were verified: chunks that files share are fetched once.
     private func damage(
         of content: Content, _ verified: inout Set<Content.Piece.Stored>
     ) async throws(FileError) -> String? {
@@ -72,7 +72,7 @@ struct ContainerCheck {
             return nil
         } catch let error as StoreError {
             guard [.corrupt, .notFound].contains(error.code) else { throw error.fileError }
-            return "the container has it damaged: \(error)"
+            return "its bytes in the container are damaged: \(error)"
         } catch is CancellationError {
             throw FileError(.cancelled, "the check was cancelled")
         } catch {

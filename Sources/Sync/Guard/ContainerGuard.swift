@@ -4,31 +4,32 @@ import Remote
 import Replica
 import Synchronization
 
-/// Sees that both ends are still what the index knows, before anything is sent to the container or taken from it: absence is never
-/// deletion, and nothing is appended to what is not this container any more.
+/// Checks that both ends are still what the index knows, before anything is uploaded or applied: absence is never taken
+/// for deletion, and nothing is appended to a container that is no longer this one.
 ///
-/// One look asks: is the backing directory there, does `container.json` name this container, and does its log still reach as far as
-/// what is applied here. Once in a run it also asks whether the store keeps the promise of ``ObjectStore/create(_:_:)``. While a look
-/// finds something wrong, sync stands still, and every further attempt looks again: it goes on by itself when that is put right.
+/// A check verifies that the backing directory exists, that `container.json` names this container, and that its log
+/// still reaches the last applied commit. Once per run it also verifies that the store keeps the promise of
+/// ``ObjectStore/create(_:_:)``. While a check fails, sync stops, and every attempt checks again: sync resumes by
+/// itself once the problem is fixed.
 package final class ContainerGuard: Sendable {
-    /// How old the last good look may be when a commit is made.
+    /// The maximum age of the last successful check when a commit is made.
     static let commitAge = Duration.seconds(60)
-    /// How old it may be when the log is followed: two requests in this time, beside those for the log.
+    /// Its maximum age when the log is followed: two requests in this time, beside those for the log.
     static let followAge = Duration.seconds(300)
 
-    /// How long ago the newest commit may have been seen in the store when the next one is added.
+    /// The maximum age of the last sighting of the newest commit in the store when the next one is added.
     static let tailAge = Duration.seconds(10)
 
     private struct State {
-        /// The moment of the last good look; `nil` when there was none or something went wrong since.
+        /// The instant of the last successful check; `nil` when there was none or something failed since.
         var passed: Duration?
         var isCreateOnlyKnown = false
         var problem: String?
-        /// What is wrong with the log behind what is applied here.
+        /// What is wrong with the log behind the last applied commit.
         var logProblem: String?
-        /// The commit up to which the log was whole at the last good look.
+        /// The commit up to which the log was complete at the last successful check.
         var whole: CommitNumber?
-        /// The commit that nothing was behind when it was looked; `nil` when something went wrong since.
+        /// The commit that was last in the log when it was checked; `nil` when something failed since.
         var end: CommitNumber?
         /// The newest commit that was seen in the store, and when.
         var tail: (number: CommitNumber, seen: Duration)?
@@ -37,7 +38,7 @@ package final class ContainerGuard: Sendable {
     private let state = Mutex(State())
     private let replica: Replica
     private let container: Container
-    /// Where the store is, for people.
+    /// The location of the store, for people.
     private let location: String
     private let environment: EngineEnvironment
 
@@ -48,10 +49,10 @@ package final class ContainerGuard: Sendable {
         environment = context.environment
     }
 
-    /// What is wrong, in a sentence; `nil` when nothing is known to be.
+    /// The known problem, in a sentence; `nil` when there is none.
     package var problem: String? { state.withLock { $0.problem ?? $0.logProblem } }
 
-    /// Something went wrong: the next one who asks looks again.
+    /// Something failed: the next caller checks again.
     func invalidate() {
         state.withLock { state in
             state.passed = nil
@@ -62,7 +63,7 @@ package final class ContainerGuard: Sendable {
 
     // MARK: The log's end
 
-    /// Whether the log is known to have ended with a commit, when it was last looked.
+    /// Whether a commit was last in the log at the last check.
     func isEnd(_ number: CommitNumber) -> Bool { state.withLock { $0.end == number } }
 
     /// There is nothing behind a commit.
@@ -88,13 +89,13 @@ package final class ContainerGuard: Sendable {
         noteEnd(number)
     }
 
-    /// The log is not one that can be followed, or added to, from what is applied here.
+    /// The log cannot be followed or added to from the last applied commit.
     func stop(_ sentence: String) -> FileError {
         state.withLock { $0.logProblem = sentence }
         return FileError(.inputOutput, sentence)
     }
 
-    /// Returns when commits of others may be applied.
+    /// Returns when commits of other devices may be applied.
     /// - Throws: ``FileError`` with `inputOutput` and the sentence of ``problem``, or what the store threw.
     func admitFollowing() async throws { try await admit(maximumAge: Self.followAge) }
 
@@ -107,8 +108,8 @@ package final class ContainerGuard: Sendable {
         state.withLock { $0.isCreateOnlyKnown = true }
     }
 
-    /// The commit that the next one is made on top of must have been there a moment ago: a store that is put back to an older state gets
-    /// no commit behind a gap.
+    /// The predecessor of the next commit must have been seen a moment ago: a store that was put back to an older state
+    /// gets no commit behind a gap.
     private func checkTail() async throws {
         let applied = replica.applied
         guard applied > 0 else { return }
@@ -116,7 +117,7 @@ package final class ContainerGuard: Sendable {
         if let tail = state.withLock({ $0.tail }), tail.number == applied, now - tail.seen < Self.tailAge { return }
         guard try await ChangeLog(store: container.store).contains(applied) else {
             invalidate()
-            // A full look says what is wrong; or that a snapshot stands in for the commit.
+            // A full check finds the problem, or a snapshot that covers the commit.
             return try await admit(maximumAge: .zero)
         }
         state.withLock { $0.tail = (applied, now) }
@@ -130,7 +131,7 @@ package final class ContainerGuard: Sendable {
             try replica.checkBacking()
             try await checkIdentity()
             try await checkLog()
-            // What is only followed tells by itself when it is another log: its next commit does not fit.
+            // While only following, another log shows by itself: its next commit does not fit.
             if passed == nil || maximumAge <= Self.commitAge { try await checkCommit() }
         } catch let error as FileError {
             state.withLock { state in
@@ -139,7 +140,7 @@ package final class ContainerGuard: Sendable {
             }
             throw error
         } catch {
-            // Not known to be right, and not known to be wrong: the store does not say.
+            // Neither confirmed nor refuted: the store did not answer.
             invalidate()
             throw error
         }
@@ -168,7 +169,8 @@ package final class ContainerGuard: Sendable {
         }
     }
 
-    /// The log must reach the commit that is applied here, without a gap since the last look; what is missing may be in a snapshot.
+    /// The log must reach the last applied commit, without a gap since the last check; missing commits may be in a
+    /// snapshot.
     private func checkLog() async throws {
         let applied = replica.applied
         guard applied > 0 else { return }
@@ -189,15 +191,15 @@ package final class ContainerGuard: Sendable {
             state.whole = applied
             guard found.missing == nil else { return }
             state.tail = (applied, now)
-            // What is behind it, the follower finds; or it says what is missing in between.
+            // The follower finds the commits behind it, or reports which are missing in between.
             state.end = found.next == nil ? applied : nil
         }
     }
 
-    /// The commit that is applied here must be the one in the log: a store that was put back to an older state, and got new commits since,
-    /// has another one of that number.
+    /// The last applied commit must be the one in the log: a store that was put back to an older state and got new
+    /// commits since has another commit of that number.
     ///
-    /// Where a snapshot of an older writer did not say which one it stands at, the log does.
+    /// If a snapshot of an older writer does not name its commit, the log does.
     private func checkCommit() async throws {
         let number = replica.applied
         guard number > 0 else { return }
@@ -206,7 +208,7 @@ package final class ContainerGuard: Sendable {
             guard let read = try await ChangeLog(store: container.store).read(number) else { return }
             found = read.commit
         } catch {
-            // Trimmed, or damaged, which concerns only those who have to read it.
+            // Trimmed, or damaged, which only concerns devices that have to read it.
             guard [.notFound, .corrupt, .invalid].contains(error.code) else { throw error }
             return
         }
@@ -217,7 +219,7 @@ package final class ContainerGuard: Sendable {
         guard applied.number == number, found.nonce != applied.nonce else { return }
         throw FileError(
             .inputOutput,
-            "the store at \(location) fell back to an older state and went on from there: its commit \(applied.number) is not the "
-                + "one that is applied here; nothing is deleted or uploaded; mount it with a new --state")
+            "the store at \(location) fell back to an older state and got new commits since: its commit \(applied.number) "
+                + "is not the one that is applied here; nothing is deleted or uploaded; mount it with a new --state")
     }
 }

@@ -5,30 +5,32 @@ import Remote
 import Replica
 import Synchronization
 
-/// Finds and deletes what the container has no use for: packs and manifests that nothing refers to, old snapshots, and the part of
-/// the log that snapshots stand in for.
+/// Finds and deletes the objects that the container no longer needs: unreferenced packs and manifests, old snapshots,
+/// and the part of the log that snapshots cover.
 ///
-/// Nothing is deleted that anybody may still refer to, in two phases:
+/// No object is deleted that any device may still refer to. There are two phases:
 ///
-/// 1. **Condemning.** What neither the state of the container nor any state of the last 30 days refers to is named in a commit. The
-///    log is the lock: a commit counts only on top of all earlier ones, so whoever wants to refer to an object has seen by then that
-///    it is condemned, and sends its bytes again. That holds for a device that is uploading now, and for one that comes back
-///    after a month; and of two that collect at the same time one wins, and the other looks again.
-/// 2. **Sweeping.** What was condemned longer than the grace ago is deleted. The grace is for devices that are behind: it lets
-///    them read what they still see.
+/// 1. **Condemning.** Objects that neither the state of the container nor any state of the last 30 days refers to are
+///    named in a commit. The log is the lock: a commit counts only on top of all earlier ones, so a device that wants
+///    to refer to an object has seen by then that the object is condemned, and sends its bytes again. That holds for a
+///    device that is uploading now, and for one that returns after a month; and of two that collect at the same time
+///    one wins, and the other looks again.
+/// 2. **Sweeping.** Objects that were condemned longer ago than the grace period are deleted. The grace period lets
+///    devices that are behind read what they still refer to.
 ///
-/// Every step can be repeated, so a run that was cut off is simply followed by another.
+/// Every step can be repeated, so an interrupted run is simply followed by another.
 final class GarbageCollector: Sendable {
-    /// How long what is condemned can still be read, unless told otherwise: 7 days.
+    /// How long a condemned object can still be read by default: 7 days.
     static let grace = Duration.seconds(7 * 24 * 60 * 60)
     /// How many objects one commit condemns: some 450 KB of keys.
     static let objectsPerCommit = 10_000
     /// How many commits and manifests are read at a time.
     static let readWidth = 16
-    /// How many commits of others may come before ours lands.
+    /// How many commits of other devices may land before ours.
     static let attemptLimit = 1000
 
-    /// Where there are objects that can be of no use. Of an adopted object only the note goes that it was: it is the user's.
+    /// Where unreferenced objects can be. Of an adopted object only the adoption note is deleted: the object is the
+    /// user's.
     private static let prefixes = ["packs/", "adopted/", "manifests/"]
 
     private let replica: Replica
@@ -56,8 +58,9 @@ final class GarbageCollector: Sendable {
         logger = session.context.logger
     }
 
-    /// - Parameter isDryRun: Whether only to tell what would be done; what would be swept is told as it is before condemning.
-    /// - Throws: ``FileError`` with `busy` while another run goes on here.
+    /// - Parameter isDryRun: Whether only to report what would be done; the objects to sweep are reported as they are
+    ///   before condemning.
+    /// - Throws: ``FileError`` with `busy` while another run is in progress here.
     func run(grace: Duration, isDryRun: Bool) async throws -> GarbageReport {
         guard isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { throw FileError(.busy, "a garbage collection is running") }
@@ -75,12 +78,12 @@ final class GarbageCollector: Sendable {
 
     /// Deletes snapshots and trims the log.
     ///
-    /// - Returns: The snapshot from which, with the commits behind it, every state of the last 30 days can be told.
+    /// - Returns: The snapshot from which, with the commits behind it, every state of the last 30 days can be rebuilt.
     private func trim(_ report: inout GarbageReport) async throws -> CommitNumber? {
         let trimmed = try await lastTrimmed()
         while true {
             let retention = SnapshotRetention(try await candidates(trimmed: trimmed), now: environment.now())
-            // What they stand in for goes for good, so they are looked through before.
+            // The commits that they cover are deleted for good, so the snapshots are verified first.
             if retention.trimmable > trimmed, let damaged = try await damagedSnapshot(from: retention.trimmable) {
                 guard !report.isDryRun else { return retention.base }
                 try await snapshotStore.delete(damaged)
@@ -92,7 +95,7 @@ final class GarbageCollector: Sendable {
             guard !report.isDryRun else { return retention.base }
             for number in retention.removed { try await snapshotStore.delete(number) }
             if retention.trimmable > trimmed {
-                // Ascending, so that what is trimmed stays without a gap wherever this is cut off.
+                // Ascending, so that an interruption anywhere leaves no gap in what was trimmed.
                 for number in trimmed + 1...retention.trimmable { try await log.trim(number) }
             }
             return retention.base
@@ -108,7 +111,7 @@ final class GarbageCollector: Sendable {
         return candidates
     }
 
-    /// The number up to which commits are trimmed: they are from the beginning, so halving finds it.
+    /// The number up to which commits are trimmed: trimming starts at the beginning, so a binary search finds it.
     private func lastTrimmed() async throws(StoreError) -> CommitNumber {
         var trimmed: CommitNumber = 0
         var kept = replica.applied + 1
@@ -119,7 +122,7 @@ final class GarbageCollector: Sendable {
         return trimmed
     }
 
-    /// A damaged snapshot from a number on, if there is one.
+    /// A damaged snapshot at or after a number, if there is one.
     private func damagedSnapshot(from number: CommitNumber) async throws -> CommitNumber? {
         for number in try await snapshotStore.numbers(after: number - 1) where number <= replica.applied {
             if try await snapshots.isDamaged(number) { return number }
@@ -135,7 +138,7 @@ final class GarbageCollector: Sendable {
         defer { snapshots.remove(path) }
         if let base {
             guard let file = try await snapshots.open(base) else {
-                throw FileError(.corrupt, "snapshot \(base) cannot be read, so nobody knows what is needed")
+                throw FileError(.corrupt, "snapshot \(base) cannot be read, so the objects in use are unknown")
             }
             try await scan.add(file)
             try snapshots.close(file)
@@ -159,7 +162,7 @@ final class GarbageCollector: Sendable {
                 for number in numbers {
                     group.addTask { [log] in
                         guard let read = try await log.read(number) else {
-                            throw FileError(.corrupt, "commit \(number) is missing, so nobody knows what is needed")
+                            throw FileError(.corrupt, "commit \(number) is missing, so the objects in use are unknown")
                         }
                         return read.commit.records
                     }
@@ -187,7 +190,7 @@ final class GarbageCollector: Sendable {
         try await forEachPage(prefix) { page in try await scan.list(page) }
     }
 
-    /// Hands over what there is below a prefix, as far as it is a pack or a manifest.
+    /// Passes on the packs and manifests below a prefix.
     private func forEachPage(_ prefix: String, _ body: ([ReferenceScan.Listed]) async throws -> Void) async throws {
         var after: String?
         while true {
@@ -198,7 +201,7 @@ final class GarbageCollector: Sendable {
         }
     }
 
-    /// Names what nothing refers to, in commits on top of everything that there is by then.
+    /// Names unreferenced objects, in commits on top of the log's end.
     private func condemn(
         _ scan: ReferenceScan, scanned: CommitNumber, _ report: GarbageReport
     ) async throws -> GarbageReport {
@@ -208,7 +211,7 @@ final class GarbageCollector: Sendable {
             var found: [ReferenceScan.Listed] = []
             _ = try await session.catchUp()
             let outcome = try await session.append {
-                // What came since may refer to what was found.
+                // Commits since the scan may refer to the objects that were found.
                 try await addCommits(from: scanned + 1, through: replica.applied, to: scan)
                 try await addManifests(to: scan)
                 scanned = replica.applied
@@ -223,7 +226,7 @@ final class GarbageCollector: Sendable {
             report.condemnedByteCount += found.reduce(0) { $0 + $1.byteCount }
             if case .nothing = outcome { return report }
         }
-        throw FileError(.busy, "other devices are faster; try again later")
+        throw FileError(.busy, "commits of other devices kept landing first; try again later")
     }
 
     // MARK: Sweeping

@@ -3,10 +3,10 @@ import Model
 import Remote
 import Replica
 
-/// Looks through the container's log: no commit may be missing, each must stand on the very one before it, and the one that is applied
-/// here must be the one that is there.
+/// Checks the container's log: no commit may be missing, each must be based on the very one before it, and the last
+/// applied commit must be the one in the log.
 struct LogCheck {
-    /// How many commits at the log's end are read when not all are: as many as are there before a snapshot is due.
+    /// How many commits at the log's end are read when not all are: as many as accumulate before a snapshot is due.
     static let commitLimit = UInt64(Snapshots.commitLimit)
     /// How many are read at a time.
     static let readWidth = UInt64(GarbageCollector.readWidth)
@@ -15,7 +15,7 @@ struct LogCheck {
     let store: any ObjectStore
 
     /// - Parameter readingAll: Whether all commits are read, not only the newest ones.
-    /// - Returns: What is wrong, a sentence for each.
+    /// - Returns: The problems, a sentence each.
     func run(readingAll: Bool) async throws(FileError) -> [String] {
         // Before the log is listed: it only grows.
         let (number, commit) = (replica.applied, try replica.appliedCommit())
@@ -29,7 +29,7 @@ struct LogCheck {
         }
     }
 
-    /// What is missing. A snapshot has what the commits up to its own did.
+    /// The missing commits. A snapshot covers the commits up to its own.
     private func lacks(_ survey: LogSurvey, snapshot: CommitNumber, applied: CommitNumber) -> [String] {
         var problems = survey.gaps.filter { $0.upperBound > snapshot }.map { gap in
             let missing =
@@ -47,7 +47,7 @@ struct LogCheck {
         return problems
     }
 
-    /// Where a commit does not stand on the one before it, or cannot be read.
+    /// Where a commit is not based on the one before it, or cannot be read.
     private func breaks(
         _ survey: LogSurvey, applied: AppliedCommit?, readingAll: Bool
     ) async throws(StoreError) -> [String] {
@@ -76,16 +76,16 @@ struct LogCheck {
         return problems
     }
 
-    /// What a commit says of itself and of the one before it.
+    /// What a commit says about itself and its predecessor.
     private struct Link: Sendable {
         let number: CommitNumber
         var nonce: UUID?
         var previous: UUID?
-        /// Why nothing is known of it.
+        /// Why the commit could not be read.
         var fault: String?
     }
 
-    /// - Returns: In the order of their numbers, without those that are not there.
+    /// - Returns: In the order of their numbers, without those that are missing.
     private func read(_ numbers: ClosedRange<CommitNumber>) async throws(StoreError) -> [Link] {
         let store = store
         let results = await withTaskGroup(of: Result<Link?, StoreError>.self) { group in

@@ -1,20 +1,21 @@
 import Remote
 
-/// Whether the store answers, told by what became of the calls to it: a pure value.
+/// Whether the store answers, judged by the outcomes of the calls to it: a pure value.
 ///
 ///     answering ──call without an answer──▶ failing(since) ──as long as patience lasts──▶ silent
 ///         ▲                                     │                                          │
 ///         └──────────────────── an answer ──────┴──────────────────────────────────────────┘
 ///
-/// It starts as answering. Only what was tried of late counts: after a sleep of the machine, or of the daemon, a store that was
-/// silent is merely failing again, so that whoever asks first has the whole patience.
+/// It starts as answering. Only recent calls count: after a sleep of the machine or the daemon, a store that was silent
+/// is merely failing again, so that the first caller waits with full patience.
 struct Reachability: Hashable, Sendable {
-    /// How long ago the last call may have failed for the store to count as silent. The follower asks more often than that.
+    /// How long ago the last call may have failed for the store to count as silent. The follower calls it more often
+    /// than that.
     static let freshness = Duration.seconds(60)
 
-    /// What became of a call.
+    /// The outcome of a call.
     enum Outcome: Sendable {
-        /// The store said something, be it a refusal.
+        /// The store responded, even if it refused.
         case answered
         case unanswered
     }
@@ -30,9 +31,9 @@ struct Reachability: Hashable, Sendable {
 
     init(patience: Duration) { self.patience = patience }
 
-    /// Takes in what became of a call.
+    /// Notes the outcome of a call.
     /// - Parameters:
-    ///   - begin: When the call was made: an answer to one from before the failures says nothing of now.
+    ///   - begin: When the call was made: a response to a call from before the failures says nothing about now.
     ///   - now: Time since some fixed start.
     /// - Returns: Whether the store answers again after it did not.
     mutating func note(_ outcome: Outcome, begun begin: Duration, at now: Duration) -> Bool {
@@ -51,15 +52,15 @@ struct Reachability: Hashable, Sendable {
         }
     }
 
-    /// A caller has waited for as long as one would, be it that its calls failed or that they hung.
+    /// A caller waited with full patience, whether its calls failed or hung.
     mutating func noteGivenUp(at now: Duration) {
         failing = Failing(since: min(failing?.since ?? now, now - patience), latest: now)
     }
 
-    /// Whether the last call brought no answer.
+    /// Whether the last call got no answer.
     var isFailing: Bool { failing != nil }
 
-    /// Whether nothing has answered for as long as a caller would wait: another one need not wait for it again.
+    /// Whether the store has been silent for a caller's full patience: the next caller need not wait for it again.
     func isSilent(at now: Duration) -> Bool {
         guard let failing else { return false }
         return now - failing.since >= patience && now - failing.latest <= Self.freshness
@@ -68,12 +69,12 @@ struct Reachability: Hashable, Sendable {
 
 extension Reachability.Outcome {
     /// - Parameter error: What the call threw; `nil` when it threw nothing.
-    /// - Returns: `nil` for what says nothing of the store.
+    /// - Returns: `nil` for an outcome that says nothing about the store.
     init?(_ error: StoreError?) {
         switch error?.code {
         case .unavailable: self = .unanswered
         case .cancelled: return nil
-        // A store that asks for patience, refuses or has something else is there.
+        // A store that throttles, refuses or reports any other error is reachable.
         case nil, .notFound, .preconditionFailed, .throttled, .denied, .corrupt, .full, .invalid: self = .answered
         }
     }

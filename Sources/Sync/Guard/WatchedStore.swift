@@ -1,12 +1,12 @@
 package import Remote
 import Synchronization
 
-/// A store whose answers tell whether it can be reached: see ``Reachability``.
+/// A store that records whether it can be reached: see ``Reachability``.
 package final class WatchedStore: ObjectStore, NeighbourStore {
     private let base: any ObjectStore
     private let environment: EngineEnvironment
     private let reachability: Mutex<Reachability>
-    /// Something to do each time the store answers again after it did not.
+    /// Yields each time the store answers again after it did not.
     package let returns: AsyncStream<Void>
     private let returned: AsyncStream<Void>.Continuation
 
@@ -17,7 +17,7 @@ package final class WatchedStore: ObjectStore, NeighbourStore {
         (returns, returned) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Whether nothing has answered for as long as a caller would wait.
+    /// Whether the store has been silent for a caller's full patience.
     package var isSilent: Bool {
         let now = environment.uptime()
         return reachability.withLock { $0.isSilent(at: now) }
@@ -25,7 +25,7 @@ package final class WatchedStore: ObjectStore, NeighbourStore {
 
     package var isFailing: Bool { reachability.withLock { $0.isFailing } }
 
-    /// Somebody has waited in vain for as long as one would.
+    /// A caller waited in vain with full patience.
     package func noteGivenUp() {
         let now = environment.uptime()
         reachability.withLock { $0.noteGivenUp(at: now) }

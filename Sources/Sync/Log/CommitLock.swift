@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Lets one task at a time move the replica from one commit to the next, whether it applies or appends one.
+/// Lets one task at a time apply or append a commit.
 ///
-/// First come, first served. A task that is cancelled while it waits leaves the line.
+/// First come, first served. A task that is cancelled while it waits leaves the queue.
 final class CommitLock: Sendable {
     private struct State {
         var isHeld = false
-        /// In the order in which they came.
+        /// In order of arrival.
         var waiters: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
         var lastNumber: UInt64 = 0
     }
 
     private let state = Mutex(State())
 
-    /// - Throws: `CancellationError` when the task is cancelled before it has the lock, and what `body` throws.
+    /// - Throws: `CancellationError` when the task is cancelled before it has the lock, and any error of `body`.
     func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await lock()
         defer { unlock() }

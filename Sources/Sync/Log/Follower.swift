@@ -3,14 +3,14 @@ import Remote
 import Replica
 import Synchronization
 
-/// Follows the log: looks when it may have grown, and has what came applied, metadata first: bytes come when they are read.
+/// Follows the log: checks it for new commits and has them applied, metadata first; bytes are downloaded on access.
 package final class Follower: Sendable {
     private let hasCaughtUpOnce = Atomic(false)
     private let session: LogSession
     private let store: any ObjectStore
     private let environment: EngineEnvironment
     private let activity: Activity
-    /// Told by the mount.
+    /// Noted by the mount.
     package let use: MountUse
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
@@ -25,13 +25,13 @@ package final class Follower: Sendable {
         use = MountUse { wake.yield() }
     }
 
-    /// Looks at the log now.
+    /// Checks the log now.
     package func wakeUp() { wake.yield() }
 
-    /// What keeps other devices' changes from coming, in a sentence.
+    /// Why changes of other devices are not applied, in a sentence.
     package var problem: String? { session.problem.sentence }
 
-    /// Whether everything that was in the container has been here at one time since the start.
+    /// Whether the replica has been up to date with the container at any time since the start.
     package var hasCaughtUp: Bool { hasCaughtUpOnce.load(ordering: .acquiring) }
 
     /// Follows the log until cancelled.
@@ -42,8 +42,8 @@ package final class Follower: Sendable {
         }
     }
 
-    /// Has the log looked at when the store tells of changes. A store that cannot tell now, because its disk is not there, is asked
-    /// again and again.
+    /// Checks the log when the store reports changes. While the store cannot report any, because its disk is not there,
+    /// this is retried.
     private func passHintsOn() async {
         repeat {
             if let hints = store.changes(prefix: "log/") {
@@ -61,7 +61,7 @@ package final class Follower: Sendable {
                 let applied = try await catchUp()
                 let seen = localChanges
                 localChanges = activity.localChanges
-                // After trouble others had time to change much.
+                // After a failure other devices had time to change a lot.
                 let wasActive = use.take() || applied > 0 || problem != nil || localChanges != seen
                 pace.looked(wasActive: wasActive, now: environment.uptime())
                 session.problem.set(nil)
@@ -77,7 +77,7 @@ package final class Follower: Sendable {
             let pause = pace.pause
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [environment, pause, wake] in
-                    // Cut short when the log was seen to grow; either way it is looked at next.
+                    // Cut short when the log is seen to grow; in either case it is checked next.
                     if (try? await environment.sleep(pause)) != nil { wake.yield() }
                 }
                 _ = await wakes.next(isolation: nil)
@@ -86,9 +86,9 @@ package final class Follower: Sendable {
         }
     }
 
-    /// Applies every commit that is there and not applied yet.
+    /// Applies every commit that is not applied yet.
     ///
-    /// - Returns: How many.
+    /// - Returns: Their number.
     package func catchUp() async throws -> Int {
         if try session.replica.isContainerPaused() { return 0 }
         try await session.containerGuard.admitFollowing()

@@ -3,12 +3,12 @@ import Model
 import Remote
 import Replica
 
-/// How the log goes on: it has no gaps, and each commit stands on the very one before it.
+/// Reads the log onwards: it has no gaps, and each commit is based on the very one before it.
 extension LogSession {
-    /// What the log has behind the commit that is applied here.
+    /// What the log has behind the last applied commit.
     enum Next {
         case commit(DecodedCommit)
-        /// The commit is gone; a snapshot that has what it did is applied by now.
+        /// The commit is gone; a snapshot that covers it has been applied instead.
         case snapshot
         case nothing
     }
@@ -27,8 +27,8 @@ extension LogSession {
         return try await isEnd(before: number) ? .nothing : try await readLate(number)
     }
 
-    /// A commit that came after it was asked for, or is missing although later ones are there: that is damage, unless a snapshot has
-    /// what it did.
+    /// Handles a commit that appeared after the request, or is missing although later ones exist: the latter is damage,
+    /// unless a snapshot covers it.
     private func readLate(_ number: CommitNumber) async throws -> Next {
         if let read = try await log.read(number) { return .commit(read) }
         if try await catchUpFromSnapshot() {
@@ -42,7 +42,8 @@ extension LogSession {
                 + "dewpoint check lists what is missing")
     }
 
-    /// Whether the log ends before a commit that is not there. Behind each commit that is looked once, and again after any trouble.
+    /// Whether the log ends before a missing commit. This is checked once behind each commit, and again after any
+    /// failure.
     private func isEnd(before number: CommitNumber) async throws -> Bool {
         if containerGuard.isEnd(number - 1) { return true }
         guard try await log.first(after: number - 1) == nil else { return false }
@@ -50,7 +51,7 @@ extension LogSession {
         return true
     }
 
-    /// A commit must have been made on top of the very one that is applied here.
+    /// A commit must be based on the very one that was applied last.
     func checkPredecessor(of commit: Commit) throws(FileError) {
         guard let previous = commit.previous, let applied = try replica.appliedCommit(), applied.nonce != previous
         else { return }

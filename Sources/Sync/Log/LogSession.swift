@@ -4,16 +4,16 @@ package import Model
 import Remote
 package import Replica
 
-/// This device's place in the container's log: it brings the replica forward, commit by commit, and adds commits on top.
+/// This device's position in the container's log: applies commits one by one, and appends new ones.
 ///
 ///     catchUp    lock ─→ next commit ── apply ──→ … ──→ the end
 ///     append     lock ─→ the end? ── draft ──→ one create-only PUT ─┬─→ landed: the caller notes it
 ///                          └─ no: apply what there is ──→ overtaken ←┘ another commit has the number
 ///
-/// A commit stands on the very one that is applied here. So nothing else is applied between making one and noting that it landed, and it
-/// is only made behind a known end of the log.
+/// A commit is based on the very one that was applied last. So nothing else is applied between making a commit and
+/// noting that it landed, and a commit is only made behind a known end of the log.
 package final class LogSession: Sendable {
-    /// What a commit of this device does.
+    /// The contents of a commit of this device.
     package struct Draft {
         package var records: [ItemRecord] = []
         package var tombstones: [Commit.Tombstone] = []
@@ -30,7 +30,7 @@ package final class LogSession: Sendable {
 
     package enum AppendOutcome {
         case landed
-        /// Commits of others came first and are applied by now: what was to be sent may not stand any more.
+        /// Other devices' commits came first and are applied by now: what was to be sent may be outdated.
         case overtaken
         /// There was no draft.
         case nothing
@@ -39,7 +39,7 @@ package final class LogSession: Sendable {
     let log: ChangeLog
     let containerGuard: ContainerGuard
     package let snapshots: Snapshots
-    /// What other devices' changes wait for.
+    /// Why other devices' changes are delayed.
     let problem: SyncProblem
     let context: SyncContext
     let applier: CommitApplier
@@ -66,9 +66,9 @@ package final class LogSession: Sendable {
 
     // MARK: Catching up
 
-    /// Applies every commit that is there and not applied yet. Between two of them others may append.
+    /// Applies every commit that is not applied yet. Others may append between two of them.
     ///
-    /// - Returns: How many.
+    /// - Returns: Their number.
     package func catchUp() async throws -> Int {
         var count = 0
         while try await lock.withLock({ try await applyNext() }) {
@@ -78,7 +78,7 @@ package final class LogSession: Sendable {
         return count
     }
 
-    /// Applies the next commit, if there is one. The caller has the lock.
+    /// Applies the next commit, if there is one. The caller holds the lock.
     private func applyNext() async throws -> Bool {
         try await begin()
         let read: DecodedCommit
@@ -97,7 +97,7 @@ package final class LogSession: Sendable {
                 ])
         }
         let contents = try await preparation.contents(of: read.commit.records)
-        // Whoever presents an item saves first, so that what he has not saved is not lost; so before local edits are looked for.
+        // Presenters save first, so that their unsaved changes are not lost; hence before the search for local edits.
         let grant = try await coordination.toApply(read.commit) { [problem] in problem.set($0) }
         defer { grant?.end() }
         let localBytes = try await preparation.localBytes(met: read.commit.records, contents: contents)
@@ -106,26 +106,26 @@ package final class LogSession: Sendable {
         return true
     }
 
-    /// Sees that the log can be followed from where the replica stands.
+    /// Ensures that the log can be followed from the replica's position.
     private func begin() async throws { try await snapshots.begin() }
 
-    /// Brings the replica to a snapshot's state, since the log no longer leads there.
+    /// Brings the replica to a snapshot's state, since the log no longer continues from its position.
     ///
-    /// - Returns: Whether there was one that can be read.
+    /// - Returns: Whether there was a readable one.
     func catchUpFromSnapshot() async throws -> Bool {
         try await snapshots.catchUp()
     }
 
     // MARK: Appending
 
-    /// Adds a commit on top of everything that there is.
+    /// Appends a commit at the log's end.
     ///
     /// - Parameters:
-    ///   - pauses: Between attempts while the store does not answer. It is the very same commit each time: whichever attempt lands is
-    ///     recognised by its nonce.
-    ///   - draft: Makes the draft, with the replica at the end of the log; `nil` when there is nothing to send. What it does must hold
-    ///     although the commit may land without anybody hearing of it.
-    ///   - landed: Notes the commit in the index, and that it is applied.
+    ///   - pauses: Between attempts while the store does not answer. Each attempt sends the very same commit: whichever
+    ///     lands is recognised by its nonce.
+    ///   - draft: Makes the draft, with the replica at the end of the log; `nil` when there is nothing to send. Its
+    ///     effects must hold even if the commit lands and the response is lost.
+    ///   - landed: Notes in the index that the commit landed and is applied.
     package func append(
         pauses: [Duration] = [], _ draft: () async throws -> Draft?, landed: (Commit) throws -> Void
     ) async throws -> AppendOutcome {
@@ -144,14 +144,15 @@ package final class LogSession: Sendable {
         }
     }
 
-    /// Applies a commit of this device that has landed, like one of another's: for one whose items are not in the index yet.
+    /// Applies a landed commit of this device like one of another device: for a commit whose items are not in the index
+    /// yet.
     ///
     /// - Parameter contents: The chunk lists of its records.
     package func applyAppended(_ commit: Commit, contents: [ItemID: Content] = [:]) throws(FileError) {
         try applier.apply(commit, contents: contents, localBytes: [:])
     }
 
-    /// - Returns: `false` when there was more to apply.
+    /// - Returns: `false` when there were more commits to apply.
     private func isAtEnd() async throws -> Bool {
         try await begin()
         if containerGuard.isEnd(replica.applied) { return true }
@@ -166,7 +167,7 @@ package final class LogSession: Sendable {
     /// The next commit, with a nonce of its own.
     private func commit(_ draft: Draft) throws(FileError) -> Commit {
         guard replica.applied < Commit.highestNumber else {
-            throw FileError(.corrupt, "the log has no number left for another commit")
+            throw FileError(.corrupt, "the log has run out of commit numbers")
         }
         return Commit(
             sequence: replica.applied + 1, device: replica.device, deviceName: context.location.deviceName,
@@ -177,7 +178,8 @@ package final class LogSession: Sendable {
 
     /// Writes a commit at its number: see ``ChangeLog/append(_:)``.
     ///
-    /// - Returns: `false` when another commit has the number, or had it and was trimmed, as this device was away for long.
+    /// - Returns: `false` when another commit has the number, or had it and was trimmed because this device was away
+    ///   for long.
     private func lands(_ commit: Commit, _ pauses: [Duration]) async throws -> Bool {
         do {
             return try await context.environment.persistently(pauses) { try await log.append(commit) } == .landed

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Whether somebody uses the mount: then other devices' changes are looked for more often.
+/// Whether the mount is in use: then other devices' changes are polled more often.
 ///
-/// ``note()`` is on the way of every lookup, so it costs one relaxed load while it says nothing new.
+/// ``note()`` is called on every lookup, so it costs one relaxed load unless the state changes.
 package final class MountUse: Sendable {
     private let wasUsed = Atomic(false)
     private let isAwaited = Atomic(false)
@@ -17,9 +17,9 @@ package final class MountUse: Sendable {
         if isAwaited.exchange(false, ordering: .relaxed) { began() }
     }
 
-    /// - Returns: Whether there was any use since it was asked last.
+    /// - Returns: Whether there was any use since the previous call.
     func take() -> Bool { wasUsed.exchange(false, ordering: .relaxed) }
 
-    /// Has the next use told at once, when `isAwaited`.
+    /// Reports the next use at once, when `isAwaited`.
     func tellNext(_ isAwaited: Bool) { self.isAwaited.store(isAwaited, ordering: .relaxed) }
 }

@@ -1,25 +1,26 @@
-/// How often the log is looked at: a pure decision.
+/// How often the log is polled: a pure decision.
 ///
-/// Every second while there is activity, here or elsewhere, and for a while after; then less and less. A store that tells of changes
-/// is looked at as soon as it does.
+/// Every second while there is activity, here or on other devices, and for a while after; then less and less often. If
+/// the store reports changes, the log is checked immediately.
 struct PollInterval {
-    /// The pause while there is activity, and at most when there is none: 4 looks a minute.
+    /// The pause while there is activity, and the longest one when there is none: 4 polls a minute.
     static let start = Duration.seconds(1)
     static let limit = Duration.seconds(15)
-    /// How often at least while the store does not answer: then looking costs nobody anything.
+    /// The longest pause while the store does not answer: then polling is free of charge.
     static let retryLimit = Duration.seconds(5)
-    /// How long after the last change or use there is still activity.
+    /// How long activity lasts after the last change or use.
     static let activeSpan = Duration.seconds(60)
 
-    /// The pause before the next look.
+    /// The pause before the next poll.
     private(set) var pause = PollInterval.start
     private var lastActivity: Duration
 
-    /// - Parameter now: Since the machine was started, as all moments here.
+    /// - Parameter now: Since boot, like all instants here.
     init(now: Duration) { lastActivity = now }
 
-    /// The last look brought something or nothing.
-    /// - Parameter wasActive: Whether there was a change here or elsewhere, or somebody used the mount, since the look before.
+    /// The last poll succeeded.
+    /// - Parameter wasActive: Whether there was a change here or on another device, or a use of the mount, since the
+    ///   previous poll.
     mutating func looked(wasActive: Bool, now: Duration) {
         if wasActive { lastActivity = now }
         pause = now - lastActivity < Self.activeSpan ? Self.start : min(pause * 2, Self.limit)

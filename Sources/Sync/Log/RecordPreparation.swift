@@ -5,13 +5,13 @@ import Replica
 
 /// What the records of a commit or a snapshot need to be applied.
 struct RecordFindings: Sendable {
-    /// Their chunk lists, as far as they are not damaged.
+    /// Their chunk lists, as far as they are undamaged.
     var contents: [ItemID: Content]
-    /// What was found out about local edits that they meet.
+    /// The findings about local edits that they meet.
     var localBytes: [ItemID: LocalBytes]
 }
 
-/// Gets together what records need to be applied, before the index transaction that applies them.
+/// Collects the data that records need, before the index transaction that applies them.
 struct RecordPreparation: Sendable {
     private let replica: Replica
     private let manifests: ManifestStore
@@ -30,20 +30,20 @@ struct RecordPreparation: Sendable {
         return RecordFindings(contents: contents, localBytes: try await localBytes(met: records, contents: contents))
     }
 
-    /// What was found out about local edits that records meet.
+    /// The findings about local edits that records meet.
     ///
     /// - Parameter contents: Their chunk lists.
     func localBytes(met records: [ItemRecord], contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
         try await finder.find(for: records, contents: contents)
     }
 
-    /// How many chunks the manifests may have that are read before anybody needs them, for one commit: those of 1 TiB.
+    /// How many chunks may be read ahead from manifests for one commit: those of 1 TiB.
     static let chunksAhead = 1 << 20
 
-    /// The chunk lists of records: of files that are not here as far as they are not too long. Those are read when they are needed.
+    /// The chunk lists of records. For files that are not local only up to the limit: longer ones are read on demand.
     func contents(of records: [ItemRecord]) async throws -> [ItemID: Content] {
         var contents: [ItemID: Content] = [:]
-        // A manifest that many records name is read once.
+        // A manifest that many records share is read once.
         var lists: [ChunkHash: Content] = [:]
         var chunkCount = 0
         for record in records {
@@ -68,7 +68,8 @@ struct RecordPreparation: Sendable {
         return try replica.inode(entry.inode).isLocal
     }
 
-    /// The chunk list of a record; `nil` when it is damaged, which concerns this file only: reading it tries again.
+    /// The chunk list of a record; `nil` when it is damaged, which affects only this file: reading the file tries
+    /// again.
     private func content(
         of record: ItemRecord, _ reference: ItemRecord.Reference
     ) async throws(StoreError) -> Content? {

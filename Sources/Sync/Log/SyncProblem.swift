@@ -1,14 +1,14 @@
 import Logging
 import Synchronization
 
-/// What keeps sync from going on, in a sentence: logged when it begins and when it is over.
+/// Why sync is blocked, in a sentence: logged when it begins and when it is over.
 final class SyncProblem: Sendable {
     private let text = Mutex<String?>(nil)
     private let over: String
     private let logger: Logger
     private let activity: Activity
 
-    /// - Parameter over: Logged when there is none any more.
+    /// - Parameter over: Logged when the problem is over.
     init(over: String, _ context: SyncContext) {
         self.over = over
         logger = context.logger

@@ -1,15 +1,15 @@
 import Model
 
-/// Which snapshots stay, and up to where the log can be trimmed: a pure function of their numbers and ages.
+/// Which snapshots are kept, and up to where the log can be trimmed: a pure function of their numbers and ages.
 ///
-/// Every state of the last ``period`` can be told from what stays: from the newest snapshot that is older (``base``) and the commits
-/// behind it. What was deleted can be brought back for so long.
+/// Every state of the last ``period`` can be rebuilt from what is kept: the newest snapshot that is older (``base``)
+/// and the commits behind it. Deleted items can be restored for as long.
 struct SnapshotRetention: Equatable {
-    /// How long every state can be told: 30 days.
+    /// How long every state can be rebuilt: 30 days.
     static let period = Duration.seconds(30 * 24 * 60 * 60)
-    /// Of the snapshots from each so many days one stays, so that there always is one that grows old enough: 10 days.
+    /// One snapshot is kept for each period of this length, so that there always is one that grows old enough: 10 days.
     static let spacing = Duration.seconds(10 * 24 * 60 * 60)
-    /// How many of the newest stay in any case: should one be damaged, the next one counts.
+    /// How many of the newest are kept in any case: should one be damaged, the next is used.
     static let newestCount = 2
 
     struct Candidate: Equatable {
@@ -20,9 +20,9 @@ struct SnapshotRetention: Equatable {
 
     /// The newest snapshot from before the period; `nil` when there is none: then the log is needed from its beginning.
     var base: CommitNumber?
-    /// The snapshots that newer ones stand in for.
+    /// The snapshots that newer ones replace.
     var removed: [CommitNumber]
-    /// The last commit that snapshots stand in for; 0 for none.
+    /// The last commit that snapshots cover; 0 for none.
     var trimmable: CommitNumber
 
     /// - Parameter candidates: Ascending by number.
@@ -35,7 +35,7 @@ struct SnapshotRetention: Equatable {
         removed = candidates.filter { candidate in
             guard !newest.contains(candidate.number), candidate.number != base else { return false }
             guard candidate.number > base ?? 0, let time = candidate.time else { return true }
-            // The first of its time stays: it stays the first when others follow.
+            // The first snapshot of its period is kept: it remains the first when others follow.
             return !buckets.insert(time.rawValue / Self.spacing.nanoseconds).inserted
         }.map(\.number)
         trimmable = newest.count == Self.newestCount ? min(base ?? 0, newest.first ?? 0) : 0
@@ -43,7 +43,7 @@ struct SnapshotRetention: Equatable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to what a ``Timestamp`` can tell.
+    /// Whole nanoseconds, clamped to the range of ``Timestamp``.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return Timestamp(seconds: seconds, nanoseconds: attoseconds / 1_000_000_000).rawValue

@@ -5,19 +5,19 @@ import Remote
 import Replica
 import Synchronization
 
-/// Starts from a snapshot where the log is long or was trimmed, and makes new ones when they are due.
+/// Starts from a snapshot when the log is long or was trimmed, and makes new ones when they are due.
 ///
-///     nothing here yet           the newest readable snapshot is imported whole, then the log is followed
-///     the next commit was        the newest readable snapshot is applied like one large commit: local changes are merged, and
-///     trimmed                    what is not in it is gone
-///     a snapshot half applied    it, or a newer one, is applied to its end before anything else
+///     nothing local yet          the newest readable snapshot is imported whole, then the log is followed
+///     the next commit was        the newest readable snapshot is applied like one large commit: local changes
+///     trimmed                    are merged, and items that are not in it are removed
+///     a half applied snapshot    it, or a newer one, is applied completely before anything else
 ///
-/// Whatever changes the replica is called by ``LogSession``, which has the lock.
+/// All changes to the replica are started by ``LogSession``, which holds the lock.
 package final class Snapshots: Sendable {
     /// A snapshot is due when the log behind the newest one has this many commits, or this many bytes: 64 MiB.
     static let commitLimit = 2000
     static let logByteLimit: Int64 = 64 << 20
-    /// How often it is looked whether one is due, and how much later it is made at most: so that of many devices one does it.
+    /// How often this is checked, and the longest random delay: so that one of many devices makes the snapshot.
     static let checkPause = Duration.seconds(300)
     static let delayLimitSeconds = 120
     /// How many records and deletions of a snapshot are applied in one transaction.
@@ -47,7 +47,8 @@ package final class Snapshots: Sendable {
 
     // MARK: Starting from one
 
-    /// Sees once that the log can be followed from where the replica stands; until then nothing may be read from it or added to it.
+    /// Ensures once that the log can be followed from the replica's position; until then it is neither read nor
+    /// appended to.
     func begin() async throws {
         guard !hasBegun.load(ordering: .acquiring) else { return }
         try clearFiles()
@@ -63,7 +64,7 @@ package final class Snapshots: Sendable {
         hasBegun.store(true, ordering: .releasing)
     }
 
-    /// A device that has nothing takes the newest snapshot; without a readable one the log has it all, or says that it has not.
+    /// A new device takes the newest snapshot; without a readable one the log is complete, or shows that it is not.
     private func start() async throws {
         let uptime = environment.uptime()
         try await withNewest(from: 1) { file in
@@ -81,9 +82,9 @@ package final class Snapshots: Sendable {
         }
     }
 
-    /// Brings the replica to a snapshot's state, since the log no longer leads there.
+    /// Brings the replica to a snapshot's state, since the log no longer continues from its position.
     ///
-    /// - Returns: Whether there was one that can be read.
+    /// - Returns: Whether there was a readable one.
     func catchUp() async throws -> Bool {
         try await apply(from: replica.applied + 1)
     }
@@ -92,7 +93,7 @@ package final class Snapshots: Sendable {
         try await withNewest(from: number) { file in try await apply(file) }
     }
 
-    /// Fetches the newest snapshot that can be read, from `number` on, and hands it over.
+    /// Fetches the newest readable snapshot, from `number` on, and passes it on.
     ///
     /// - Returns: Whether there was one.
     @discardableResult
@@ -114,7 +115,7 @@ package final class Snapshots: Sendable {
 
     /// Fetches one snapshot.
     ///
-    /// - Returns: `nil` when it is damaged, too new or gone, which the log tells.
+    /// - Returns: `nil` when it is damaged, too new or gone, which is logged.
     func open(_ number: CommitNumber) async throws -> SnapshotFile? {
         do {
             return try await load(number)
@@ -126,7 +127,8 @@ package final class Snapshots: Sendable {
         return nil
     }
 
-    /// - Throws: ``StoreError`` or ``FileError``: `corrupt` when it is damaged, `invalid` when it needs a newer version.
+    /// - Throws: ``StoreError`` or ``FileError``: `corrupt` when it is damaged, `invalid` when it needs a newer
+    ///   version.
     private func load(_ number: CommitNumber) async throws -> SnapshotFile {
         let path = scratchPath()
         do {
@@ -140,7 +142,7 @@ package final class Snapshots: Sendable {
         }
     }
 
-    /// Whether a snapshot is there and damaged.
+    /// Whether a snapshot exists and is damaged.
     func isDamaged(_ number: CommitNumber) async throws -> Bool {
         do {
             try close(try await load(number))
@@ -152,13 +154,13 @@ package final class Snapshots: Sendable {
         }
     }
 
-    /// Lets go of a snapshot that was opened.
+    /// Closes and removes a snapshot that was opened.
     func close(_ file: SnapshotFile) throws(FileError) {
         try file.close()
         remove(file.path)
     }
 
-    /// Applies a snapshot in steps, merging with what was changed here.
+    /// Applies a snapshot in steps, merging it with local changes.
     private func apply(_ file: SnapshotFile) async throws {
         let (number, nonce) = (file.summary.number, file.summary.nonce)
         let count = try await file.prepareSteps(for: replica)
@@ -210,9 +212,9 @@ package final class Snapshots: Sendable {
         return try await log.byteCount(after: newest, through: applied) >= Self.logByteLimit
     }
 
-    /// Writes the state after the commit that is applied here.
+    /// Writes the state after the last applied commit.
     ///
-    /// - Returns: Its number; `nil` when it cannot be told now, since a deletion waits to be uploaded.
+    /// - Returns: Its number; `nil` when the state cannot be written now, since a deletion waits to be uploaded.
     @discardableResult
     package func make() async throws -> CommitNumber? {
         let path = scratchPath()
@@ -237,7 +239,7 @@ package final class Snapshots: Sendable {
 
     // MARK: Files
 
-    /// A file that is not there, below the state's staging directory.
+    /// A path that does not exist yet, below the state's staging directory.
     func scratchPath() -> String {
         "\(replica.state.snapshots)/\(environment.makeUUID().uuidString.lowercased())"
     }
@@ -255,7 +257,7 @@ package final class Snapshots: Sendable {
         }
     }
 
-    /// What cannot be removed goes at the next start.
+    /// A file that cannot be removed is removed at the next start.
     func remove(_ path: String) {
         for suffix in ["", "-journal"] { unlink(path + suffix) }
     }

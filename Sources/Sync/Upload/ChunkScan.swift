@@ -2,7 +2,8 @@ package import Model
 import Remote
 package import Replica
 
-/// Cuts a local file into chunks, in order. Holes are not read: a sparse file of a terabyte costs what its bytes cost.
+/// Cuts a local file into chunks, in order. Holes are not read: a sparse file of a terabyte costs only what its data
+/// costs.
 package struct ChunkScan {
     package struct Chunk {
         package let byteCount: Int
@@ -20,7 +21,7 @@ package struct ChunkScan {
         byteCount = try descriptor.status().size
     }
 
-    /// - Throws: ``FileError`` with `superseded` when the file got shorter meanwhile.
+    /// - Throws: ``FileError`` with `superseded` when the file was truncated meanwhile.
     package mutating func next() throws(FileError) -> Chunk? {
         guard offset < byteCount else { return nil }
         let wanted = Int(min(Int64(Content.chunkByteCount), byteCount - offset))
@@ -30,12 +31,12 @@ package struct ChunkScan {
         offset += Int64(wanted)
         if isWhole, offset <= data.start { return Chunk(byteCount: wanted, bytes: nil) }
         let bytes = try descriptor.read(byteCount: wanted, at: start)
-        // A file that shrank while it was read is not what it was, and is read again.
+        // A file that shrank during the read has changed, and is read again.
         guard bytes.count == wanted else { throw FileError(.superseded, "the file changed while it was read") }
         return Chunk(byteCount: wanted, bytes: isWhole && bytes.allSatisfy { $0 == 0 } ? nil : bytes)
     }
 
-    /// The chunks of a whole file with their hashes, stored nowhere: to be compared with what is.
+    /// The chunks of a whole file with their hashes, stored nowhere: for comparison with stored content.
     package static func content(of descriptor: Descriptor) throws(FileError) -> Content {
         var scan = try ChunkScan(descriptor)
         var pieces: [Content.Piece] = []
@@ -44,7 +45,7 @@ package struct ChunkScan {
                 Content.Piece.Stored(hash: ChunkHash(hashing: bytes), pack: .root, offset: 0)
             }
             var byteCount = chunk.byteCount
-            // A hole is one piece here, however long it is: its run is what counts.
+            // A hole is one piece here, however long it is: the length of its run is what counts.
             if stored == nil, let last = pieces.last, last.stored == nil {
                 byteCount += last.byteCount
                 pieces.removeLast()

@@ -2,17 +2,17 @@ package import Model
 package import Remote
 package import Replica
 
-/// Brings the bytes of local files to the container: what is new goes into packs, everything else is only referred to.
+/// Uploads the bytes of local files: new bytes go into packs, all others are only referred to.
 ///
-/// A chunk is not sent when it is all zeros, when the base has it at the same place, when an earlier upload stored it, or when it
-/// stands in the pack that is being filled.
+/// A chunk is not sent when it is all zeros, when the base has it at the same place, when an earlier upload stored it,
+/// or when it is in the pack that is being filled.
 package struct ContentUpload {
     private let replica: Replica
     private var writer: PackWriter
     private var stored: [ChunkHash: Content.Piece.Stored] = [:]
     private var files: [InodeNumber: [Part]] = [:]
 
-    /// One chunk of a file: where it is stored is known at once or when the pack is. Or a hole, however long it is.
+    /// One chunk of a file, whose place is known at once or with its pack; or a hole, however long it is.
     private struct Part {
         var byteCount: Int
         let hash: ChunkHash?
@@ -27,12 +27,12 @@ package struct ContentUpload {
         for case let place? in known.pieces.lazy.map(\.stored) { stored[place.hash] = place }
     }
 
-    /// Reads a file and sends what the container does not have.
+    /// Reads a file and sends the bytes that the container does not have.
     ///
     /// - Parameters:
-    ///   - number: What ``content(of:)`` knows the file by.
-    ///   - base: The content that it had before.
-    /// - Throws: ``FileError`` with `superseded` when it got shorter meanwhile.
+    ///   - number: The key of the file for ``content(of:)``.
+    ///   - base: Its previous content.
+    /// - Throws: ``FileError`` with `superseded` when it was truncated meanwhile.
     package mutating func add(
         _ number: InodeNumber, base: Content? = nil, from descriptor: Descriptor, progressed: (Int64) -> Void = { _ in }
     ) async throws {
@@ -52,7 +52,7 @@ package struct ContentUpload {
             }
             index += 1
             offset += Int64(chunk.byteCount)
-            // A hole costs nothing, and is told with what follows.
+            // A hole costs nothing; its progress is reported with the next chunk.
             if chunk.bytes != nil { progressed(offset) }
         }
         files[number] = parts
@@ -73,7 +73,7 @@ package struct ContentUpload {
         return Part(byteCount: bytes.count, hash: hash, stored: nil)
     }
 
-    /// Sends the last pack; from here on every chunk has its place.
+    /// Sends the last pack; afterwards every chunk has its place.
     package mutating func finish() async throws {
         try take(try await writer.flush())
     }
@@ -87,7 +87,7 @@ package struct ContentUpload {
         for place in places { stored[place.hash] = place }
     }
 
-    /// The content of a file that was added, once ``finish()`` is through.
+    /// The content of a file that was added; valid after ``finish()``.
     package func content(of inode: InodeNumber) throws(FileError) -> Content? {
         guard let parts = files[inode] else { return nil }
         var pieces: [Content.Piece] = []

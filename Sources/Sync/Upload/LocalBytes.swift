@@ -1,15 +1,15 @@
 import Model
 import Replica
 
-/// What was found out about locally changed bytes before a commit that changes the same file is applied.
+/// The finding about locally changed bytes, made before a commit that changes the same file is applied.
 struct LocalBytes: Sendable {
-    /// Which bytes these are: an atomic save or a change after that makes the finding void.
+    /// The bytes that the finding is about: it is void after an atomic save or a later change.
     let inode: InodeNumber
     let generation: Int64
     let finding: Finding
 
     enum Finding: Sendable {
-        /// They were marked as changed, and are what the container had before.
+        /// They were marked as modified, and are those of the base.
         case sameAsBase
         case sameAsRemote
         case stored(Content, ItemRecord.Reference)
@@ -17,7 +17,7 @@ struct LocalBytes: Sendable {
 }
 
 extension [ItemID: LocalBytes] {
-    /// The finding for the record of an item, in the words of ``Reconcile``.
+    /// The finding for the record of an item, as ``Reconcile`` takes it.
     func bytes(meeting item: ItemID, _ inode: Inode) -> Reconcile.Local.Bytes {
         guard inode.isModified else { return .unchanged }
         guard let known = self[item], known.inode == inode.attributes.inode, known.generation == inode.generation

@@ -3,10 +3,11 @@ import Model
 import Remote
 import Replica
 
-/// Finds out what locally changed bytes are before a commit is applied that changes the same files, or brings files of the same names.
+/// Examines locally changed bytes before a commit is applied that changes the same files, or adds files of the same
+/// names.
 ///
-/// They are read and hashed, and what the container lacks of them is sent, so that the loser of two edits can be a conflict version in
-/// one index transaction. What cannot be read or sent now has no finding, and stays current.
+/// They are read and hashed, and chunks that the container lacks are sent, so that the loser of two edits can become a
+/// conflict version in one index transaction. Bytes that cannot be read or sent now have no finding, and stay current.
 struct LocalBytesFinder: Sendable {
     private let replica: Replica
     private let local: any LocalFiles
@@ -22,7 +23,8 @@ struct LocalBytesFinder: Sendable {
         logger = context.logger
     }
 
-    /// Of a file with several names each record gets a finding of its own: the container may have other bytes under each name.
+    /// For a file with several names each record gets its own finding: the container may have other bytes under each
+    /// name.
     ///
     /// - Parameter contents: The chunk lists of the records.
     func find(for records: [ItemRecord], contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
@@ -37,9 +39,10 @@ struct LocalBytesFinder: Sendable {
         return found
     }
 
-    /// The local file with changed bytes that a record meets, and the bytes that the container had under its name before.
+    /// The local file with changed bytes that a record meets, and the bytes that the container had under its name
+    /// before.
     ///
-    /// - Parameter directories: Those that come with the record.
+    /// - Parameter directories: Those in the same commit as the record.
     private func meeting(
         _ record: ItemRecord, _ content: Content, _ directories: [ItemID: ItemRecord]
     ) throws(FileError) -> (InodeNumber, Content?)? {
@@ -49,7 +52,7 @@ struct LocalBytesFinder: Sendable {
             guard inode.isModified, inode.isLocal else { return nil }
             return (entry.inode, base(of: entry, inode))
         }
-        // A new file that may be the same as a new one here.
+        // A new file that may equal a new one here.
         guard let parent = try directory(record.parent, directories, depth: 0),
             let occupant = try present({ () throws(FileError) in try replica.entry(record.name, in: parent) }),
             occupant.base == nil, occupant.kind == .file
@@ -59,16 +62,17 @@ struct LocalBytesFinder: Sendable {
         return (occupant.inode, nil)
     }
 
-    /// The bytes that the file had when it was last the same as in the container, if they are those that the container has for this entry.
-    /// A file that was renamed or exchanged here had those of another name.
+    /// The bytes that the file last had in common with the container, if the container has them for this entry. A file
+    /// that was renamed or exchanged here had those of another name.
     private func base(of entry: Entry, _ inode: Inode) -> Content? {
         inode.content.flatMap { entry.base?.content?.has($0) ?? false ? $0 : nil }
     }
 
-    /// How many new directories are looked through upwards, each in the next; deeper ones bring files of their own.
+    /// How many levels of new directories are searched upwards; deeper ones are treated as new, with files of their
+    /// own.
     private static let depthLimit = 100
 
-    /// The directory here that is an item, or that a new item will be merged with since it has its name.
+    /// The directory here that is an item, or that a new item will be merged with since it has the same name.
     private func directory(
         _ item: ItemID, _ directories: [ItemID: ItemRecord], depth: Int
     ) throws(FileError) -> InodeNumber? {
@@ -92,7 +96,7 @@ struct LocalBytesFinder: Sendable {
     }
 
     private func examine(_ number: InodeNumber, base: Content?, remote: Content) async throws -> LocalBytes? {
-        // Who has it open for writing may be in the middle of an edit, which is later than any other device's.
+        // A file open for writing may be in the middle of an edit, which is later than any other device's.
         if local.isOpenForWriting(number) { return nil }
         do {
             let inode = try replica.inode(number)
@@ -116,7 +120,7 @@ struct LocalBytesFinder: Sendable {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            // Nothing is lost: the edit stays current here, and the other becomes the version.
+            // Nothing is lost: the local edit stays current, and the other becomes the version.
             logger.notice(
                 "failed to compare a local edit with the one of another device", metadata: ["error": "\(error)"])
             return nil

@@ -2,16 +2,16 @@ import Model
 import Remote
 import Replica
 
-/// Which items the store had no room for, and how much is sent at a time: a pure value.
+/// Which items the store had no room for, and how many are sent at a time: a pure value.
 ///
-/// One refused file must not hold up the others. When the store has no room for a batch, half as many items are sent next, down to
-/// one: that one is at fault, waits, and the others go on. When item after item is refused, the store is full for all. What no store could take
-/// waits alike.
+/// One refused file must not block the others. When the store has no room for a batch, half as many items are sent
+/// next, down to one: that item is at fault and waits, while the others continue. When item after item is refused, the
+/// store is full for all. Items that no store could accept wait in the same way.
 struct UploadFaults: Sendable {
     /// How long an item waits that the store had no room for; doubled each time.
     static let pauseStart = Duration.seconds(30)
     static let pauseLimit = Duration.seconds(600)
-    /// How many items may be refused one after the other before nothing more is tried for a while.
+    /// How many items in a row may be refused before uploading pauses.
     static let refusalLimit = 8
 
     private struct Fault: Sendable {
@@ -31,10 +31,10 @@ struct UploadFaults: Sendable {
         batchLimit = fullBatch
     }
 
-    /// Why an item does not go out; `nil` when nothing is known to keep it.
+    /// Why an item is not uploaded; `nil` when there is no known reason.
     func fault(of item: ItemID) -> ItemFault? { faults[item]?.fault }
 
-    /// A batch has gone out.
+    /// A batch was uploaded.
     mutating func sent(_ items: [ItemID]) {
         for item in items { faults[item] = nil }
         refusalsInARow = 0
@@ -42,15 +42,15 @@ struct UploadFaults: Sendable {
     }
 
     enum Verdict: Equatable {
-        /// Try fewer.
+        /// Try fewer items.
         case again
-        /// Nothing more is tried for a while.
+        /// Pause uploading.
         case pause
     }
 
     /// The store had no room for a batch.
     mutating func refused(_ batch: [Pending], _ error: StoreError, at now: Duration) -> Verdict {
-        // One item may bring the new directories above it along, which stand before it.
+        // One item may require the new directories above it, which precede it in the batch.
         guard batch.count == 1 || batchLimit == 1, let last = batch.last else {
             batchLimit = max(1, batch.count / 2)
             return .again
@@ -63,29 +63,30 @@ struct UploadFaults: Sendable {
         return refusalsInARow < Self.refusalLimit ? .again : .pause
     }
 
-    /// An item cannot be sent as it is, whatever the store has room for: it waits until it changes, and everything that does not need it goes
-    /// on.
+    /// An item cannot be sent as it is, however much room the store has: it waits until it changes, and items that do
+    /// not depend on it continue.
     mutating func refused(_ pending: Pending, because reason: String, at now: Duration) {
         faults[pending.item] = Fault(
             fault: ItemFault(code: 4354, text: reason), position: pending.position, pause: Self.pauseLimit,
             retry: now + Self.pauseLimit)
     }
 
-    /// The places in the outbox of what was refused: what has another by now has changed, and is tried at once (``forget(_:)``).
+    /// The outbox positions of refused items: an item at another position has changed, and is tried at once
+    /// (``forget(_:)``).
     var positions: [ItemID: Int64] { faults.mapValues(\.position) }
 
     mutating func forget(_ items: [ItemID]) { for item in items { faults[item] = nil } }
 
-    /// The items that are not tried yet.
+    /// The items whose retry time has not come.
     func waiting(at now: Duration) -> Set<ItemID> { Set(faults.filter { now < $0.value.retry }.keys) }
 
-    /// Why one of the items does not go out.
+    /// Why one of the items is not uploaded.
     var any: ItemFault? { faults.values.first?.fault }
 
     /// How long until an item is tried again; `nil` when none waits.
     func pause(at now: Duration) -> Duration? { faults.values.map { max($0.retry - now, .zero) }.min() }
 
-    /// Tries an item, or every one, again at once.
+    /// Retries an item, or all, at once.
     mutating func retry(_ item: ItemID?) {
         refusalsInARow = 0
         for key in faults.keys where item == nil || item == key { faults[key]?.retry = .zero }

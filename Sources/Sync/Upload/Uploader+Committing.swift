@@ -4,11 +4,11 @@ import Remote
 import Replica
 import Synchronization
 
-/// What was read becomes a commit, as far as it still stands.
+/// Turns items that were read into a commit, as far as they are unchanged.
 extension Uploader {
     /// Appends one commit and notes it in the index.
     ///
-    /// - Returns: Whether something was committed, or found that cannot be; `false` when every item changed while it was read.
+    /// - Returns: Whether an item was committed or refused; `false` when every item changed while it was read.
     func commit(_ candidates: [Candidate], _ upload: ContentUpload) async throws -> Bool {
         var finished: [Candidate] = []
         var byteCount = 0
@@ -16,11 +16,11 @@ extension Uploader {
             do {
                 guard let ready = try await finish(candidate, upload) else { continue }
                 byteCount += ready.record?.byteCountInCommit ?? Commit.Tombstone.byteCountInCommit
-                // What does not fit comes with the next commit: nothing in this one needs it.
+                // Items that do not fit go into the next commit: nothing in this one depends on them.
                 if byteCount > Self.textBytesPerCommit, !finished.isEmpty { break }
                 finished.append(ready)
             } catch let refusal as Refusal {
-                // What needs it waits with it, so the batch is made anew.
+                // Items that depend on it wait with it, so the batch is made anew.
                 refuse(candidate, refusal)
                 return true
             }
@@ -50,12 +50,12 @@ extension Uploader {
 
     /// Makes the record of an item whose bytes are in the container.
     ///
-    /// - Returns: `nil` when it changed, or went, since it was read.
+    /// - Returns: `nil` when the item was changed or removed since it was read.
     /// - Throws: ``Refusal``, beside what the store throws.
     private func finish(_ candidate: Candidate, _ upload: ContentUpload) async throws -> Candidate? {
         var candidate = candidate
         if let inode = candidate.inode, candidate.content == nil {
-            // Changed, or gone, since it was read.
+            // Changed or removed since it was read.
             guard try replica.generation(of: inode) == candidate.generation else { return placeOnly(candidate) }
             if let content = try upload.content(of: inode) {
                 candidate.content = content
@@ -72,7 +72,7 @@ extension Uploader {
         guard let record = candidate.record else { return candidate }
         if record.kind == .file, record.content == nil { throw Refusal(reason: "its bytes are not known") }
         if let fault = record.fault(in: Commit.highestNumber) {
-            // Every other device would drop it, and then the devices would differ.
+            // Other devices would drop the record, and the devices would diverge.
             throw Refusal(reason: "its record would break the format: \(fault)")
         }
         guard record.byteCountInCommit <= ItemRecord.byteLimit else {
@@ -85,7 +85,7 @@ extension Uploader {
         return candidate
     }
 
-    /// Appends what of a batch still stands; what does not stays in the outbox, and a batch is made anew.
+    /// Appends the items of a batch that are unchanged; the others stay in the outbox, and a batch is made anew.
     private func append(_ batch: [Candidate]) async throws {
         var sent: [Candidate] = []
         let outcome = try await session.append {
@@ -107,7 +107,8 @@ extension Uploader {
         activity.noteProgress()
     }
 
-    /// Since it was read an item may have changed here, or another device's commit was applied: only what stands is sent.
+    /// An item may have been changed since it was read, here or by another device's commit: only unchanged items are
+    /// sent.
     ///
     /// - Returns: Nothing when the whole batch must be made anew.
     private func standing(of batch: [Candidate]) throws(FileError) -> [Candidate] {
@@ -116,18 +117,19 @@ extension Uploader {
             if let candidate = try asItStands(candidate) {
                 standing.append(candidate)
             } else if candidate.record?.kind == .directory {
-                // What lies in it may be in this batch too.
+                // Its children may be in this batch too.
                 return []
             }
         }
-        // What was condemned since it was packed is packed again.
+        // Objects that were condemned since they were packed are packed again.
         let objects = standing.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
         for object in Set(objects + standing.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
         where try replica.isCondemned(object) { return [] }
         return standing
     }
 
-    /// What of a candidate is still true; `nil` when it has changed since it was read. A file that is being written keeps its new place.
+    /// The part of a candidate that is still valid; `nil` when it has changed since it was read. A file that is being
+    /// written keeps its new place.
     private func asItStands(_ candidate: Candidate) throws(FileError) -> Candidate? {
         let item = candidate.pending.item
         if try replica.isPending(item, position: candidate.pending.position) { return candidate }
@@ -138,7 +140,8 @@ extension Uploader {
         return moved
     }
 
-    /// Before anything is sent: the commit may land although nobody hears of it, even after this process has ended.
+    /// Called before anything is sent: the commit may land although the response is lost, even after this process has
+    /// ended.
     private func noteNewItems(of records: [ItemRecord], in number: CommitNumber) throws(FileError) {
         let items = records.filter { $0.base == 0 }.map(\.id)
         guard !items.isEmpty else { return }
@@ -154,7 +157,7 @@ extension Uploader {
             for candidate in batch where candidate.record != nil {
                 let item = candidate.pending.item
                 if let record = candidate.record, try transaction.entry(of: item) == nil {
-                    // Removed here while it was on its way: the container has it, so now it must be deleted there.
+                    // Removed here during the upload: the container has it, so now it must be deleted there.
                     try transaction.enqueueDeletion(record, base: commit.sequence)
                     continue
                 }
@@ -168,7 +171,7 @@ extension Uploader {
                 }
                 if !candidate.isPlaceOnly { try transaction.dequeue(item, position: candidate.pending.position) }
             }
-            // A snapshot that is made here tells new devices the names of all.
+            // A snapshot that is made here gives new devices the names of all devices.
             try transaction.rememberDevice(commit.device, name: commit.deviceName)
             try transaction.setApplied(commit.sequence, nonce: commit.nonce)
         }

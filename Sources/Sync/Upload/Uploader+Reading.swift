@@ -5,14 +5,14 @@ import Remote
 import Replica
 import Synchronization
 
-/// What an item is when its turn comes, and its bytes into packs.
+/// Reads an item for upload, and its bytes into packs.
 extension Uploader {
-    /// What cannot be read here holds up nothing else: it stays in the outbox and is tried again.
+    /// An item that cannot be read blocks nothing else: it stays in the outbox and is retried.
     func readOrSkip(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
         do {
             return try await read(item, into: &upload)
         } catch let error as FileError {
-            // Gone since the batch was listed: the outbox knows better by now.
+            // Removed since the batch was listed: the outbox is up to date by now.
             let isGone = error.code == .notFound
             logger.log(
                 level: isGone ? .debug : .error, "failed to upload an item; trying again later",
@@ -33,29 +33,30 @@ extension Uploader {
             candidate.inode = inode.attributes.inode
             candidate.generation = inode.generation
             if !inode.isModified, let content = inode.incoming ?? inode.content {
-                // The bytes are where they were: an edit of the name or the attributes carries their reference on. Those that
-                // are here may be older and of another length.
+                // The bytes are unchanged: an edit of the name or the attributes keeps the reference to them. The local
+                // bytes may be older and of another length.
                 if try !replica.refersToCondemned(content) {
                     candidate.content = content
                     candidate.record?.size = content.byteCount
                     return candidate
                 }
-                // Only what is not in the container can refer to what is condemned: a copy of what was deleted long ago.
+                // Only an item that is not in the container yet can refer to condemned objects: a copy of a file that
+                // was deleted long ago.
                 guard inode.isLocal, inode.incoming == nil else {
-                    throw FileError(.notFound, "the container has given up the bytes that \(entry.name) shares")
+                    throw FileError(.notFound, "the container has condemned the bytes that \(entry.name) shares")
                 }
             }
             guard inode.isLocal else {
-                // Neither here nor known: its manifest could not be read, so the record keeps referring to it.
+                // Neither local nor known: its manifest could not be read, so the record keeps referring to it.
                 return candidate
             }
             let number = inode.attributes.inode
             guard local.beginUpload(of: number, quiet: Self.quiet) else { return placeOnly(candidate, entry) }
-            // Whoever presents it saves first; whoever has claimed it to write is not finished.
+            // A presenter saves first; a claim for writing is not finished yet.
             guard try coordination.mayUpload(number) else { return placeOnly(candidate, entry) }
-            // Of a file that is still open the index does not know the size and times yet.
+            // The index does not know the size and times of an open file yet.
             let opened = try local.recordOpenBytes(of: number)
-            // Read again: a write between the listing and now has changed it.
+            // Read again: a write since the listing has changed it.
             let now = try replica.inode(number)
             candidate.generation = now.generation
             candidate.wasRead = true
@@ -75,8 +76,9 @@ extension Uploader {
         }
     }
 
-    /// The new place of a file whose bytes must wait, with the bytes that the container has: another item that took its old name
-    /// may be on its way, and would be put aside by every other device while this one still stood there. `nil` when there is none.
+    /// The new place of a file whose bytes must wait, with the bytes that the container has: another item that took its
+    /// old name may be in the same batch, and every other device would rename that item while this file still had the
+    /// name. `nil` when the place is unchanged.
     func placeOnly(_ candidate: Candidate) -> Candidate? {
         guard case .put(let entry, _, _, _) = candidate.pending.change else { return nil }
         return placeOnly(candidate, entry)

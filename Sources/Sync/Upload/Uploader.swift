@@ -5,20 +5,20 @@ import Remote
 import Replica
 import Synchronization
 
-/// Brings local changes to the container, in the order of the outbox: bytes into packs, then one commit for a batch of items.
+/// Uploads local changes, in the order of the outbox: bytes into packs, then one commit for a batch of items.
 ///
-/// What is read for an upload and then changes before the commit is left out of it and stays in the outbox. What was packed by an
-/// upload that did not reach its commit is found again by its hashes, so nothing is sent twice.
+/// An item that changes between its upload and the commit is left out of the commit and stays in the outbox. Chunks
+/// that were packed by an upload without a commit are found again by their hashes, so nothing is sent twice.
 package final class Uploader: Sendable {
     /// How many items one commit takes.
     package static let itemsPerCommit = 1000
     /// How many bytes one commit takes before it closes; a single larger file still goes as one.
     package static let bytesPerCommit: Int64 = 256 << 20
-    /// How many bytes the text of one commit takes before it closes: 16 MiB; a single longer record still goes as one.
+    /// How many bytes of text one commit takes before it closes: 16 MiB; a single longer record still goes as one.
     package static let textBytesPerCommit = 16 << 20
-    /// How long a file that someone has open for writing must have been quiet.
+    /// How long ago the last write must be in a file that a process has open for writing.
     static let quiet = Duration.seconds(2)
-    /// A commit waits until nothing has changed for one step, and at most all of them.
+    /// A commit waits until nothing has changed for one step, and at most for all of them.
     static let lingerStep = Duration.milliseconds(20)
     static let lingerSteps = 25
     /// The pauses between attempts while the store does not answer.
@@ -28,7 +28,7 @@ package final class Uploader: Sendable {
     struct State {
         /// How many deletions are held.
         var heldDeletionCount = 0
-        /// How many local changes there had been when nothing was left that may go out; `nil` while there may be.
+        /// The count of local changes when nothing was left that may be uploaded; `nil` while there may be something.
         var idleSince: UInt64?
         var faults = UploadFaults(fullBatch: Uploader.itemsPerCommit)
         /// The file that is being read, and how far: for `isUploading` and `percentUploaded`.
@@ -59,13 +59,13 @@ package final class Uploader: Sendable {
         report = SyncProblem(over: "uploading again", context)
     }
 
-    /// What keeps changes from going out, in a sentence.
+    /// Why changes are not uploaded, in a sentence.
     package var problem: String? { report.sentence }
 
-    /// 0 to 100 while the file is on its way, `nil` otherwise.
+    /// 0 to 100 while the file is being uploaded, `nil` otherwise.
     package func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode] } }
 
-    /// Why an item does not go out, of its own or because nothing does.
+    /// Why an item is not uploaded, for a reason of its own or because uploading is blocked.
     package func fault(of item: ItemID?) -> ItemFault? {
         let problem = problem
         return state.withLock { state in
@@ -73,19 +73,19 @@ package final class Uploader: Sendable {
         }
     }
 
-    /// How many deletions are held until somebody confirms them.
+    /// How many deletions are held until the user confirms them.
     package var heldDeletionCount: Int { state.withLock { $0.heldDeletionCount } }
 
-    /// Why one of the items does not go out that the store has no room for.
+    /// Why one of the items that the store had no room for is not uploaded.
     package var anyFault: ItemFault? { state.withLock { $0.faults.any } }
 
-    /// Whether nothing is left that may go out: what is in the outbox is held back.
+    /// Whether nothing is left that may be uploaded: the items in the outbox are held back.
     package var isIdle: Bool {
         let changes = activity.localChanges
         return state.withLock { $0.idleSince == changes }
     }
 
-    /// Tries what the store had no room for again at once.
+    /// Retries at once what the store had no room for.
     package func retry(_ item: ItemID?) {
         state.withLock { $0.faults.retry(item) }
         activity.noteLocalChange()
@@ -119,7 +119,7 @@ package final class Uploader: Sendable {
         }
     }
 
-    /// Lets changes that come in quick succession travel in one commit: waits until there was none for a moment.
+    /// Waits until there was no change for a moment, so that changes in quick succession go into one commit.
     private func linger() async throws(CancellationError) {
         var seen = activity.localChanges
         for _ in 0..<Self.lingerSteps {
@@ -143,26 +143,26 @@ package final class Uploader: Sendable {
 
     enum Progress: Equatable {
         case committed, deferred, nothing
-        /// What is left waits for a while.
+        /// The remaining items wait for a while.
         case waiting(Duration)
     }
 
-    /// One item of a batch, with what it was read as.
+    /// One item of a batch, as it was read.
     struct Candidate {
         let pending: Pending
         var record: ItemRecord?
         var content: Content?
         var generation: Int64 = 0
         var inode: InodeNumber?
-        /// Whether the bytes were read here; otherwise the record carries on the reference that the container has.
+        /// Whether the bytes were read here; otherwise the record keeps the container's reference.
         var wasRead = false
-        /// Whether only the new place goes out, and the bytes follow: the item stays in the outbox.
+        /// Whether only the new place is uploaded and the bytes follow: the item stays in the outbox.
         var isPlaceOnly = false
     }
 
     /// Uploads the head of the outbox as one commit, as far as nothing holds it back.
     func uploadBatch() async throws -> Progress {
-        // Also while nothing goes out: what a mass delete is, is told by when it was made.
+        // Also while nothing is uploaded: a mass delete is recognised by the times of its deletions.
         var (exclusion, pause) = try judgeDeletions()
         if try replica.isContainerPaused() { return .nothing }
         let now = environment.uptime()
