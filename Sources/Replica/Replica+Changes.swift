@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 package import Model
 
-/// Names, as the mount changes them: each call is one ``write(_:)``.
+/// Changes of names by the mount: each call is one ``write(_:)``.
 extension Replica {
-    /// Makes an empty file. Related: `open(2)` with `O_CREAT | O_EXCL`.
-    /// - Parameter opening: Told of the file before anybody can see it, so that whoever finds it finds it open as well.
-    /// - Returns: It, and its bytes open for reading and writing.
+    /// Creates an empty file. Related: `open(2)` with `O_CREAT | O_EXCL`.
+    /// - Parameter opening: Called before the file is visible, so that other callers find it already open.
+    /// - Returns: The file, and its bytes open for reading and writing.
     /// - Throws: `exists`, `notFound`, `notDirectory`, `diskFull`.
     package func createFile(
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32,
@@ -18,12 +18,12 @@ extension Replica {
         }
     }
 
-    /// What opens a file while it is made.
+    /// Opens a file during its creation.
     package struct FileOpening {
         let open: (InodeNumber, Descriptor) -> Void
         let undo: (InodeNumber) -> Void
 
-        /// - Parameter undo: The file was not made after all, and its number may become another's.
+        /// - Parameter undo: The file was not created after all, and its number may be reused.
         package init(open: @escaping (InodeNumber, Descriptor) -> Void, undo: @escaping (InodeNumber) -> Void) {
             self.open = open
             self.undo = undo
@@ -42,18 +42,18 @@ extension Replica {
         try change { try $0.makeSymbolicLink(name, in: parent, target: target, owner: owner, group: group) }
     }
 
-    /// Makes a pipe, a socket or a device file, which stay on this machine. Related: `mknod(2)`.
+    /// Creates a pipe, a socket or a device file, which are not synced. Related: `mknod(2)`.
     package func makeNode(
         _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
         group: UInt32
     ) throws(FileError) -> Attributes {
-        guard !kind.isSynced else { throw FileError(.invalid, "\(name): a \(kind.rawValue) is not made by mknod") }
+        guard !kind.isSynced else { throw FileError(.invalid, "\(name): a \(kind.rawValue) cannot be made by mknod") }
         return try change {
             try $0.makeNode(name, in: parent, kind: kind, mode: mode, device: device, owner: owner, group: group)
         }
     }
 
-    /// Gives a file another name. Related: `link(2)`.
+    /// Adds another name to a file. Related: `link(2)`.
     /// - Throws: `notPermitted` for a directory.
     package func link(
         _ number: InodeNumber, in parent: InodeNumber, as name: ItemName
@@ -61,7 +61,8 @@ extension Replica {
         try change { try $0.link(number, in: parent, as: name) }
     }
 
-    /// Removes a name; the file itself lives on until ``forget(_:)``, for those who have it open. Related: `unlink(2)`.
+    /// Removes a name; the file itself exists until ``forget(_:)``, for processes that have it open. Related:
+    /// `unlink(2)`.
     /// - Throws: `isDirectory`.
     package func removeFile(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> RemovedEntry {
         try change(freeing: true) { try $0.removeFile(name, in: parent) }
@@ -73,14 +74,14 @@ extension Replica {
         try change(freeing: true) { try $0.removeDirectory(name, in: parent) }
     }
 
-    /// Related: `renameat2(2)`. An atomic save keeps the item of the name that is saved to.
+    /// Related: `renameat2(2)`. An atomic save keeps the item of the target name.
     package func rename(
         _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode
     ) throws(FileError) -> Renamed {
         try change { try $0.rename(name, in: parent, to: newName, in: newParent, mode: mode) }
     }
 
-    /// Deletes a file that has no name any more; does nothing to one that has.
+    /// Deletes a file without names; does nothing for a file that has one.
     package func forget(_ number: InodeNumber) throws(FileError) { try change(freeing: true) { try $0.forget(number) } }
 
     package func setAttributes(
@@ -104,7 +105,7 @@ extension Replica {
         try readSnapshot { try $0.freeName(for: name, in: parent) }
     }
 
-    /// Keeps a file or what lies in a directory downloaded, or not; `nil`: as the directory above says.
+    /// Pins a file or the contents of a directory, or unpins them; `nil`: as its directory.
     package func setPinned(_ pinned: Bool?, of number: InodeNumber) throws(FileError) {
         try change { transaction in
             if number == .root { return try transaction.rows.setMeta(.rootPinned, pinned) }
@@ -112,7 +113,7 @@ extension Replica {
         }
     }
 
-    /// Runs a body that throws what it likes as one change.
+    /// Runs a body with untyped errors as one change.
     func change<Value>(
         freeing: Bool = false, _ body: (ReplicaTransaction) throws -> Value
     ) throws(FileError) -> Value {
@@ -120,23 +121,24 @@ extension Replica {
     }
 }
 
-/// Bytes, as the mount changes them.
+/// Changes of bytes by the mount.
 extension Replica {
-    /// Opens the bytes of a file that is here, for reading and writing.
-    /// - Throws: `notHere` when they are not here.
+    /// Opens the bytes of a local file, for reading and writing.
+    /// - Throws: `notHere` when they are not local.
     package func openBytes(of number: InodeNumber) throws(FileError) -> Descriptor {
         do {
             return try read { try $0.openBytes(of: number, backing) }
         } catch  where error.code == .notFound || error.code == .inputOutput {
-            // A rename between the look into the index and the call: behind the changes nothing moves.
+            // The file was renamed between the lookup and the call: within a change nothing moves.
             return try change { try $0.rows.openBytes(of: number, backing) }
         }
     }
 
-    /// Has the bytes of a clean file on the disk before they are changed for the first time.
+    /// Flushes the bytes of an unmodified file to the disk before its first change.
     ///
-    /// After a power failure a clean file that may not have got there is downloaded again, but a changed one is all there is: what a write
-    /// did not touch must be in it. Does nothing for a file that is changed already, or known to be on the disk.
+    /// After a power failure an unmodified file that may not have reached the disk is downloaded again, but a modified
+    /// one is the only copy: the ranges that were not written must be in it. Does nothing for a file that is already
+    /// modified, or known to be on the disk.
     package func secureBytes(of number: InodeNumber, in bytes: Descriptor?) throws(FileError) {
         guard let bytes else { return }
         let isUnsure = try read {
@@ -147,36 +149,36 @@ extension Replica {
         if isUnsure { try SystemCalls.syncData(bytes) }
     }
 
-    /// Notes that the bytes are about to change. Called, and so committed, before the first write since the last upload: after
-    /// a crash, whatever of the writing is on the disk is known to be a local change.
+    /// Notes that the bytes are about to change. Called and committed before the first write since the last upload:
+    /// after a crash, any written bytes on the disk are known to be a local change.
     /// - Returns: The new generation.
     @discardableResult
     package func markModified(_ number: InodeNumber) throws(FileError) -> Int64 {
         try change { try $0.markModified(number) }
     }
 
-    /// Takes size and times of the bytes into the index.
-    /// - Returns: What was taken.
+    /// Records size and times of the bytes in the index.
+    /// - Returns: The recorded attributes.
     @discardableResult
     package func recordBytes(of number: InodeNumber, from descriptor: Descriptor) throws(FileError) -> BackingStatus {
         try change {
-            // Taken inside the change: a status that was taken before could be older than what stands there.
+            // Read inside the change: a status that was read earlier could be outdated.
             let status = try BackingStatus(of: descriptor)
             _ = try $0.recordBytes(of: number, status)
             return status
         }
     }
 
-    /// Truncates a file that is not here to nothing, without a download; a download under way ends.
-    /// - Throws: `invalid` when it is here.
+    /// Truncates a file that is not local to zero, without a download; a running download ends.
+    /// - Throws: `invalid` when it is local.
     package func replaceWithEmpty(_ number: InodeNumber) throws(FileError) -> Descriptor {
         try change { try $0.replaceWithEmpty(number) }
     }
 
-    /// Begins to download what the container has for a file, or goes on with it.
+    /// Begins to download the container's bytes of a file, or continues it.
     /// - Throws: `invalid` when there is nothing to download or the chunks are not known; `diskFull`.
     ///
-    /// It counts as requested from here on: a restart goes on with it.
+    /// It counts as requested from here on: it is continued after a restart.
     package func beginDownload(of number: InodeNumber) throws(FileError) -> StagingFile {
         try change {
             try $0.setDownloadRequested(true, of: number)
@@ -184,21 +186,21 @@ extension Replica {
         }
     }
 
-    /// Makes what the next download begins with, so that its first byte does not wait for it.
+    /// Creates the file of the next download in advance, so that its first byte is not delayed.
     package func prepareDownload() throws(FileError) {
         try checkAlive()
         try backing.spare.prepare(number: backing.makeNumber())
     }
 
-    /// Notes which chunks are in the staging file, for a download that goes on after a restart.
+    /// Notes which chunks are in the staging file, for a download that is continued after a restart.
     /// - Throws: `superseded` when the download has ended otherwise.
     package func saveProgress(of number: InodeNumber, have: ChunkSet) throws(FileError) {
         try change { try $0.saveProgress(of: number, have: have) }
     }
 
-    /// Puts a complete and verified staging file in its place.
-    /// - Returns: The file's inode: a new one where older bytes were here, which then live on for those who have them open
-    ///   until ``forget(_:)``.
+    /// Moves a complete and verified staging file to its place.
+    /// - Returns: The file's inode: a new one if older bytes were local, which then exist until ``forget(_:)`` for
+    ///   processes that have them open.
     /// - Throws: `superseded` when the file has changed since the download began.
     package func finishDownload(of number: InodeNumber) throws(FileError) -> InodeNumber {
         try change { try $0.finishDownload(of: number) }
@@ -212,7 +214,7 @@ extension Replica {
         try change { try $0.setDownloadRequested(requested, of: number) }
     }
 
-    /// Notes why the bytes of a file do not move; `nil` when they can again.
+    /// Notes why the bytes of a file cannot be transferred; `nil` when they can again.
     package func setError(_ fault: ItemFault?, of number: InodeNumber) throws(FileError) {
         try change {
             let text = try fault.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
@@ -220,18 +222,18 @@ extension Replica {
         }
     }
 
-    /// Lets the bytes of a file go. The caller has made sure that nobody has it open for writing, that it is not pinned, and
-    /// that the container still has it.
+    /// Evicts the bytes of a file. The caller has verified that it is not open for writing and not pinned, and that the
+    /// container still has it.
     /// - Throws: `busy` when it has changes that are not in the container, or has changed since `generation`.
     package func evict(_ number: InodeNumber, generation: Int64) throws(FileError) {
         try change(freeing: true) { try $0.evict(number, generation: generation) }
     }
 
-    /// How many entries of a directory one change shows on the disk: few enough not to hold up the others.
+    /// How many entries of a directory one change creates on the disk: few enough not to delay others.
     static let placeholderBatch = 32
 
-    /// Shows on the disk what a directory holds: placeholders, sub-directories, symbolic links. For the first visit; later
-    /// changes are shown as they happen. Does nothing when it was done before.
+    /// Creates the contents of a directory on the disk: placeholders, subdirectories, symbolic links. For the first
+    /// visit; later changes are applied as they happen. Does nothing when it was done before.
     package func writePlaceholders(in directory: InodeNumber) throws(FileError) {
         guard try read({ try $0.inodeRow(directory).visited }) < 2 else { return }
         var name: ItemName?

@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 package import Model
 
-/// Packs and manifests that no new record may refer to: the container was found to have no use for them.
+/// Packs and manifests that no new record may refer to: they were found to be unreferenced.
 ///
-/// Once condemned, always condemned: the rows stay, so that a device that remembers chunks from long ago does not refer to what is
-/// deleted by now.
+/// Condemning is final: the rows are kept, so that a device that remembers chunks from long ago does not refer to
+/// objects that are deleted by now.
 extension Replica {
     package func isCondemned(_ object: CondemnedObject) throws(FileError) -> Bool {
         try read { try $0.exists("SELECT 1 FROM condemned WHERE object = ?", [object.row]) }
@@ -13,7 +13,7 @@ extension Replica {
 
     /// Whether some of the bytes are in condemned packs.
     package func refersToCondemned(_ content: Content) throws(FileError) -> Bool {
-        // Runs of one pack follow each other.
+        // Runs of one pack are adjacent.
         var last: PackID?
         for pack in content.packs where pack != last {
             if try isCondemned(.pack(pack)) { return true }
@@ -22,7 +22,7 @@ extension Replica {
         return false
     }
 
-    /// Those of the given objects that may be deleted: condemned by a commit of that time, or an earlier one.
+    /// The given objects that may be deleted: condemned by a commit of that time, or an earlier one.
     package func condemned(
         among objects: [CondemnedObject], upTo time: Timestamp
     ) throws(FileError) -> Set<CondemnedObject> {
@@ -37,7 +37,7 @@ extension Replica {
 }
 
 extension ReplicaTransaction {
-    /// Notes what a commit condemns, and forgets the chunks that are there.
+    /// Notes the objects that a commit condemns, and forgets the chunks in them.
     package func condemn(_ objects: [CondemnedObject], number: CommitNumber, time: Timestamp) throws(FileError) {
         guard !objects.isEmpty else { return }
         try translated {

@@ -8,10 +8,10 @@ extension Replica {
         try read { try $0.history(of: item) }
     }
 
-    /// The last state of every item that was deleted and has not come back, the latest deletion first.
+    /// The last state of every item that was deleted and not restored, the latest deletion first.
     package func deletedItems() throws(FileError) -> [EarlierState] { try readSnapshot { try $0.deletedItems() } }
 
-    /// - Returns: `nil` when the item was never deleted, has come back, or is no longer kept.
+    /// - Returns: `nil` when the item was never deleted, was restored, or is no longer kept.
     package func deletedItem(_ item: ItemID) throws(FileError) -> EarlierState? {
         try readSnapshot { try $0.deletedItem(item) }
     }
@@ -21,7 +21,7 @@ extension Replica {
         try change { try $0.rows.dropHistory(before: time) }
     }
 
-    /// The human name of a device, as far as a commit of it was seen here.
+    /// The human name of a device, if a commit of it was applied here.
     package func deviceName(_ device: DeviceID) throws(FileError) -> String? {
         try read { try $0.deviceName(device) }
     }

@@ -1,9 +1,9 @@
 import GRDB
 package import Model
 
-/// What a user keeps from moving, and the deletions that are held until somebody confirms them.
+/// Pausing and excluding items, and the deletions that are held until the user confirms them.
 extension Replica {
-    /// Pauses or resumes sync of a file or of all that lies in a directory; of the root, of the whole container.
+    /// Pauses or resumes sync of a file or of a directory's contents; for the root, of the whole container.
     package func setPaused(_ isPaused: Bool, of number: InodeNumber) throws(FileError) {
         try change { transaction in
             if number == .root { return try transaction.rows.setMeta(.syncPaused, isPaused) }
@@ -12,7 +12,7 @@ extension Replica {
         }
     }
 
-    /// Whether sync is paused for something, a directory above it, or the whole container.
+    /// Whether sync is paused for an item, a directory above it, or the whole container.
     package func isPaused(_ number: InodeNumber) throws(FileError) -> Bool {
         try readSnapshot { try $0.isPaused(number) }
     }
@@ -20,24 +20,24 @@ extension Replica {
     /// Whether sync of the whole container is paused.
     package func isContainerPaused() throws(FileError) -> Bool { try read { try $0.isContainerPaused() } }
 
-    /// Keeps a file or directory, with what lies in it, on this machine, or lets it travel again. Related: the attribute
+    /// Excludes a file or directory, with its contents, from sync, or includes it again. Related: the attribute
     /// `isExcludedFromSync`.
-    /// - Throws: `invalid` for the root; `notHere` when bytes of it are not here.
+    /// - Throws: `invalid` for the root; `notHere` when some bytes are not local.
     package func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws(FileError) {
         try change { try $0.setExcluded(isExcluded, of: number) }
     }
 
-    /// Whether something stays here because it, or a directory above it, is excluded.
+    /// Whether an item, or a directory above it, is excluded from sync.
     package func isExcluded(_ number: InodeNumber) throws(FileError) -> Bool {
         try readSnapshot { try $0.isExcluded(number) }
     }
 
     // MARK: Deletions
 
-    /// The deletions that wait and that nobody has confirmed.
+    /// The waiting deletions that the user has not confirmed.
     /// - Parameters:
     ///   - gap: The longest pause between two deletions of one run.
-    ///   - threshold: Up to so many the items that are left are not counted.
+    ///   - threshold: Remaining items are not counted unless there are more deletions than this.
     package func pendingDeletions(gap: Duration, ifMoreThan threshold: Int) throws(FileError) -> PendingDeletions {
         try readSnapshot { try $0.pendingDeletions(gap: gap, ifMoreThan: threshold) }
     }
@@ -46,14 +46,14 @@ extension Replica {
         try change { try $0.rows.setMeta(.deletionsHeld, isHeld) }
     }
 
-    /// Lets every deletion go that waits now.
+    /// Confirms every deletion that waits now.
     package func confirmDeletions() throws(FileError) {
         try change { transaction in
             let last: Int64 =
                 try transaction.rows.first("SELECT coalesce(max(position), 0) FROM outbox", []) { $0[0] } ?? 0
             try transaction.rows.setMeta(.deletionsConfirmed, last)
             try transaction.rows.setMeta(.deletionsHeld, false)
-            // What follows is judged anew.
+            // Later deletions are judged anew.
             try transaction.rows.setMeta(.deletionsLeft, nil)
         }
     }

@@ -1,21 +1,21 @@
 import GRDB
 package import Model
 
-/// A file whose bytes are here, as one that may have to make room.
+/// A local file, as a candidate for eviction.
 package struct HeldFile: Hashable, Sendable {
     package var inode: InodeNumber
-    /// When it was last opened or closed, or came; as of the last ``Replica/note(uses:)``.
+    /// When it was last opened, closed or downloaded; as of the last ``Replica/note(uses:)``.
     package var used: Timestamp
-    /// What it takes on this disk.
+    /// The disk space that it takes.
     package var byteCount: Int64
 }
 
-/// Which files have not been used for long, and what all that are here take.
+/// The least recently used local files, and the total size of all.
 extension Replica {
-    /// What `st_blocks` counts.
+    /// The unit of `st_blocks`.
     private static let blockByteCount: Int64 = 512
 
-    /// What all files whose bytes are here take on this disk.
+    /// The disk space of all local files.
     package func heldByteCount() throws(FileError) -> Int64 {
         try read { rows in
             let blocks: Int64? = try rows.first(
@@ -25,9 +25,9 @@ extension Replica {
         }
     }
 
-    /// Files that are here and have a name, the least recently used first.
+    /// Local files that have a name, the least recently used first.
     ///
-    /// - Parameter last: Where the batch before ended.
+    /// - Parameter last: The last file of the previous batch.
     package func heldFiles(after last: HeldFile?, limit: Int) throws(FileError) -> [HeldFile] {
         try read { rows in
             try rows.all(
@@ -43,7 +43,7 @@ extension Replica {
         }
     }
 
-    /// Brings the times of the last use up to date; files that are gone, and times before the known ones, are passed over.
+    /// Updates the times of last use; removed files, and times before the known ones, are ignored.
     package func note(uses: [InodeNumber: Timestamp]) throws(FileError) {
         try change { transaction in
             for (inode, time) in uses {

@@ -2,14 +2,14 @@ import GRDB
 import Foundation
 package import Model
 
-/// What waits to reach the container.
+/// The changes that wait to be uploaded.
 extension Replica {
     package func pendingCount() throws(FileError) -> Int { try read { try $0.count("SELECT count(*) FROM outbox") } }
 
-    /// How many bytes of attributes are read before no further change is: 8 MiB.
+    /// The limit of the attributes' bytes in one batch: 8 MiB.
     package static let pendingByteLimit = 8 << 20
 
-    /// The length of all files whose bytes the container does not have as they are here.
+    /// The total length of files whose current bytes are not in the container.
     package func pendingByteCount() throws(FileError) -> Int64 {
         try read { rows in
             try rows.first(
@@ -23,13 +23,14 @@ extension Replica {
 
     /// The next changes in the order in which they can reach the container.
     ///
-    /// A change comes after those that it needs: an item after directories above it that the container does not know and after the
-    /// deletion of what had its name, the deletion of a directory after the items that leave it. Those are pulled forward, beyond
-    /// `limit`; a deletion that makes room for another item does not stay behind.
+    /// A change comes after those that it depends on: an item after directories above it that are not in the container,
+    /// and after the deletion of the item that had its name; the deletion of a directory after the items that leave it.
+    /// Those are moved forward, beyond `limit`; a deletion that makes room for another item is not held back.
     /// - Parameters:
-    ///   - byteLimit: After how many bytes of attributes the list ends; at least one change is in it.
-    ///   - position: Changes up to it are left out: 0, or that of the last element of the batch before.
-    ///   - exclusion: What stays in the outbox for now, and with it what needs it. Paused items stay in any case.
+    ///   - byteLimit: After how many bytes of attributes the list ends; it has at least one change.
+    ///   - position: Changes up to it are left out: 0, or that of the last element of the previous batch.
+    ///   - exclusion: Changes that stay in the outbox for now, and with them those that depend on them. Paused items
+    ///     always stay.
     package func pending(
         limit: Int, byteLimit: Int = Replica.pendingByteLimit, after position: Int64,
         except exclusion: PendingExclusion = PendingExclusion()
@@ -37,7 +38,7 @@ extension Replica {
         try readSnapshot { rows in
             var order = try PendingOrder(rows: rows, exclusion: exclusion)
             var position = position
-            // Everything that stays is passed over, so that it holds up nothing behind it.
+            // Changes that stay are skipped, so that they do not block those behind them.
             while order.pending.count < limit, order.byteCount < byteLimit {
                 let batch = try rows.outbox(
                     after: position, limit: limit, deletionsThrough: exclusion.deletionsAfter ?? .max)
@@ -50,9 +51,9 @@ extension Replica {
     }
 }
 
-/// What stays in the outbox for now.
+/// Changes that stay in the outbox for now.
 package struct PendingExclusion: Hashable, Sendable {
-    /// Deletions behind this position stay; `nil`: all may go.
+    /// Deletions after this position stay; `nil`: none stays.
     package var deletionsAfter: Int64?
     /// Items that are not tried now.
     package var items: Set<ItemID>
@@ -63,17 +64,17 @@ package struct PendingExclusion: Hashable, Sendable {
     }
 }
 
-/// Puts changes of the outbox in order, each after what it needs.
+/// Orders changes of the outbox, each after those that it depends on.
 private struct PendingOrder {
     let rows: Rows
     let exclusion: PendingExclusion
     var pending: [Pending] = []
     /// Of the attributes.
     var byteCount = 0
-    /// Whether a change that was looked at goes.
+    /// Whether a change that was examined is included.
     private var seen: [ItemID: Bool] = [:]
     private let somethingIsPaused: Bool
-    /// The deletions of what lay in a directory, by its name there.
+    /// The deletions of items that were in a directory, by their names there.
     private var deletions: [ItemID: [ItemName: OutboxRow]] = [:]
     private var pausedDirectories: [InodeNumber: Bool] = [:]
 
@@ -83,8 +84,9 @@ private struct PendingOrder {
         somethingIsPaused = try rows.exists("SELECT 1 FROM entries WHERE paused = 1 LIMIT 1", [])
     }
 
-    /// - Parameter isReplaced: Whether another item has the name by now: then a deletion is no loss that somebody must confirm.
-    /// - Returns: Whether nothing that needs this change must wait for it.
+    /// - Parameter isReplaced: Whether another item has the name by now: then the deletion loses nothing that needs
+    ///   confirmation.
+    /// - Returns: Whether changes that depend on this one can be included.
     @discardableResult
     mutating func add(_ row: OutboxRow, isReplaced: Bool = false) throws -> Bool {
         if let goes = seen[row.item], goes || !isReplaced { return goes }
@@ -108,7 +110,7 @@ private struct PendingOrder {
     }
 
     private mutating func addPut(_ row: OutboxRow) throws -> Bool {
-        // An item that is gone without a deletion has nothing to say; its row goes with its next change.
+        // An item that disappeared without a deletion needs no upload; its row is removed with its next change.
         guard let entry = try rows.entry(of: row.item) else { return true }
         if exclusion.items.contains(row.item) { return false }
         if try somethingIsPaused && (entry.isPaused || isPaused(directory: entry.parent)) { return false }
@@ -121,7 +123,7 @@ private struct PendingOrder {
             if !directory.hasBase, let row = try rows.outboxRow(of: item), try !add(row) { return false }
             parent = item
         }
-        // Other devices would put the item aside that still has the name there, and take that for its new name.
+        // Other devices would rename the item that still has the name there, and take that for a change.
         if let deletion = try deletion(of: entry.name, in: parent), try !add(deletion, isReplaced: true) {
             return false
         }
@@ -132,7 +134,7 @@ private struct PendingOrder {
         return true
     }
 
-    /// The deletion that waits of the item that the container has under a name.
+    /// The waiting deletion of the item that the container has under a name.
     private mutating func deletion(of name: ItemName, in parent: ItemID) throws -> OutboxRow? {
         if let known = deletions[parent] { return known[name] }
         let found = try rows.deletions(fromDirectory: parent)
@@ -146,7 +148,7 @@ private struct PendingOrder {
     }
 
     private mutating func isPaused(directory: InodeNumber) throws -> Bool {
-        // A pause of the whole container is not this one's: then nothing is asked for.
+        // A pause of the whole container is handled elsewhere: then no batch is requested.
         if directory == .root { return false }
         if let known = pausedDirectories[directory] { return known }
         let places = try rows.all("SELECT paused, parent FROM entries WHERE inode = ?", [directory.row]) {

@@ -1,14 +1,14 @@
 import GRDB
 package import Model
 
-/// Small questions about what is on its way.
+/// Queries about uploads and downloads in progress.
 extension Replica {
-    /// Whether an item still waits in the outbox at the position where it was read: nothing of it has changed since.
+    /// Whether an item still waits in the outbox at the position where it was read: it has not changed since.
     package func isPending(_ item: ItemID, position: Int64) throws(FileError) -> Bool {
         try read { try $0.outboxRow(of: item)?.position == position }
     }
 
-    /// How much of a file that is not here an earlier download has brought: 0 to 100.
+    /// How much of a file that is not local has been downloaded earlier: 0 to 100.
     package func percentHere(of number: InodeNumber) throws(FileError) -> Double {
         try readSnapshot { rows in
             guard let transfer = try rows.transfer(of: number) else { return 0 }
@@ -18,7 +18,7 @@ extension Replica {
         }
     }
 
-    /// How many levels of directories a directory holds, itself included: 1 for one without sub-directories.
+    /// The number of directory levels in a directory, itself included: 1 for one without subdirectories.
     package func directoryLevels(of directory: InodeNumber) throws(FileError) -> Int {
         try read { rows in
             try rows.first(

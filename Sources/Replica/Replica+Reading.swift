@@ -2,7 +2,7 @@ import GRDB
 import Foundation
 package import Model
 
-/// Everything that only looks: answered from the index alone.
+/// The read-only calls: answered from the index alone.
 extension Replica {
     /// - Throws: `notFound`.
     package func lookup(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Attributes {
@@ -12,7 +12,7 @@ extension Replica {
         return found
     }
 
-    /// Whether a name never leaves this machine.
+    /// Whether a name is excluded from sync by the rules.
     package func isLocalOnly(_ name: ItemName) -> Bool { environment.isLocalOnly(name) }
 
     package func attributes(of number: InodeNumber) throws(FileError) -> Attributes {
@@ -21,12 +21,12 @@ extension Replica {
 
     package func inode(_ number: InodeNumber) throws(FileError) -> Inode { try read { try $0.inode(number) } }
 
-    /// How often the bytes of a file were changed; `nil` when there is none of that number.
+    /// How often the bytes of a file were changed; `nil` when there is no such inode.
     package func generation(of number: InodeNumber) throws(FileError) -> Int64? {
         try read { try $0.first("SELECT generation FROM inodes WHERE id = ?", [number.row]) { $0[0] } }
     }
 
-    /// Whether the bytes of a file are here, without reading its chunk list.
+    /// Whether the bytes of a file are local, without reading its chunk list.
     package func isLocal(_ number: InodeNumber) throws(FileError) -> Bool {
         try read { try $0.inodeRow(number).isLocal }
     }
@@ -36,7 +36,7 @@ extension Replica {
         return entry
     }
 
-    /// The names of a file; none once it is unlinked, and none of the root.
+    /// The names of a file; none once it is unlinked, and none for the root.
     package func entries(of number: InodeNumber) throws(FileError) -> [Entry] {
         try read { try $0.entries(of: number) }
     }
@@ -50,12 +50,13 @@ extension Replica {
         try read { try $0.children(of: directory, after: name, limit: limit) }
     }
 
-    /// The directory that holds `directory`; the root holds itself.
+    /// The parent of `directory`; the root is its own parent.
     package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
         try read { try $0.parent(of: directory) }
     }
 
-    /// The path below the root, without a leading `/`; of a file with several names the first one's, of one without `notFound`.
+    /// The path relative to the root, without a leading `/`; for a file with several names the path of the first, for
+    /// one without a name `notFound`.
     package func path(of number: InodeNumber) throws(FileError) -> String {
         try readSnapshot { rows in
             var names: [String] = []
@@ -71,7 +72,7 @@ extension Replica {
         }
     }
 
-    /// Finds what a path below the root names; symbolic links are not followed.
+    /// Resolves a path relative to the root; symbolic links are not followed.
     package func resolve(_ path: String) throws(FileError) -> InodeNumber {
         try readSnapshot { rows in
             var current = InodeNumber.root
@@ -85,7 +86,7 @@ extension Replica {
         }
     }
 
-    /// How many directories lie between the top-level `Documents` and `directory`: 0 for `Documents` itself.
+    /// How many directories there are between the top-level `Documents` and `directory`: 0 for `Documents` itself.
     /// - Returns: `nil` outside of it.
     package func depthBelowDocuments(of directory: InodeNumber) throws(FileError) -> Int? {
         try readSnapshot { rows in
@@ -103,13 +104,13 @@ extension Replica {
         }
     }
 
-    /// Whether an entry is kept downloaded: by its own setting or the nearest directory's that has one.
+    /// Whether an entry is pinned: by its own setting or that of the nearest directory that has one.
     package func isPinned(_ entry: Entry) throws(FileError) -> Bool {
         if let pinned = entry.pinned { return pinned }
         return try isPinned(entry.parent)
     }
 
-    /// Whether something is kept downloaded; a file with several names, when one of them is.
+    /// Whether an inode is pinned; a file with several names, when one of them is.
     package func isPinned(_ number: InodeNumber) throws(FileError) -> Bool {
         try readSnapshot { rows in try rows.isPinned(number) }
     }
@@ -119,7 +120,7 @@ extension Replica {
         try readSnapshot { try $0.filesBelow(directory) }
     }
 
-    /// The value of another program's attribute, by its whole name.
+    /// The value of another program's attribute, by its full name.
     /// - Throws: `noAttribute`.
     package func xattr(_ name: String, of number: InodeNumber) throws(FileError) -> [UInt8] {
         let value = try read { rows in
@@ -137,7 +138,7 @@ extension Replica {
         }
     }
 
-    /// Whether the bytes of a file are wanted under one of its names.
+    /// Whether the bytes of a file are requested under one of its names.
     package func isDownloadRequested(_ number: InodeNumber) throws(FileError) -> Bool {
         try read { try $0.exists("SELECT 1 FROM entries WHERE inode = ? AND download_requested = 1", [number.row]) }
     }
@@ -150,7 +151,7 @@ extension Replica {
         }
     }
 
-    /// Requested downloads that failed with one of some fault codes.
+    /// Requested downloads that failed with one of the given fault codes.
     package func requestedDownloads(failedWith codes: Set<Int>) throws(FileError) -> [InodeNumber] {
         try read { rows in
             try rows.all(
@@ -162,7 +163,7 @@ extension Replica {
         }
     }
 
-    /// Where a chunk is stored in the container already.
+    /// The place of a chunk that is stored in the container already.
     package func chunkLocation(_ hash: ChunkHash) throws(FileError) -> Content.Piece.Stored? {
         try read { rows in
             try rows.first(
@@ -176,11 +177,11 @@ extension Replica {
         }
     }
 
-    /// The pack of the files of one piece that came to be known next after those of a pack: what was uploaded together became known
-    /// together, in the same order.
+    /// The pack of the one-piece file that became known next after those of a pack: files that were uploaded together
+    /// became known together, in the same order.
     ///
-    /// - Parameter inode: One of the pack's files; ``nextPackLimit`` from there on are looked at.
-    /// - Returns: `nil` when none of them is in another pack, or not downloaded.
+    /// - Parameter inode: One of the pack's files; ``nextPackLimit`` inodes from there on are examined.
+    /// - Returns: `nil` when none of them is in another pack, or not local.
     package func nextPack(after pack: PackID, from inode: InodeNumber) throws(FileError) -> PackID? {
         let contents = try read { rows in
             try rows.all(
@@ -197,7 +198,7 @@ extension Replica {
         return nil
     }
 
-    /// As many files of 64 KiB as a pack has.
+    /// As many files of 64 KiB as fit into a pack.
     private static let nextPackLimit: Int64 = 256
 
     package func statistics() throws(FileError) -> Statistics {

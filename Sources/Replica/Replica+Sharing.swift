@@ -2,9 +2,9 @@ import GRDB
 package import Model
 
 extension Replica {
-    /// Makes an empty file a copy of one that is not here, without fetching a byte: both refer to the same chunks.
+    /// Makes an empty file a copy of one that is not local, without fetching a byte: both refer to the same chunks.
     ///
-    /// - Returns: Whether it was done; `false` when one of the two is not as it must be, and the bytes must be copied.
+    /// - Returns: Whether it was done; `false` when one of the two does not qualify, and the bytes must be copied.
     package func share(_ source: InodeNumber, with copy: InodeNumber) throws(FileError) -> Bool {
         try change { transaction in
             let original = try transaction.rows.file(source)

@@ -3,33 +3,33 @@ package import Model
 import GRDB
 import Synchronization
 
-/// This machine's copy of a container: the index (SQLite), the truth for names and metadata, and the backing directory,
-/// the truth for bytes.
+/// This machine's copy of a container: the index (SQLite), authoritative for names and metadata, and the backing
+/// directory, authoritative for bytes.
 ///
-/// Cloud identity belongs to an ``Entry``, a name in a directory; bytes belong to an ``Inode``. Every call answers
+/// The item id belongs to an ``Entry``, a name in a directory; bytes belong to an ``Inode``. Every call answers
 /// synchronously and never waits for the network; all are safe on any thread.
 ///
 /// **One change, one transaction.** There is no separate journal. A change of index and backing directory is one index
-/// transaction that makes its calls on the backing directory inside; an error takes them back. What a crash between a
-/// call and the commit leaves is settled by start-up repair from the identity of the files: the index knows the disk's
-/// inode number and birth time of everything that it put in the backing directory, so bytes are found wherever they
-/// stand and moved to where the index says. Nothing is unlinked before the commit: what goes is first renamed into
-/// `staging/removed`. See ``write(_:)``, ``RepairReport``.
+/// transaction that makes its calls on the backing directory inside; an error undoes them. The effects of a crash
+/// between a call and the commit are resolved by start-up repair from the identity of the files: the index knows the
+/// disk's inode number and birth time of every object that it put in the backing directory, so bytes are found wherever
+/// they are and moved to their place in the index. Nothing is unlinked before the commit: files to remove are first
+/// renamed into `staging/removed`. See ``write(_:)``, ``RepairReport``.
 ///
-/// **Promises at a power failure.** ``makeDurable(namesIn:)`` puts every committed change on the disk. Bytes that exist nowhere
-/// else and were let go stay in `staging/removed` until the commit that let them go is durable. Downloaded bytes that are
-/// not known to be on the disk (``settle()``) are downloaded again rather than trusted. The calls on the backing directory
-/// are not synced one by one: until the next ``settle()`` the index keeps the identity of what was removed, so that repair
-/// recognises what comes back.
+/// **Guarantees at a power failure.** ``makeDurable(namesIn:)`` makes every committed change durable. Bytes that exist
+/// nowhere else and were removed stay in `staging/removed` until the commit that removed them is durable. Downloaded
+/// bytes that are not known to be on the disk (``settle()``) are downloaded again rather than trusted. The calls on the
+/// backing directory are not synced one by one: until the next ``settle()`` the index keeps the identity of removed
+/// files, so that repair recognises those that come back.
 package final class Replica: Sendable {
     /// How many connections may read at the same time: as many as the mount has threads.
     static let readerLimit = 10
-    /// How long the log grows before it is moved into the index, in pages of 4 KiB: each time costs two syncs.
+    /// How long the log grows before it is moved into the index, in pages of 4 KiB: each checkpoint costs two syncs.
     static let logPageLimit = 8192
-    /// How much of the index the one writing connection keeps in memory, in KiB.
+    /// The page cache of the writing connection, in KiB.
     static let writerCacheKibibytes = 16 << 10
-    /// How much each reading connection keeps in memory, in KiB: a look at one item touches a few pages, and what several look at the system
-    /// has in its cache.
+    /// The page cache of each reading connection, in KiB: a lookup of one item touches a few pages, and pages that
+    /// several connections read are in the system's cache.
     static let readerCacheKibibytes = 1 << 10
     /// How long the index may be locked by another program, in seconds, before a call fails with `busy`.
     static let busySeconds = 5.0
@@ -37,7 +37,7 @@ package final class Replica: Sendable {
     package let state: StateDirectory
     /// The identity of this replica among the container's devices.
     package let device: DeviceID
-    /// What start-up repair found and did; empty when the end before was orderly.
+    /// The report of start-up repair; empty after an orderly shutdown.
     package let repairReport: RepairReport
 
     /// The one connection that changes the index.
@@ -69,7 +69,7 @@ package final class Replica: Sendable {
         self.environment = environment
     }
 
-    /// The number of the newest commit that is applied here.
+    /// The number of the newest applied commit.
     package var applied: CommitNumber { appliedNumber.load(ordering: .acquiring) }
 
     /// Runs `body` on one connection, outside of a transaction: for a single statement.
@@ -80,7 +80,7 @@ package final class Replica: Sendable {
         }
     }
 
-    /// Runs `body` on one state of the index, which several statements then agree about.
+    /// Runs `body` on one state of the index, for several statements that must agree.
     func readSnapshot<Value>(_ body: (Rows) throws -> Value) throws(FileError) -> Value {
         try translated {
             try checkAlive()
@@ -92,17 +92,17 @@ package final class Replica: Sendable {
         guard isAlive.load(ordering: .relaxed) else { throw FileError(.inputOutput, "the replica is closed") }
     }
 
-    /// Runs `body` as one change: all of it happens or nothing, also across a crash.
+    /// Runs `body` as one change: all of it or nothing, even after a crash.
     ///
-    /// Changes run one after the other. `body` must use its transaction only, for reading too, and not let it escape.
-    /// - Throws: What `body` throws, after everything was taken back; `diskFull`, after which the replica works on.
+    /// Changes run one after the other. `body` must only use its transaction, for reading too, and not let it escape.
+    /// - Throws: The error of `body`, after everything was undone; `diskFull`, after which the replica remains usable.
     package func write<Value>(
         _ body: (ReplicaTransaction) throws(FileError) -> Value
     ) throws(FileError) -> Value {
         try write(freeing: false, body)
     }
 
-    /// - Parameter freeing: Whether the change makes room on the disk: then it may use the reserve to get through.
+    /// - Parameter freeing: Whether the change frees disk space: then it may use the reserve.
     func write<Value>(
         freeing: Bool, _ body: (ReplicaTransaction) throws(FileError) -> Value
     ) throws(FileError) -> Value {
@@ -111,7 +111,8 @@ package final class Replica: Sendable {
             value = try attempt(body)
         } catch {
             guard error.code == .diskFull else { throw error }
-            // Room that was only kept for a power failure is worth more now; that the disk is full is still the news.
+            // Disk space that only serves a power failure is worth more now; the error to report is still that the disk
+            // is full.
             try? removePostponed()
             if freeing { reserve.release() }
             guard shrinkLog() || freeing else { throw error }
@@ -165,12 +166,12 @@ package final class Replica: Sendable {
         } postpone: { removal in
             postponed.withLock { $0.add(removal) }
         }
-        // The change itself is done; what is left on the disk is for the next start to clear.
+        // The change itself is done; the next start clears the remains on the disk.
         if !errors.isEmpty { needsRepair.store(true, ordering: .relaxed) }
         if postponed.withLock({ $0.isFull }) { try removePostponed() }
     }
 
-    /// A crash in a test: from here on nothing is done any more.
+    /// A simulated crash in a test: from here on nothing is executed any more.
     private func interrupt(_ step: ChangeStep) throws(FileError) {
         guard let interrupt = environment.interrupt else { return }
         do { try interrupt(step) } catch {
@@ -182,14 +183,14 @@ package final class Replica: Sendable {
     /// For simulations: see ``ReplicaEnvironment/diskTime``.
     package func stamp(_ descriptor: Descriptor) throws(FileError) { try environment.stamp(descriptor) }
 
-    /// Puts every change that was committed before the call on the disk. `fsync` of the mount ends here, after the bytes.
+    /// Makes every change durable that was committed before the call. `fsync` of the mount ends here, after the bytes.
     ///
-    /// - Parameter directory: The directory whose new files are to be on the disk too, as after `fsync` of the directory: a file
-    ///   that was never synced itself may come back without its bytes, but not without its name.
+    /// - Parameter directory: The directory whose new files must be durable too, as after `fsync` of the directory: a
+    ///   file that was never synced itself may come back without its bytes, but not without its name.
     package func makeDurable(namesIn directory: InodeNumber? = nil) throws(FileError) {
         try checkAlive()
         if let directory { try syncNewFiles(in: directory) }
-        // A checkpoint syncs the log before it moves anything out of it, so the log is all there is to sync.
+        // A checkpoint syncs the log before it moves anything out of it, so syncing the log is enough.
         let removals = postponed.withLock { $0.take() }
         do throws(FileError) { try SystemCalls.syncData(log) } catch {
             postponed.withLock { $0.put(back: removals) }
@@ -198,7 +199,7 @@ package final class Replica: Sendable {
         remove(removals)
     }
 
-    /// Puts the files that were made in a directory on the disk, if any were since that was last done.
+    /// Makes the files durable that were created in a directory since this was last done.
     private func syncNewFiles(in directory: InodeNumber) throws(FileError) {
         guard unsyncedNames.withLock({ $0.take(directory) }) else { return }
         do throws(FileError) {
@@ -215,7 +216,7 @@ package final class Replica: Sendable {
         do {
             return try read { try backing.directory(number, $0) }
         } catch  where error.code == .inputOutput {
-            // A rename between the look into the index and the call: behind the changes nothing moves.
+            // The directory was renamed between the lookup and the call: within a change nothing moves.
             return try change { try backing.directory(number, $0.rows) }
         }
     }
@@ -228,8 +229,8 @@ package final class Replica: Sendable {
     /// How long the index's log must be to be worth shortening, in bytes.
     private static let shrinkableByteCount: Int64 = 1 << 20
 
-    /// Moves the index's log into the index, so that it takes no room of its own: for a disk that is nearly full.
-    /// - Returns: Whether there is more room now.
+    /// Moves the index's log into the index to free its disk space: for a disk that is nearly full.
+    /// - Returns: Whether there is more space now.
     package func shrinkLog() -> Bool {
         do {
             guard isAlive.load(ordering: .relaxed), try SystemCalls.status(of: log).size > Self.shrinkableByteCount
@@ -239,7 +240,7 @@ package final class Replica: Sendable {
             try writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
             return true
         } catch {
-            // Not even that fits, or a reader holds it: the caller says that the disk is full.
+            // Even that does not fit, or a reader blocks it: the caller reports that the disk is full.
             return false
         }
     }
@@ -252,12 +253,12 @@ package final class Replica: Sendable {
         }
     }
 
-    /// Puts the bytes of all clean files on the disk for good, so that a power failure does not cost their download, and all calls
-    /// on the backing directory, so that what was removed need not be remembered any longer.
+    /// Makes the bytes of all unmodified files durable, so that a power failure does not cost their download, and all
+    /// calls on the backing directory, so that removed files need not be remembered any longer.
     ///
-    /// For a quiet moment: it syncs the whole file system. Related: `syncfs(2)`.
+    /// For an idle moment: it syncs the whole file system. Related: `syncfs(2)`.
     package func settle() throws(FileError) {
-        // What becomes clean after the first statement is not covered by the sync and keeps its 0.
+        // Files that become unmodified after the first statement are not covered by the sync and keep their 0.
         let clean = "here = 1 AND dirty = 0 AND kind = 0"
         let newest = try change { transaction in
             try transaction.rows.execute("UPDATE inodes SET settled = 2 WHERE settled = 0 AND \(clean)")
@@ -276,7 +277,7 @@ package final class Replica: Sendable {
         while try forgetRemoved(upTo: newest) {}
     }
 
-    /// How many rows one transaction forgets: others wait for it to end.
+    /// How many rows one transaction deletes: others wait for it to end.
     private static let forgottenPerChange = 10_000
 
     /// - Returns: Whether there may be more.
@@ -286,7 +287,7 @@ package final class Replica: Sendable {
         }
     }
 
-    /// Ends the replica in order: everything is on the disk, and the next start needs no repair.
+    /// Closes the replica: everything is on the disk, and the next start needs no repair.
     package func close() throws(FileError) {
         try checkAlive()
         backing.spare.remove()
@@ -303,10 +304,10 @@ package final class Replica: Sendable {
         lock.release()
     }
 
-    /// Lets everything go without finishing anything, as a killed process does: for crash tests.
+    /// Releases everything without finishing anything, like a killed process: for crash tests.
     package func abandon() {
         isAlive.store(false, ordering: .relaxed)
-        // A killed process has no one to tell.
+        // A killed process reports no errors.
         try? readers.close()
         try? writer.close()
         lock.release()

@@ -1,22 +1,22 @@
 package import Model
 
-/// What a replica takes from outside, so that tests can decide it.
+/// The external dependencies of a replica, which tests can replace.
 package struct ReplicaEnvironment: Sendable {
     package var now: @Sendable () -> Timestamp
     package var makeItemID: @Sendable () -> ItemID
-    /// Who owns the items that come from other devices: the daemon's user and group.
+    /// The owner of items from other devices: the daemon's user and group.
     package var owner: UInt32
     package var group: UInt32
-    /// Which names never leave this machine.
+    /// Which names are not synced.
     package var isLocalOnly: @Sendable (ItemName) -> Bool
-    /// For tests: called at every step of a change; throwing there is a crash at that moment. Nothing is undone or
-    /// finished, and the replica answers nothing any more, as if the process had been killed.
+    /// For tests: called at every step of a change; throwing simulates a crash at that instant. Nothing is undone or
+    /// finished, and every later call fails, as if the process had been killed.
     package var interrupt: (@Sendable (ChangeStep) throws -> Void)?
-    /// Tells fresh names in the staging directories apart.
+    /// Makes fresh names in the staging directories unique.
     package var makeNumber: @Sendable () -> UInt64
-    /// Whether bytes are those of a chunk; `nil` where nobody can tell.
+    /// Whether bytes are those of a chunk; `nil` if that cannot be checked.
     package var isChunk: (@Sendable ([UInt8], Content.Piece) -> Bool)?
-    /// For simulations: the modification time of bytes that are written now; `nil` where the disk's own clock decides.
+    /// For simulations: the modification time of bytes that are written now; `nil` to use the disk's own clock.
     package var diskTime: (@Sendable () -> Timestamp)?
 
     package init(
@@ -39,20 +39,20 @@ package struct ReplicaEnvironment: Sendable {
     }
 }
 
-/// A moment in a change of the replica between which a crash can fall.
+/// A step in a change of the replica at which a crash can happen.
 package enum ChangeStep: Hashable, Sendable {
     /// A call on the backing directory has just been made; the index transaction is open.
     case changedBacking(String)
-    /// Everything is done but the commit.
+    /// Everything but the commit is done.
     case beforeCommit
-    /// The index has committed; what it let go is still on the disk.
+    /// The index has committed; files to remove are still on the disk.
     case afterCommit
-    /// One thing that follows a commit is done: a placeholder is written, or a removed file is gone.
+    /// One action after a commit is done: a placeholder is written, or a removed file is deleted.
     case finished(String)
 }
 
 extension ReplicaEnvironment {
-    /// Gives bytes that were just written the time of ``diskTime``, if that decides. Related: `futimens(2)`.
+    /// Gives bytes that were just written the time of ``diskTime``, if set. Related: `futimens(2)`.
     package func stamp(_ descriptor: Descriptor) throws(FileError) {
         guard let diskTime else { return }
         try SystemCalls.setTimes(of: descriptor, modified: diskTime())

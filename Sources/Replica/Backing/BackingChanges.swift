@@ -1,28 +1,27 @@
 import Glibc
 import Model
 
-/// The calls on the backing directory that belong to one index transaction, with what undoes them.
+/// The calls on the backing directory within one index transaction, with their inverses.
 ///
-///     calls … COMMIT → finish()     placeholders follow the index, removed things go
+///     calls … COMMIT → finish()     placeholders follow the index, removed files are deleted
 ///     calls … error  → undo()       the disk is as before
 ///     calls … crash                 start-up repair, from the identity of the files
 ///
-/// Nothing is unlinked before the commit: what goes is first renamed into `staging/removed`.
+/// Nothing is unlinked before the commit: files to remove are first renamed into `staging/removed`.
 final class BackingChanges {
     private let interrupt: (ChangeStep) throws(FileError) -> Void
     private var undos: [() throws(FileError) -> Void] = []
     private var removals: [Removal] = []
     private(set) var placeholders: [(parent: InodeNumber, name: ItemName)] = []
-    /// Where files were made, or moved to, that may never have been synced.
+    /// The directories in which files were made, or to which they were moved, that may not have been synced.
     private(set) var directoriesWithNewFiles: Set<InodeNumber> = []
-    /// Whether something stood where, by the index, nothing is.
+    /// Whether an object was in the way where, by the index, there is none.
     private(set) var metStranger = false
 
     struct Removal {
         var place: BackingPlace
         var isDirectory = false
-        /// Wait until the index is on the disk for good: the bytes are nowhere else, and a power failure may take the
-        /// commit back.
+        /// Wait until the index is durable: the bytes exist nowhere else, and a power failure may undo the commit.
         var whenDurable = false
         var byteCount: Int64 = 0
     }
@@ -34,7 +33,7 @@ final class BackingChanges {
         try interrupt(.changedBacking(detail))
     }
 
-    /// Has something beside the disk undone too, as long as nobody else can change anything.
+    /// Registers a further undo action, besides the disk's; it runs while no other change can.
     func onUndo(_ undo: @escaping () throws(FileError) -> Void) { undos.append(undo) }
 
     /// Makes a call that needs a free place.
@@ -45,7 +44,7 @@ final class BackingChanges {
         }
     }
 
-    /// Creates a file that must not be there, open for reading and writing.
+    /// Creates a file that must not exist, open for reading and writing.
     func createFile(at place: BackingPlace, mode: UInt16) throws(FileError) -> Descriptor {
         let descriptor = try needingRoom { () throws(FileError) in
             try SystemCalls.open(place, O_RDWR | O_CREAT | O_EXCL, mode: mode)
@@ -54,10 +53,10 @@ final class BackingChanges {
         return descriptor
     }
 
-    /// Notes that a directory has a file which may not be on the disk yet.
+    /// Notes that a directory has a file that may not be on the disk yet.
     func notedNewFile(in directory: InodeNumber) { directoriesWithNewFiles.insert(directory) }
 
-    /// Takes over a file that was made ahead.
+    /// Takes over a file that was created in advance.
     func takeFile(at place: BackingPlace) throws(FileError) {
         try did("take \(place.name)") { () throws(FileError) in try SystemCalls.unlink(place) }
     }
@@ -66,7 +65,7 @@ final class BackingChanges {
         do {
             try SystemCalls.makeDirectory(place)
         } catch  where error.code == .exists {
-            // A directory that someone made by hand is as good as ours; anything else is in the way.
+            // A directory that someone created by hand is as good as ours; anything else is in the way.
             guard try SystemCalls.status(place).isDirectory else {
                 metStranger = true
                 throw error
@@ -116,16 +115,17 @@ final class BackingChanges {
         }
     }
 
-    /// Lets something go after the commit.
+    /// Queues a removal for after the commit.
     func remove(_ removal: Removal) { removals.append(removal) }
 
-    /// Has the placeholder of a name follow the index after the commit: written, rewritten or removed.
+    /// Queues the placeholder of a name for after the commit, when it is written, rewritten or removed to match the
+    /// index.
     func refreshPlaceholder(_ name: ItemName, in parent: InodeNumber) { placeholders.append((parent, name)) }
 
     func willCommit() throws(FileError) { try interrupt(.beforeCommit) }
 
-    /// Takes every call back, the last one first.
-    /// - Returns: What could not be taken back.
+    /// Undoes every call, the last one first.
+    /// - Returns: The calls that could not be undone, as errors.
     func undo() -> [FileError] {
         var errors: [FileError] = []
         for undo in undos.reversed() {
@@ -135,12 +135,12 @@ final class BackingChanges {
         return errors
     }
 
-    /// Does what waited for the commit. One failure does not keep the rest from being done.
+    /// Performs the actions that waited for the commit. A failure does not stop the remaining ones.
     ///
     /// - Parameters:
     ///   - writePlaceholder: Makes one placeholder agree with the index.
-    ///   - postpone: Takes over what goes only when the index is durable.
-    /// - Returns: What could not be done.
+    ///   - postpone: Takes over removals that must wait until the index is durable.
+    /// - Returns: The errors of failed actions.
     func finish(
         writePlaceholder: (InodeNumber, ItemName) throws(FileError) -> Void, postpone: (Removal) -> Void
     ) throws(FileError) -> [FileError] {

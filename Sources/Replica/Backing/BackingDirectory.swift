@@ -6,8 +6,8 @@ import Synchronization
 /// The directories on the disk that hold bytes: `files/` and the parts of `staging/`.
 ///
 /// Every directory of the tree is reached through a descriptor of its parent, one component at a time and never through
-/// a symbolic link, so nothing that a container holds leads outside, and no path is ever too long. A descriptor follows its
-/// directory through renames; that is why the cache is by inode and needs no care when something above moves.
+/// a symbolic link, so no name in a container leads outside, and no path is ever too long. A descriptor follows its
+/// directory through renames; that is why the cache is keyed by inode and needs no invalidation when an ancestor moves.
 final class BackingDirectory: Sendable {
     let files: Descriptor
     let downloads: Descriptor
@@ -19,7 +19,7 @@ final class BackingDirectory: Sendable {
     static let handleLimit = 256
     private let handles = Mutex<[InodeNumber: Descriptor]>([:])
 
-    /// Tells fresh names apart.
+    /// Makes fresh names unique.
     let makeNumber: @Sendable () -> UInt64
 
     init(_ state: StateDirectory, makeNumber: @escaping @Sendable () -> UInt64) throws(FileError) {
@@ -37,15 +37,15 @@ final class BackingDirectory: Sendable {
         return Descriptor(owning: descriptor)
     }
 
-    /// The directory of an inode, or `nil` while it stands only in the index.
+    /// The directory of an inode, or `nil` while it exists only in the index.
     func directory(_ number: InodeNumber, _ rows: Rows) throws -> Descriptor? {
         try directory(number, rows, make: nil)
     }
 
-    /// The directory of an inode, made now if it stood only in the index.
+    /// The directory of an inode, created now if it existed only in the index.
     func directory(_ number: InodeNumber, _ rows: Rows, making changes: BackingChanges) throws -> Descriptor {
         guard let directory = try directory(number, rows, make: changes) else {
-            throw FileError(.inputOutput, "the backing directory of \(number) could not be made")
+            throw FileError(.inputOutput, "cannot create the backing directory of \(number)")
         }
         return directory
     }
@@ -82,7 +82,7 @@ final class BackingDirectory: Sendable {
         if let identity = row.identity {
             let handle = try Self.openDirectory(place)
             guard try SystemCalls.status(of: handle).identity.matches(identity) else {
-                throw FileError(.inputOutput, "\(place.name) in the backing directory is not the directory we made")
+                throw FileError(.inputOutput, "\(place.name) in the backing directory is not the directory we created")
             }
             return handle
         }
@@ -97,15 +97,15 @@ final class BackingDirectory: Sendable {
         do {
             return try SystemCalls.open(place, CLinux_O_PATH | O_DIRECTORY)
         } catch  where error.code == .notFound || error.code == .notDirectory {
-            throw FileError(.inputOutput, "the directory \(place.name) has gone from the backing directory")
+            throw FileError(.inputOutput, "the directory \(place.name) is missing from the backing directory")
         }
     }
 
     private func remember(_ number: InodeNumber, _ handle: Descriptor) {
-        // Of the reserve nothing is kept.
+        // Descriptors of the reserve are not kept.
         guard DescriptorReserve.allows(handle) else { return }
         handles.withLock { handles in
-            // Whichever goes: a descriptor in use lives on with its user.
+            // Any handle will do: a descriptor in use is kept open by its user.
             if handles.count >= Self.handleLimit, let some = handles.keys.first { handles[some] = nil }
             handles[number] = handle
         }
@@ -117,17 +117,17 @@ final class BackingDirectory: Sendable {
 }
 
 extension BackingDirectory {
-    /// Where the bytes of an inode without names stand.
+    /// The place of the bytes of an inode without names.
     func orphanPlace(of number: InodeNumber) -> BackingPlace {
         BackingPlace(directory: removed, name: "\(number.rawValue)")
     }
 
-    /// A fresh place for something that is on its way out.
+    /// A fresh place for an object that is to be removed.
     func removedPlace(of number: InodeNumber) -> BackingPlace {
         BackingPlace(directory: removed, name: "\(number.rawValue)-\(makeNumber())")
     }
 
-    /// Where an entry's own object stands: file, directory or symbolic link.
+    /// The place of an entry's own object: file, directory or symbolic link.
     func objectPlace(of entry: EntryRow, _ rows: Rows) throws -> BackingPlace {
         guard let directory = try directory(entry.parent, rows) else {
             throw FileError(.inputOutput, "the directory of \(entry.name) is not in the backing directory")
@@ -135,7 +135,7 @@ extension BackingDirectory {
         return BackingPlace(directory: directory, name: PlaceholderName.backingName(of: entry.name))
     }
 
-    /// Where the object of an inode stands: under its first name, or among the removed.
+    /// The place of the object of an inode: under its first name, or among the removed.
     func objectPlace(of number: InodeNumber, _ rows: Rows) throws -> BackingPlace {
         guard let entry = try rows.firstEntryRow(of: number) else { return orphanPlace(of: number) }
         return try objectPlace(of: entry, rows)

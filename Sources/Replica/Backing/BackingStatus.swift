@@ -1,12 +1,12 @@
 import Glibc
 package import Model
 
-/// What tells one backing file from every other, wherever it was moved: its inode number on the disk and when it was born.
+/// Identifies a backing file wherever it was moved: its inode number on the disk and its birth time.
 ///
-/// A number alone is not enough: a file system gives the number of a deleted file to the next one.
+/// A number alone is not enough: a file system reuses the number of a deleted file.
 struct BackingIdentity: Hashable, Sendable {
     var inode: UInt64
-    /// Nanoseconds since 1970; 0 where the file system does not tell.
+    /// Nanoseconds since 1970; 0 where the file system does not record it.
     var born: Int64
 
     func matches(_ other: BackingIdentity) -> Bool {
@@ -14,7 +14,7 @@ struct BackingIdentity: Hashable, Sendable {
     }
 }
 
-/// What the disk says of a backing file.
+/// The `statx(2)` fields of a backing file.
 package struct BackingStatus: Sendable {
     var identity: BackingIdentity
     /// With the type bits.
@@ -26,10 +26,10 @@ package struct BackingStatus: Sendable {
     var modified: Timestamp
     var changed: Timestamp
 
-    /// How much room the disk has given it, in bytes.
+    /// The disk space allocated to it, in bytes.
     package var allocatedByteCount: Int64 { blocks * 512 }
 
-    /// Whether size, times and room are those of `other`: reading changes none of them.
+    /// Whether size, times and blocks are those of `other`: reading changes none of them.
     package func hasSameBytes(as other: BackingStatus) -> Bool {
         size == other.size && blocks == other.blocks && modified == other.modified && changed == other.changed
     }
@@ -40,7 +40,7 @@ package struct BackingStatus: Sendable {
 }
 
 extension BackingStatus {
-    /// - Throws: What `statx(2)` does.
+    /// - Throws: The error of `statx(2)`.
     package init(of descriptor: Descriptor) throws(FileError) { self = try SystemCalls.status(of: descriptor) }
 }
 

@@ -36,7 +36,7 @@ extension Descriptor {
     }
 
     /// Fills `buffer`, or less at the end of the file. Related: pread(2).
-    /// - Returns: How many bytes there are.
+    /// - Returns: The number of bytes read.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileError) -> Int {
         var count = 0
         while count < buffer.count {
@@ -91,19 +91,19 @@ extension Descriptor {
         return Int64(result)
     }
 
-    /// The next stretch at or after `offset` that is not a hole; behind the end of the file when there is none.
+    /// The next range at or after `offset` that is not a hole; behind the end of the file when there is none.
     ///
     /// Related: lseek(2), `SEEK_DATA` and `SEEK_HOLE`.
     package func dataExtent(from offset: Int64, byteCount: Int64) throws(FileError) -> (start: Int64, end: Int64) {
         let start = lseek(rawValue, off_t(offset), CLinux_SEEK_DATA)
         if start < 0 {
-            // ENXIO: nothing but a hole up to the end. A file system that cannot tell has no holes.
+            // ENXIO: a hole up to the end. A file system without SEEK_DATA has no holes.
             return errno == ENXIO ? (byteCount, .max) : (offset, .max)
         }
         return (Int64(start), try seek(offset: Int64(start), whence: CLinux_SEEK_HOLE))
     }
 
-    /// Copies within the kernel as far as it goes: 0 at the end of the source. Related: copy_file_range(2).
+    /// Copies within the kernel, up to `byteCount`: 0 at the end of the source. Related: copy_file_range(2).
     package func copy(to other: Descriptor, from offset: Int64, at otherOffset: Int64, byteCount: Int) throws(FileError)
         -> Int
     {

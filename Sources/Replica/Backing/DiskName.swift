@@ -1,5 +1,5 @@
-/// A name on the disk. Two are equal when their bytes are: a composed and a decomposed `é` are two files, where `String`
-/// would take them for one.
+/// A name on the disk. Two are equal when their bytes are: a composed and a decomposed `é` are two files, where
+/// `String` treats them as one.
 struct DiskName: Hashable {
     var string: String
 

@@ -2,14 +2,15 @@ import Foundation
 import Glibc
 import Model
 
-/// The small property list that stands in the backing directory for a file whose bytes are not here.
+/// The small property list in the backing directory that represents a file whose bytes are not local.
 ///
-/// Three keys are iCloud's, so that whatever reads its placeholders reads ours; the others are ours. Binary, `bplist00`.
+/// Three keys are iCloud's, so that programs that read its placeholders can read ours; the others are ours. Binary,
+/// `bplist00`.
 struct PlaceholderFile: Hashable, Sendable {
     var name: ItemName
     var size: Int64
     var item: ItemID?
-    /// SHA-256 of the file's bytes, where the index knows it: when the content is one chunk.
+    /// SHA-256 of the file's bytes, if the index knows it: when the content is one chunk.
     var contentHash: ChunkHash?
     var modified: Timestamp
     var mode: UInt16
@@ -43,9 +44,9 @@ struct PlaceholderFile: Hashable, Sendable {
         }
     }
 
-    /// - Returns: `nil` for what is not a placeholder of ours, in binary or XML.
+    /// - Returns: `nil` for data that is not a placeholder of ours, in binary or XML.
     init?(data: Data) {
-        // Anything may stand in the file: what cannot be read is not a placeholder.
+        // The file may hold anything: unreadable data is not a placeholder.
         guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
             let text = list[Key.name] as? String, let name = try? ItemName(text),
             let size = (list[Key.size] as? NSNumber)?.int64Value,
@@ -69,7 +70,7 @@ struct PlaceholderFile: Hashable, Sendable {
 }
 
 extension PlaceholderFile {
-    /// - Returns: `nil` when nothing stands there or it is not a placeholder of ours.
+    /// - Returns: `nil` when there is no file, or it is not a placeholder of ours.
     static func read(_ place: BackingPlace) throws(FileError) -> PlaceholderFile? {
         guard let status = try SystemCalls.statusIfPresent(place), status.isFile, status.size <= byteLimit else {
             return nil
@@ -81,7 +82,8 @@ extension PlaceholderFile {
         return PlaceholderFile(data: Data(bytes.prefix(count)))
     }
 
-    /// Whether a file is what a power failure leaves of a placeholder: it is renamed into place without being synced.
+    /// Whether a file is the remains of a placeholder after a power failure: it is renamed into place without being
+    /// synced.
     static func isBroken(_ place: BackingPlace, _ status: BackingStatus) throws(FileError) -> Bool {
         guard status.isFile, status.size <= byteLimit else { return false }
         let descriptor = try SystemCalls.open(place, O_RDONLY)
@@ -92,7 +94,7 @@ extension PlaceholderFile {
         return present.allSatisfy { $0 == 0 } || present.starts(with: "bplist00".utf8)
     }
 
-    /// Puts the placeholder at `place` by one rename, over an older one.
+    /// Writes the placeholder to `place` by one rename, replacing an older one.
     func write(to place: BackingPlace, through backing: BackingDirectory) throws(FileError) {
         let bytes = try data
         let temporary = BackingPlace(directory: backing.downloads, name: "placeholder-\(backing.makeNumber())")
@@ -104,7 +106,7 @@ extension PlaceholderFile {
             }
             try SystemCalls.replace(place, with: temporary)
         } catch {
-            // The first error tells more than one from clearing up; repair empties the directory.
+            // The first error is more informative than one from cleaning up; repair empties the directory.
             try? SystemCalls.unlink(temporary)
             throw error
         }

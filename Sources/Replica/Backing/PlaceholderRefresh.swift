@@ -3,13 +3,13 @@ import Model
 
 /// Makes the placeholder of one name agree with the index.
 ///
-/// A file that is not here has one, provided that its directory exists on the disk; every other name has none.
+/// A file that is not local has one, provided that its directory exists on the disk; every other name has none.
 struct PlaceholderRefresh {
     let rows: Rows
     let backing: BackingDirectory
 
     func run(_ name: ItemName, in parent: InodeNumber) throws {
-        // A directory that is gone took its placeholders along.
+        // The placeholder was removed with its directory.
         guard try rows.exists("SELECT 1 FROM inodes WHERE id = ? AND links > 0", [parent.row]),
             let directory = try backing.directory(parent, rows)
         else { return }
@@ -21,7 +21,7 @@ struct PlaceholderRefresh {
         }
     }
 
-    /// What should stand in for the file, or `nil` when nothing should.
+    /// The placeholder that the file should have, or `nil` for none.
     func placeholder(of name: ItemName, in parent: InodeNumber) throws -> PlaceholderFile? {
         guard let entry = try rows.entryRow(name, in: parent) else { return nil }
         return try placeholder(of: entry, try rows.inodeRow(entry.inode))
@@ -36,7 +36,7 @@ struct PlaceholderRefresh {
     }
 
     private func wholeHash(of inode: InodeNumber) throws -> ChunkHash? {
-        // A content of one chunk is short; a long one need not be read to see that it has more.
+        // The content of one chunk is short; a longer one need not be decoded to see that it has more.
         guard let packed = try rows.contents(of: inode).content, packed.count <= 128 else { return nil }
         let runs = try Content(packed: packed).runs
         guard runs.count == 1, case .stored(_, _, let chunks) = runs[0], chunks.count == 1 else { return nil }
@@ -54,7 +54,7 @@ struct PlaceholderRefresh {
     }
 
     private func remove(_ place: BackingPlace) throws(FileError) {
-        // Whatever else stands there is a user's, and stays.
+        // Any other file there is a user's, and stays.
         guard try PlaceholderFile.read(place) != nil else { return }
         try SystemCalls.unlink(place)
     }

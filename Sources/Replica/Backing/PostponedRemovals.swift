@@ -1,6 +1,6 @@
-/// Files in `staging/removed` that wait until the commit that let them go is durable.
+/// Files in `staging/removed` that wait until the commit that removed them is durable.
 struct PostponedRemovals {
-    /// How many files and bytes wait at most; beyond, the index is made durable at once.
+    /// How many files and bytes wait at most; beyond that, the index is made durable at once.
     static let countLimit = 512
     static let byteLimit: Int64 = 32 << 20
 

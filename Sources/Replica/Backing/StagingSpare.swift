@@ -2,10 +2,10 @@ import Glibc
 import Model
 import Synchronization
 
-/// An empty file in `staging/downloads` that is made ahead, for the next download: making one may have to wait for the disk, and a reader's
-/// first byte would wait with it.
+/// An empty file in `staging/downloads` that is created in advance, for the next download: creating one may have to
+/// wait for the disk, and would delay the reader's first byte.
 ///
-/// There is one at most. One that is left over goes at the next start, as everything there that no download has.
+/// There is at most one. A leftover one is removed at the next start, like every file there that has no download.
 final class StagingSpare: Sendable {
     private struct File: Sendable {
         let name: String
@@ -17,7 +17,7 @@ final class StagingSpare: Sendable {
 
     init(directory: Descriptor) { self.directory = directory }
 
-    /// Makes one, where there is none.
+    /// Creates the file, unless there is one.
     func prepare(number: UInt64) throws(FileError) {
         guard spare.withLock({ $0 == nil }) else { return }
         let place = BackingPlace(directory: directory, name: "spare-\(number)")
@@ -27,11 +27,11 @@ final class StagingSpare: Sendable {
             spare = File(name: place.name, descriptor: descriptor)
             return true
         }
-        // Somebody else was faster.
+        // Another task was faster.
         if !isKept { try SystemCalls.unlink(place) }
     }
 
-    /// - Returns: The one that there is, which is the caller's from here on.
+    /// - Returns: The file, which belongs to the caller from here on; `nil` when there is none.
     func take() -> (place: BackingPlace, descriptor: Descriptor)? {
         let file = spare.withLock { spare in
             defer { spare = nil }
@@ -42,7 +42,7 @@ final class StagingSpare: Sendable {
 
     func remove() {
         guard let (place, _) = take() else { return }
-        // What cannot be removed now goes at the next start; an orderly end does not hang on it.
+        // If it cannot be removed now, the next start does it; an orderly shutdown must not depend on it.
         try? SystemCalls.unlink(place)
     }
 }

@@ -12,7 +12,7 @@ enum SystemCalls {
             "rename \(old.name) -> \(new.name)")
     }
 
-    /// Moves a name over whatever file has the new one. Related: `renameat(2)`.
+    /// Moves a name to another, replacing its file. Related: `renameat(2)`.
     static func replace(_ new: BackingPlace, with old: BackingPlace) throws(FileError) {
         try check(
             renameat(old.directory.rawValue, old.name, new.directory.rawValue, new.name),
@@ -80,7 +80,7 @@ enum SystemCalls {
         try status(place.directory.rawValue, place.name, AT_SYMLINK_NOFOLLOW)
     }
 
-    /// - Returns: `nil` when nothing has the name.
+    /// - Returns: `nil` when there is nothing of that name.
     static func statusIfPresent(_ place: BackingPlace) throws(FileError) -> BackingStatus? {
         do { return try status(place) } catch { if error.code == .notFound { return nil } else { throw error } }
     }
@@ -90,8 +90,8 @@ enum SystemCalls {
         try status(descriptor.rawValue, "", CLinux_AT_EMPTY_PATH)
     }
 
-    /// A number that the mount of a file system has, and none after it in this boot; `nil` on kernels before 6.8. Related: `statx(2)` with
-    /// `STATX_MNT_ID_UNIQUE`.
+    /// A number of the mount of a file system that is not reused within this boot; `nil` on kernels before 6.8.
+    /// Related: `statx(2)` with `STATX_MNT_ID_UNIQUE`.
     static func mountID(of path: String) -> UInt64? {
         var status = statx()
         let uniqueMount = UInt32(STATX_MNT_ID_UNIQUE)
@@ -106,9 +106,9 @@ enum SystemCalls {
         try check(CLinux_syncfs(descriptor.rawValue), "syncfs")
     }
 
-    /// Puts the names in a directory on the disk. Related: `fsync(2)`.
+    /// Flushes the names in a directory to the disk. Related: `fsync(2)`.
     static func syncDirectory(_ directory: Descriptor) throws(FileError) {
-        // One that only names a place cannot be synced.
+        // An O_PATH descriptor cannot be synced.
         let descriptor = openat(directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         try check(descriptor, "open a directory to sync it")
         defer { close(descriptor) }
@@ -120,9 +120,9 @@ enum SystemCalls {
         try check(fdatasync(descriptor.rawValue), "fdatasync")
     }
 
-    /// The names in a directory but `.` and `..`. Related: `readdir(3)`.
+    /// The names in a directory except `.` and `..`. Related: `readdir(3)`.
     static func names(in directory: Descriptor) throws(FileError) -> [String] {
-        // A fresh description, since the stream moves and closes the one that it is given.
+        // A separate open file, since the stream moves and closes the one that it is given.
         let descriptor = openat(directory.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         try check(descriptor, "open a directory to list it")
         guard let stream = fdopendir(descriptor) else {
@@ -138,16 +138,17 @@ enum SystemCalls {
                 if errno != 0 { throw FileError(systemCall: errno, "readdir") }
                 return names
             }
-            // The declared 256 bytes may reach beyond the entry, and beyond what is mapped, so the name is read where it is.
+            // The declared 256 bytes may reach beyond the entry, and beyond the mapped memory, so the name is read in
+            // place.
             let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
             let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
             let name = String(validatingCString: start)
-            // A name that is not UTF-8 was not made by us and cannot be an item's: it is left where it is.
+            // A name that is not UTF-8 was not created by us and cannot be an item's: it is left alone.
             if let name, name != ".", name != ".." { names.append(name) }
         }
     }
 
-    /// Where a symbolic link points, or `nil` when that is not UTF-8. Related: `readlinkat(2)`.
+    /// The target of a symbolic link, or `nil` when it is not UTF-8. Related: `readlinkat(2)`.
     static func target(of place: BackingPlace) -> String? {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = CLinux_readlinkat(place.directory.rawValue, place.name, &bytes, bytes.count)

@@ -1,10 +1,10 @@
 import Glibc
 package import Model
 
-/// Removes a directory with everything in it, by descriptors: no link is followed and no other file system is entered.
+/// Removes a directory and its contents, by descriptors: no link is followed and no other file system is entered.
 package enum TreeRemoval {
-    /// - Parameter owner: Whose the directory has to be.
-    /// - Throws: `notPermitted` when it belongs to somebody else; what could not be removed is still there then.
+    /// - Parameter owner: The user who must own the directory.
+    /// - Throws: `notPermitted` when another user owns it; files that could not be removed remain.
     package static func remove(_ name: String, in parent: Descriptor, owner: UInt32) throws(FileError) {
         let place = BackingPlace(directory: parent, name: name)
         let directory = try SystemCalls.open(place, O_RDONLY | O_DIRECTORY)
@@ -14,7 +14,7 @@ package enum TreeRemoval {
         try SystemCalls.unlink(place, directory: true)
     }
 
-    /// A descriptor is open for each level, so the limit of descriptors bounds the depth.
+    /// A descriptor is open for each level, so the descriptor limit bounds the depth.
     private static func empty(_ directory: Descriptor, device: dev_t) throws(FileError) {
         for name in try SystemCalls.names(in: directory) {
             let place = BackingPlace(directory: directory, name: name)

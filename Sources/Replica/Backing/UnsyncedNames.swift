@@ -1,11 +1,12 @@
 import Model
 
-/// The directories in which files were made that may not be on the disk yet: their names stand in the index, but a file that never reached
-/// the disk cannot be found by its identity.
+/// The directories with new files that may not be on the disk yet: their names are in the index, but a file that never
+/// reached the disk cannot be found by its identity.
 ///
-/// What was removed or moved away needs no sync: the index says so, and repair follows it.
+/// Names that were removed or moved away need no sync: the index records that, and repair follows it.
 struct UnsyncedNames {
-    /// How many directories are remembered; beyond, every directory counts as one of them until the whole disk was synced.
+    /// How many directories are remembered; beyond that, every directory counts as one of them until the whole disk was
+    /// synced.
     static let directoryLimit = 4096
 
     private var directories: Set<InodeNumber> = []

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Which chunks of a content are here: one bit per piece of ``Content/pieces``.
+/// Which chunks of a content are local: one bit per piece of ``Content/pieces``.
 package struct ChunkSet: Hashable, Sendable {
-    /// How many chunks there are in all.
+    /// The total number of chunks.
     package let count: Int
     private var words: [UInt64]
 
@@ -18,7 +18,7 @@ package struct ChunkSet: Hashable, Sendable {
         words[index / 64] |= 1 << UInt64(index % 64)
     }
 
-    /// How many chunks are here.
+    /// The number of local chunks.
     package var presentCount: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
     package var isComplete: Bool { presentCount == count }

@@ -1,62 +1,62 @@
 package import Foundation
 package import Model
 
-/// A name in a directory, and the cloud item that lives there.
+/// A name in a directory, and the item that it has.
 package struct Entry: Hashable, Sendable {
     package var parent: InodeNumber
     package var name: ItemName
     package var inode: InodeNumber
     package var kind: ItemKind
-    /// `nil` for what never leaves this machine.
+    /// `nil` for an entry that is not synced.
     package var item: ItemID?
     /// The newest record of the item that is known from the container; `nil` before the first upload.
     package var base: ItemRecord?
-    /// The number of the commit that ``base`` came with; 0 without one.
+    /// The number of the commit that contained ``base``; 0 without one.
     package var baseNumber: CommitNumber
-    /// Keep downloaded or not; `nil`: as the directory it lies in.
+    /// Whether to keep the bytes local; `nil`: as its directory.
     package var pinned: Bool?
     package var downloadRequested: Bool
-    /// Why the item's bytes do not move.
+    /// Why the item's bytes cannot be transferred.
     package var error: ItemFault?
-    /// Edits that lost against what is here and wait to be resolved.
+    /// Edits that lost against the current bytes and wait to be resolved.
     package var conflicts: [ConflictVersion]
     /// Whether a change of it waits in the outbox.
     package var isQueued: Bool
     /// Whether its sync is paused by its own setting.
     package var isPaused: Bool
-    /// Whether it was told to stay on this machine: then ``item`` is `nil`.
+    /// Whether the user excluded it from sync: then ``item`` is `nil`.
     package var isExcluded: Bool
 }
 
-/// What is left of a file after one of its names was removed.
+/// The state of a file after one of its names was removed.
 package struct RemovedEntry: Hashable, Sendable {
     package var inode: InodeNumber
     package var kind: ItemKind
-    /// How many names it still has. At 0 the file lives on until ``Replica/forget(_:)``.
+    /// How many names it still has. At 0 the file exists until ``Replica/forget(_:)``.
     package var linkCount: UInt32
     package var item: ItemID?
 }
 
-/// What a rename did.
+/// The result of a rename.
 package struct Renamed: Hashable, Sendable {
     package var moved: InodeNumber
-    /// What had the new name.
+    /// The file that had the new name.
     package var replaced: RemovedEntry?
-    /// What now has the old name, after an exchange.
+    /// The file that has the old name now, after an exchange.
     package var exchanged: InodeNumber?
 }
 
-/// One change that waits to reach the container.
+/// One change that waits to be uploaded.
 package struct Pending: Sendable {
-    /// Grows with every change of the item: what is uploaded is dequeued only if the position is still the same.
+    /// Grows with every change of the item: an uploaded change is dequeued only if the position is still the same.
     package var position: Int64
     package var item: ItemID
     package var change: Change
 
     package enum Change: Sendable {
-        /// The item as it is now. `parent` is the item of the directory it lies in.
+        /// The item as it is now. `parent` is the item of its directory.
         case put(Entry, Inode, xattrs: [String: Data], parent: ItemID)
-        /// The item is gone; `base` is the number of the state that was deleted.
+        /// The item was deleted; `base` is the number of the state that was deleted.
         case delete(base: CommitNumber)
     }
 }
@@ -64,7 +64,7 @@ package struct Pending: Sendable {
 /// Counts over the whole replica.
 package struct Statistics: Hashable, Sendable {
     package var itemCount: Int
-    /// Files whose bytes are here, and how many bytes.
+    /// Files whose bytes are local, and how many bytes.
     package var fileCountHere: Int
     package var byteCountHere: Int64
     package var placeholderCount: Int
@@ -75,8 +75,8 @@ package struct Statistics: Hashable, Sendable {
 /// A file that is being downloaded: sparse, of full size, filled chunk by chunk.
 package struct StagingFile: Sendable {
     package var descriptor: Descriptor
-    /// What comes into it.
+    /// The content to fill it with.
     package var content: Content
-    /// Which chunks are in it already.
+    /// Which chunks it has already.
     package var have: ChunkSet
 }

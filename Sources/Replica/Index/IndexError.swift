@@ -2,13 +2,13 @@ import GRDB
 import Model
 
 extension FileError {
-    /// Translates what the index (SQLite) threw.
+    /// Translates an error of the index (SQLite).
     init(index error: any Error) {
         switch error {
         case let error as FileError:
             self = error
         case let error as DatabaseError where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
-            // Growing the WAL index is the one write that SQLite reports so when the disk is full.
+            // SQLite reports a full disk this way only when it grows the WAL index.
             self.init(.diskFull, "the index cannot grow: \(error)")
         case let error as DatabaseError:
             switch error.resultCode {
@@ -23,7 +23,7 @@ extension FileError {
     }
 }
 
-/// Runs `body` and gives every error its place among ``FileError/Code``.
+/// Runs `body` and translates every error to a ``FileError/Code``.
 func translated<Value>(_ body: () throws -> Value) throws(FileError) -> Value {
     do { return try body() } catch { throw FileError(index: error) }
 }

@@ -1,5 +1,5 @@
 extension IndexMigrations {
-    /// What a user holds back.
+    /// What a user paused or excluded, and deletions that are held.
     static let version4 = """
         -- `paused`: neither its changes nor other devices' bytes move, for a directory of all that lies in it. `excluded`: it
         -- and what lies in it never leave this machine.

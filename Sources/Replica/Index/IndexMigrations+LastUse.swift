@@ -1,5 +1,5 @@
 extension IndexMigrations {
-    /// Which files can best be done without.
+    /// The times of last use, for eviction.
     static let version5 = """
         -- `used`: when the file was last opened or closed, or came; brought up to date now and then. The index has all columns
         -- that are asked for, so that a look does not read the table.

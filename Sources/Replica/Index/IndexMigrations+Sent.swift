@@ -1,5 +1,5 @@
 extension IndexMigrations {
-    /// What may be in the container although nobody has said so.
+    /// New items that may be in the container although their commit was not confirmed.
     static let version7 = """
         -- Items that the container was not known to have when they were sent, and the number of the commit that they went with. A commit may
         -- land although its answer is lost; until one of that number is applied here, nobody knows.

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The numbered steps from an empty database to the present tables. A step that has shipped is never changed.
+/// The numbered steps from an empty database to the current tables. A step that has shipped is never changed.
 enum IndexMigrations {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -14,7 +14,8 @@ enum IndexMigrations {
         return migrator
     }
 
-    // Times are nanoseconds since 1970. Contents and records are packed as PackedRecord.swift says, items are 16 bytes.
+    // Times are nanoseconds since 1970. Contents and records are packed as in PackedRecord.swift, item ids are 16
+    // bytes.
     private static let version1 = """
         CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
 
@@ -74,7 +75,7 @@ enum IndexMigrations {
         + "record BLOB NOT NULL, PRIMARY KEY(item, number)"
     static let devicesColumns = "device TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL"
 
-    // Packs (16 bytes) and manifests (32) that no record may refer to, with the commit that says so and its time.
+    // Packs (16 bytes) and manifests (32) that no record may refer to, with the condemning commit and its time.
     private static let version3 = """
         CREATE TABLE condemned(\(condemnedColumns)) WITHOUT ROWID;
         """

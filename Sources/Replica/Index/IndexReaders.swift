@@ -3,15 +3,15 @@ import Synchronization
 
 /// The connections that only read the index, each used by one caller at a time.
 ///
-/// GRDB's own pool takes three queue hops for each use and asks SQLite for the version of the schema, whose reading costs more than most of
-/// our statements; the schema stays as it is here while the index is open.
+/// GRDB's own pool takes three queue hops for each use and asks SQLite for the version of the schema, which costs more
+/// than most of our statements; here the schema does not change while the index is open.
 final class IndexReaders: Sendable {
     private struct State {
         var free: [DatabaseQueue]
         var all: [DatabaseQueue]
         /// How many are free, in use or being opened.
         var count = 1
-        /// How many uses found none free.
+        /// How many callers found none free.
         var waitCount = 0
         var isClosed = false
     }
@@ -20,7 +20,7 @@ final class IndexReaders: Sendable {
     private let limit: Int
     private let connect: @Sendable () throws -> DatabaseQueue
 
-    /// - Parameter limit: How many connections there may be; further callers wait for one of them in turn.
+    /// - Parameter limit: The maximum number of connections; further callers wait for one of them in turn.
     init(limit: Int, connect: @escaping @Sendable () throws -> DatabaseQueue) throws {
         self.limit = limit
         self.connect = connect
@@ -28,7 +28,7 @@ final class IndexReaders: Sendable {
         state = Mutex(State(free: [first], all: [first]))
     }
 
-    /// Runs `body` outside of a transaction: each statement sees the index as it is then.
+    /// Runs `body` outside of a transaction: each statement sees the current state of the index.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try with { try $0.unsafeRead(body) }
     }
@@ -41,7 +41,7 @@ final class IndexReaders: Sendable {
     private func with<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         let (known, isShared) = try state.withLock { state -> (DatabaseQueue?, Bool) in
             if state.isClosed { throw Self.closed }
-            // The last one given back: what it has in memory is the newest.
+            // The connection returned last has the most recent cache.
             if let last = state.free.popLast() { return (last, false) }
             if state.count >= limit {
                 state.waitCount += 1
@@ -75,7 +75,7 @@ final class IndexReaders: Sendable {
         DatabaseError(resultCode: .SQLITE_MISUSE, message: "the index is closed")
     }
 
-    /// Closes all; whoever still reads is waited for.
+    /// Closes all connections, after waiting for the readers.
     func close() throws {
         let all = state.withLock { state in
             state.isClosed = true

@@ -1,22 +1,23 @@
 package import Model
 
-/// A local file: the bytes, and what `stat(2)` says. Its names are ``Entry`` values.
+/// A local file: its bytes and its `stat(2)` attributes. Its names are ``Entry`` values.
 package struct Inode: Hashable, Sendable {
     package var attributes: Attributes
-    /// Whether the bytes are here; always true for what has none, such as a directory.
+    /// Whether the bytes are local; always true for an inode without bytes, such as a directory.
     package var isLocal: Bool
-    /// The bytes as the container holds them, or held them before a local change; `nil` before the first upload, and for
-    /// a placeholder whose chunk list must first be fetched (the entry's base names the manifest).
+    /// The bytes as the container has them, or had them before a local change; `nil` before the first upload, and for a
+    /// placeholder whose chunk list must first be fetched (the entry's base names the manifest).
     package var content: Content?
-    /// Newer bytes that another device made while the older ones are here.
+    /// Newer bytes of another device, while older ones are local.
     package var incoming: Content?
     /// Whether the bytes were changed here and are not in the container yet.
     package var isModified: Bool
-    /// Counts the changes of the bytes made here: what was read at one generation is whole if it is still the same.
+    /// Counts the local changes of the bytes: data read at one generation is consistent if it is still the same
+    /// afterwards.
     package var generation: Int64
-    /// Where a symbolic link points.
+    /// The target of a symbolic link.
     package var target: String?
-    /// The inode number on the disk, once something stands in the backing directory.
+    /// The inode number on the disk, once there is an object in the backing directory.
     package var backing: UInt64?
 
     package init(

@@ -1,8 +1,8 @@
 import Foundation
 import Model
 
-/// Writes values end to end, as the index stores contents and records: integers little-endian, texts and lists with
-/// their count before them (32 bits).
+/// Concatenates values in the format in which the index stores contents and records: integers little-endian, texts and
+/// lists prefixed with their count (32 bits).
 struct PackedWriter {
     private(set) var data = Data()
 
@@ -25,7 +25,7 @@ struct PackedWriter {
     mutating func append(_ hash: ChunkHash) { data.append(contentsOf: hash.bytes) }
 }
 
-/// Reads what ``PackedWriter`` wrote.
+/// Reads the output of ``PackedWriter``.
 struct PackedReader {
     private let bytes: [UInt8]
     private var position = 0

@@ -1,7 +1,7 @@
 import Foundation
 import Model
 
-/// How a content stands in the index:
+/// The format of a content in the index:
 ///
 ///     version  1 byte, 1
 ///     runs     count (32 bits), each: 0 and a byte count (64 bits)            zeros
@@ -68,11 +68,10 @@ extension Content {
     }
 }
 
-/// How a record stands in the index: version (1 byte, 2), then its fields in the order of ``ItemRecord``; the target
-/// with a byte before it that says whether there is one, the attributes sorted by name, the content after a byte: 0 none,
-/// 1 a content, 2 a manifest's hash. Then who made the bytes, if
-/// that is another device (a text, else empty), and the conflict versions, as `ConflictVersion.packed(_:)` has them; version 1
-/// had neither.
+/// The format of a record in the index: version (1 byte, 2), then its fields in the order of ``ItemRecord``; the target
+/// with a byte before it that says whether there is one, the attributes sorted by name, the content after a byte: 0
+/// none, 1 a content, 2 a manifest's hash. Then the device that made the bytes, if it is another one (a text, else
+/// empty), and the conflict versions, as in `ConflictVersion.packed(_:)`; version 1 had neither.
 extension ItemRecord {
     private static let packedVersion: UInt8 = 2
 
@@ -152,8 +151,8 @@ extension ItemRecord.Reference {
     }
 }
 
-/// How the conflict versions of an item stand in the index: their count (32 bits), and of each its id (16 bytes), device and device's name
-/// (texts), time (64 bits), size (64 bits), and content as in a record.
+/// The format of an item's conflict versions in the index: their count (32 bits), and for each its id (16 bytes),
+/// device and device's name (texts), time (64 bits), size (64 bits), and content as in a record.
 extension ConflictVersion {
     static func packed(_ versions: [ConflictVersion]) -> Data? {
         guard !versions.isEmpty else { return nil }
@@ -198,7 +197,7 @@ extension ConflictVersion {
 }
 
 extension ItemKind {
-    /// The number that stands for the kind in the index.
+    /// The number of the kind in the index.
     var number: UInt8 {
         switch self {
         case .file: 0

@@ -1,10 +1,10 @@
 import GRDB
 import GRDBSQLite
 
-/// The row of the index that a statement stands at: valid until the statement's next step.
+/// The current row of a statement: valid until the statement's next step.
 ///
-/// GRDB's own `Row` lower-cases the name of every column anew for each statement that is run, which was a tenth of what a short
-/// statement cost. Here columns go by their position alone.
+/// GRDB's own `Row` lower-cases the name of every column for each execution of a statement, which took a tenth of the
+/// time of a short statement. Here columns are accessed by position only.
 struct ResultRow {
     private let statement: SQLiteStatement
 
@@ -20,21 +20,21 @@ struct ResultRow {
     }
 }
 
-/// The rows of one run of a prepared statement, which must not run otherwise meanwhile.
+/// The rows of one execution of a prepared statement, which must not be executed again meanwhile.
 final class ResultRows: DatabaseCursor {
     typealias Element = ResultRow
 
     let _statement: Statement
     var _isDone = false
 
-    /// - Throws: `DatabaseError` when the arguments are not those of the statement.
+    /// - Throws: `DatabaseError` when the arguments do not match the statement.
     init(_ statement: Statement, _ arguments: StatementArguments) throws {
         _statement = statement
         try statement.setArguments(arguments)
     }
 
-    // A statement that is left in the middle would keep the connection in its old state of the index. What the reset says is the error
-    // of the last step, which was thrown then.
+    // A statement that was not stepped to its end would keep the connection in its old state of the index. The result
+    // of the reset is the error of the last step, which was thrown then.
     deinit { sqlite3_reset(_statement.sqliteStatement) }
 
     func _element(sqliteStatement: SQLiteStatement) -> ResultRow { ResultRow(sqliteStatement) }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Model
 
-/// A row of `entries` without the record, which is read only where it matters.
+/// A row of `entries` without the record, which is read only where needed.
 struct EntryRow {
     var parent: InodeNumber
     var name: ItemName
@@ -10,22 +10,22 @@ struct EntryRow {
     var item: ItemID?
     var hasBase: Bool
     var baseNumber: CommitNumber
-    /// Whether it was told to stay on this machine.
+    /// Whether the user excluded it from sync.
     var isExcluded: Bool
 }
 
-/// Whether the bytes of a file are wanted, and why they did not come yet.
+/// Whether a download of a file is requested, and why it has not succeeded yet.
 struct DownloadWish {
     var isRequested = false
-    /// As the index has it; `nil` when nothing went wrong or nothing is wanted.
+    /// As in the index; `nil` without an error or without a request.
     var error: String?
 }
 
-/// What must be known of a directory before something is put in it.
+/// The properties of a directory that matter before an entry is added to it.
 struct ParentInfo {
-    /// Whether what lies in it can reach the container.
+    /// Whether its entries can be synced.
     var isSynced: Bool
-    /// The group that what is made in it belongs to; `nil` without the set-group-ID bit. Related: inode(7).
+    /// The group of new entries; `nil` without the set-group-ID bit. Related: inode(7).
     var heritableGroup: UInt32?
 
     static let setGroupID: UInt16 = 0o2000
@@ -145,7 +145,7 @@ extension Rows {
     }
 
     func children(of directory: InodeNumber, after name: ItemName?, limit: Int) throws -> [Child] {
-        // Every name comes after the empty text.
+        // Every name sorts after the empty text.
         try all(
             """
             SELECT e.name, \(Self.attributeColumns) FROM entries e JOIN inodes i ON i.id = e.inode
@@ -183,10 +183,10 @@ extension Rows {
             heritableGroup: mode & Int64(ParentInfo.setGroupID) != 0 ? UInt32(truncatingIfNeeded: group) : nil)
     }
 
-    /// Whether `directory` is `ancestor` or lies below it.
+    /// Whether `directory` is `ancestor` or is below it.
     func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws -> Bool {
         var current = directory
-        // The index holds no cycle, so the root ends the walk; the bound keeps a damaged index from hanging it.
+        // The index has no cycle, so the root ends the walk; the limit keeps a damaged index from blocking it.
         for _ in 0..<Self.depthLimit {
             if current == ancestor { return true }
             if current == .root { return false }
@@ -195,7 +195,7 @@ extension Rows {
         throw FileError(.inputOutput, "the directories above \(directory) form a cycle")
     }
 
-    /// No tree is deeper: a walk up that takes more steps has met a cycle.
+    /// No tree is deeper: a walk up that takes more steps is in a cycle.
     static let depthLimit = 100_000
 
     func insertEntry(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber, item: ItemID?) throws {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Model
 
-/// The table `history`: what the container held of an item until something replaced or deleted it.
+/// The table `history`: the container's states of an item, until they were replaced or deleted.
 extension Rows {
     private static let historyColumns = "h.item, h.number, h.replaced, h.deleted, h.record"
 
@@ -12,7 +12,7 @@ extension Rows {
             isDeleted: row[3], record: try ItemRecord(packed: row[4]))
     }
 
-    /// Keeps the state that the container has of an item, before another takes its place.
+    /// Keeps the container's state of an item before it is replaced.
     func keepHistory(of item: ItemID, replaced: Timestamp, isDeleted: Bool) throws {
         try execute(
             """
@@ -28,7 +28,7 @@ extension Rows {
             Self.earlierState)
     }
 
-    /// The last state of every item that was deleted and has not come back, the latest deletion first.
+    /// The last state of every item that was deleted and not restored, the latest deletion first.
     func deletedItems() throws -> [EarlierState] {
         try all(
             """
@@ -39,7 +39,7 @@ extension Rows {
             """, [], Self.earlierState)
     }
 
-    /// The last state of one item that was deleted and has not come back.
+    /// The last state of one item that was deleted and not restored.
     func deletedItem(_ item: ItemID) throws -> EarlierState? {
         guard try entryRow(of: item) == nil, let state = try history(of: item).first, state.isDeleted else {
             return nil

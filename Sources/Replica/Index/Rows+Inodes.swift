@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Model
 
-/// A row of `inodes` without its contents, which are read only where they matter.
+/// A row of `inodes` without its contents, which are read only where needed.
 struct InodeRow {
     var attributes: Attributes
     var isLocal: Bool
@@ -18,10 +18,10 @@ struct InodeRow {
     var number: InodeNumber { attributes.inode }
     var kind: ItemKind { attributes.kind }
 
-    /// What `st_blocks` says of a file that is not here: the one disk block of 4 KiB that its placeholder takes.
+    /// `st_blocks` of a file that is not local: the one disk block of 4 KiB that its placeholder takes.
     static func placeholderBlocks(size: Int64) -> Int64 { size > 0 ? 8 : 0 }
 
-    /// What `st_size` and `st_blocks` say of a directory.
+    /// `st_size` and `st_blocks` of a directory.
     static let directorySize: Int64 = 4096
     static let directoryBlocks: Int64 = 8
 }
@@ -32,7 +32,7 @@ extension Rows {
     static let inodeColumns =
         "\(attributeColumns), i.here, i.backing, i.born, i.backing_modified, i.backing_changed, i.dirty, i.generation, "
         + "i.visited, i.settled, i.target"
-    /// How many columns ``inodeColumns`` are.
+    /// The number of columns in ``inodeColumns``.
     static let inodeColumnCount = 22
 
     static func attributes(_ row: ResultRow, at column: Int = 0) throws -> Attributes {
@@ -80,7 +80,7 @@ extension Rows {
         return found
     }
 
-    /// A file that is not a directory.
+    /// The row of a regular file.
     func file(_ number: InodeNumber) throws -> InodeRow {
         let row = try inodeRow(number)
         guard row.kind != .directory else { throw FileError(.isDirectory, "\(number)") }
@@ -103,7 +103,7 @@ extension Rows {
             generation: row.generation, target: row.target, backing: row.identity?.inode)
     }
 
-    /// The packed contents of an inode: what it holds, and the newer that waits.
+    /// The packed contents of an inode: the current and the incoming one.
     func contents(of number: InodeNumber) throws -> (content: Data?, incoming: Data?) {
         try first("SELECT content, incoming FROM inodes WHERE id = ?", [number.row]) { ($0[0], $0[1]) } ?? (nil, nil)
     }
@@ -128,7 +128,8 @@ extension Rows {
         return InodeNumber(row: database.lastInsertedRowID)
     }
 
-    /// Notes what now stands in the backing directory for an inode, or that nothing does; then what stood there is on its way out.
+    /// Notes the object in the backing directory for an inode, or that there is none; the previous one is to be
+    /// removed.
     func setBacking(_ number: InodeNumber, _ status: BackingStatus?) throws {
         if status == nil { try noteRemoved(number) }
         try execute(
@@ -146,8 +147,8 @@ extension Rows {
             [status.modified.rawValue, status.changed.rawValue, number.row])
     }
 
-    /// Notes the ctime alone, after one of our own calls that leaves the bytes and their time as they are. The time of writes that the
-    /// index has not been told of yet stays unknown to it, so that it takes them when it is.
+    /// Notes the ctime alone, after one of our own calls that leaves the bytes and their mtime unchanged. The mtime of
+    /// writes that the index has not recorded yet stays unknown to it, so that they are recorded later.
     func setBackingChanged(_ number: InodeNumber, _ status: BackingStatus) throws {
         try execute("UPDATE inodes SET backing_changed = ? WHERE id = ?", [status.changed.rawValue, number.row])
     }

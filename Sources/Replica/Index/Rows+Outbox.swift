@@ -7,7 +7,7 @@ struct OutboxRow {
     var position: Int64
     var item: ItemID
     var deletedBase: CommitNumber?
-    /// The directory that it lies in as the container knows it.
+    /// The directory that it is in according to the container.
     var baseParent: ItemID?
 }
 
@@ -31,7 +31,7 @@ extension Rows {
             """, [item.uuid])
     }
 
-    /// Puts every item that lives on `inode` at the tail.
+    /// Puts every item of `inode` at the tail.
     func enqueueItems(of inode: InodeNumber) throws {
         try execute(
             """
@@ -54,7 +54,7 @@ extension Rows {
         try execute("DELETE FROM outbox WHERE item = ?", [item.uuid])
     }
 
-    /// - Parameter deletionsThrough: Deletions behind this position are left out.
+    /// - Parameter deletionsThrough: Deletions after this position are left out.
     func outbox(after position: Int64, limit: Int, deletionsThrough: Int64) throws -> [OutboxRow] {
         try all(
             """
@@ -67,14 +67,14 @@ extension Rows {
         try first("SELECT \(Self.outboxColumns) FROM outbox o WHERE o.item = ?", [item.uuid], Self.outboxRow)
     }
 
-    /// Changes of items that lie in the directory `item` as the container knows it.
+    /// Changes of items that are in the directory `item` according to the container.
     func outbox(fromDirectory item: ItemID) throws -> [OutboxRow] {
         try all(
             "SELECT \(Self.outboxColumns) FROM outbox o WHERE o.base_parent = ? ORDER BY o.position", [item.uuid],
             Self.outboxRow)
     }
 
-    /// The deletions of items that lay in the directory `item`, by the name that the container knows them by.
+    /// The deletions of items that were in the directory `item`, by their names in the container.
     func deletions(fromDirectory item: ItemID) throws -> [ItemName: OutboxRow] {
         let found = try all(
             """
@@ -85,7 +85,8 @@ extension Rows {
         return Dictionary(found, uniquingKeysWith: { _, last in last })
     }
 
-    /// The item a removed entry stood for: its deletion is queued if the container knows it, else nothing remains to do.
+    /// Releases the item of a removed entry: its deletion is queued if the container knows it, else nothing is left to
+    /// do.
     func leaveItem(of entry: EntryRow, at now: Timestamp) throws {
         guard let item = entry.item else { return }
         guard entry.hasBase else { return try dequeue(item) }

@@ -1,9 +1,9 @@
 import GRDB
 import Model
 
-/// The table `removed`: by it start-up repair recognises what a power failure brought back.
+/// The table `removed`: it lets start-up repair recognise files that a power failure brought back.
 extension Rows {
-    /// Notes that what stands in the backing directory for an inode is on its way out.
+    /// Notes that the object of an inode in the backing directory is to be removed.
     func noteRemoved(_ number: InodeNumber) throws {
         try execute(
             "INSERT INTO removed(backing, born) SELECT backing, coalesce(born, 0) FROM inodes "
@@ -18,10 +18,10 @@ extension Rows {
     /// The id of the newest row, or 0.
     func newestRemoved() throws -> Int64 { try first("SELECT max(id) FROM removed", []) { $0[0] as Int64? ?? 0 } ?? 0 }
 
-    /// Deletes the oldest rows, as far as `newest`.
+    /// Deletes the oldest rows, up to `newest`.
     ///
     /// - Parameter limit: How many rows at most.
-    /// - Returns: How many rows it were.
+    /// - Returns: The number of rows deleted.
     func forgetRemoved(upTo newest: Int64, limit: Int) throws -> Int {
         try execute(
             "DELETE FROM removed WHERE id IN (SELECT id FROM removed WHERE id <= ? ORDER BY id LIMIT ?)",
@@ -44,7 +44,7 @@ struct RemovedIdentities {
         for identity in identities { births[identity.inode, default: []].append(identity.born) }
     }
 
-    /// Whether a file is one of them beyond doubt: never so where the file system does not tell when it was born, as a new file may have
+    /// Whether a file is certainly one of them: never where the file system has no birth times, as a new file may have
     /// got the number.
     func contains(_ identity: BackingIdentity) -> Bool {
         identity.born != 0 && births[identity.inode]?.contains(identity.born) ?? false

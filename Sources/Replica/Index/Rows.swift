@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Model
 
-/// The statements on the index, for one connection. Every one is prepared once per connection.
+/// The statements on the index, for one connection. Each is prepared once per connection.
 struct Rows {
     let database: Database
 
@@ -34,14 +34,14 @@ struct Rows {
         try first(sql, arguments) { $0[0] } ?? 0
     }
 
-    /// Runs `body` as one change: all of it or nothing. GRDB's own prepares BEGIN and COMMIT anew for each.
+    /// Runs `body` as one change: all or nothing. GRDB's own method prepares BEGIN and COMMIT again for each.
     func inTransaction(_ body: () throws -> Void) throws {
         try execute("BEGIN IMMEDIATE")
         do {
             try body()
             try execute("COMMIT")
         } catch {
-            // What went wrong first is what the caller must hear.
+            // The caller must see the first error.
             try? database.rollback()
             throw error
         }
@@ -61,13 +61,13 @@ struct Rows {
     }
 }
 
-/// The facts about the replica as a whole.
+/// Properties of the whole replica.
 enum MetaKey: String {
-    /// Of the container that it is a replica of.
+    /// The UUID of the replica's container.
     case containerUUID = "container_uuid"
     case containerID = "container_id"
     case device
-    /// The number of the newest commit that is applied here.
+    /// The number of the newest applied commit.
     case applied
     /// That number and the nonce of the commit, as text; absent after a snapshot that does not have it.
     case appliedCommit = "applied_commit"
@@ -76,15 +76,15 @@ enum MetaKey: String {
     /// The identity of `files/` on the disk.
     case filesInode = "files_inode"
     case filesBorn = "files_born"
-    /// The root directory has no entry to be pinned in.
+    /// The root directory has no entry that could be pinned.
     case rootPinned = "root_pinned"
     /// Whether the whole container's sync is paused.
     case syncPaused = "sync_paused"
-    /// Whether the deletions that wait are held until they are confirmed.
+    /// Whether the waiting deletions are held until they are confirmed.
     case deletionsHeld = "deletions_held"
     /// The position in the outbox up to which deletions were confirmed.
     case deletionsConfirmed = "deletions_confirmed"
-    /// The newest run of deletions that have reached the container: how many, and when the last was made.
+    /// The newest run of deletions that have reached the container: their count, and the time of the last.
     case deletionsLeft = "deletions_left"
 }
 

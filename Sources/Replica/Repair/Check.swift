@@ -3,8 +3,8 @@ import GRDB
 package import Model
 
 extension Replica {
-    /// Whether index and backing directory agree: one sentence for every difference, none when all is well. Reads only;
-    /// changes wait while it runs.
+    /// Compares index and backing directory: one sentence for each difference, none when they agree. Read-only; changes
+    /// wait while it runs.
     package func check() throws(FileError) -> [String] {
         try translated {
             try checkAlive()
@@ -17,12 +17,12 @@ extension Replica {
     }
 }
 
-/// Compares the index with itself and with the disk.
+/// Checks the index for consistency, and compares it with the disk.
 private struct Check {
     let rows: Rows
     let tree: RepairTree
     var differences: [String] = []
-    /// The directories that stand on the disk where the index has them.
+    /// The directories that are on the disk where the index has them.
     private var nodes: [InodeNumber: Int] = [.root: RepairTree.files]
     private var claimed: Set<RepairTree.EntryKey> = []
 
@@ -40,22 +40,22 @@ private struct Check {
         try checkTransfers()
         for (_, found) in tree.found.sorted(by: { $0.key < $1.key }) {
             for place in found.places where tree.isInFiles(place) && !claimed.contains(place) {
-                differences.append("\(path(place)): a file that the index does not know")
+                differences.append("\(path(place)): a file unknown to the index")
             }
         }
     }
 
     // MARK: The index
 
-    /// What every row must satisfy, as a query for those that do not.
+    /// Queries for the rows that violate an invariant.
     private static let rules: [(sql: String, sentence: String)] = [
         (
             "SELECT e.name FROM entries e LEFT JOIN inodes i ON i.id = e.inode WHERE i.id IS NULL",
-            "names a file that is not there"
+            "refers to a file that does not exist"
         ),
         (
             "SELECT e.name FROM entries e LEFT JOIN inodes i ON i.id = e.parent WHERE i.kind IS NOT 1 OR i.links = 0",
-            "lies in no directory"
+            "is in no directory"
         ),
         (
             """
@@ -84,34 +84,34 @@ private struct Check {
         (
             """
             SELECT name FROM entries WHERE item IS NOT NULL AND base IS NULL AND item NOT IN (SELECT item FROM outbox)
-            """, "was never uploaded and does not wait for it"
+            """, "was never uploaded and is not in the outbox"
         ),
         (
             """
             SELECT e.name FROM entries e JOIN inodes i ON i.id = e.inode
             WHERE i.dirty = 1 AND e.item IS NOT NULL AND e.item NOT IN (SELECT item FROM outbox)
-            """, "has changes that do not wait to be uploaded"
+            """, "has changes but is not in the outbox"
         ),
         (
             """
             SELECT e.name FROM entries e JOIN entries p ON p.inode = e.parent WHERE e.item IS NOT NULL AND p.item IS NULL
-            """, "is an item in a directory that stays on this machine"
+            """, "is an item in a directory that is not synced"
         ),
-        ("SELECT id FROM inodes WHERE dirty = 1 AND here = 0", "is modified but not here"),
+        ("SELECT id FROM inodes WHERE dirty = 1 AND here = 0", "is modified but not local"),
         (
             "SELECT id FROM inodes WHERE kind = 0 AND (here = 1) <> (backing IS NOT NULL)",
-            "has bytes without a file on the disk, or the other way round"
+            "has bytes without a file on the disk, or a file without bytes"
         ),
         (
             "SELECT hex(item) FROM outbox WHERE deleted_base IS NULL AND item NOT IN (SELECT item FROM entries WHERE item IS NOT NULL)",
-            "waits to be uploaded but is gone"
+            "waits to be uploaded but no longer exists"
         ),
         (
             "SELECT hex(item) FROM outbox WHERE deleted_base IS NOT NULL AND item IN (SELECT item FROM entries WHERE item IS NOT NULL)",
-            "waits to be deleted but is there"
+            "waits to be deleted but still exists"
         ),
-        ("SELECT name FROM xattrs WHERE inode NOT IN (SELECT id FROM inodes)", "is an attribute of nothing"),
-        ("SELECT file FROM transfers WHERE inode NOT IN (SELECT id FROM inodes)", "is a download of nothing"),
+        ("SELECT name FROM xattrs WHERE inode NOT IN (SELECT id FROM inodes)", "is an attribute without a file"),
+        ("SELECT file FROM transfers WHERE inode NOT IN (SELECT id FROM inodes)", "is a download without a file"),
     ]
 
     private mutating func checkIndex() throws {
@@ -141,7 +141,7 @@ private struct Check {
                         DiskName(string: PlaceholderName.backingName(of: entry.name))],
                     tree.nodes[node].identity.matches(identity)
                 else {
-                    differences.append("\(entry.name): its directory is not in the backing directory")
+                    differences.append("\(entry.name): its directory is missing from the backing directory")
                     continue
                 }
                 nodes[row.number] = node
@@ -149,7 +149,7 @@ private struct Check {
             }
         }
         for node in tree.nodes.indices where tree.isInFiles(tree.nodes[node].place) && !known.contains(node) {
-            differences.append("\(path(tree.nodes[node].place)): a directory that the index does not know")
+            differences.append("\(path(tree.nodes[node].place)): a directory unknown to the index")
         }
     }
 
@@ -161,19 +161,19 @@ private struct Check {
             let entries = try rows.entryRows(of: row.number)
             let name = entries.first?.name.string ?? "\(row.number)"
             guard let identity = row.identity, let found = tree.file(identity) else {
-                differences.append("\(name): its bytes are not in the backing directory")
+                differences.append("\(name): its bytes are missing from the backing directory")
                 continue
             }
             for entry in entries {
                 guard let node = nodes[entry.parent] else { continue }
                 let place = RepairTree.EntryKey(node: node, name: PlaceholderName.backingName(of: entry.name))
                 claimed.insert(place)
-                if !found.places.contains(place) { differences.append("\(path(place)): its bytes are elsewhere") }
+                if !found.places.contains(place) { differences.append("\(path(place)): its bytes are misplaced") }
             }
-            // While it is being written, the index follows behind.
+            // During writes the index lags behind.
             if row.isModified { continue }
             if found.status.size != row.attributes.size || found.status.modified != row.backingModified {
-                differences.append("\(name): changed without the mount")
+                differences.append("\(name): changed outside the mount")
             }
         }
     }
@@ -191,11 +191,11 @@ private struct Check {
             }
         }
         for (place, _) in tree.symbolicLinks where tree.isInFiles(place) && !standing.contains(place) {
-            differences.append("\(path(place)): a symbolic link that the index does not know")
+            differences.append("\(path(place)): a symbolic link unknown to the index")
         }
         let present = Set(tree.symbolicLinks.map(\.place))
         for place in standing where !present.contains(place) {
-            differences.append("\(path(place)): a symbolic link that is missing")
+            differences.append("\(path(place)): a symbolic link is missing")
         }
     }
 
@@ -208,18 +208,18 @@ private struct Check {
                 guard row.kind == .file, !row.isLocal else { continue }
                 let place = RepairTree.EntryKey(node: node, name: PlaceholderName.placeholderName(of: entry.name))
                 if present.remove(place) == nil {
-                    if isShown { differences.append("\(path(place)): a placeholder that is missing") }
+                    if isShown { differences.append("\(path(place)): a placeholder is missing") }
                     continue
                 }
                 let placeholder = try PlaceholderFile.read(try tree.backingPlace(place))
                 if placeholder?.name != entry.name || placeholder?.size != row.attributes.size
                     || placeholder?.item != entry.item
                 {
-                    differences.append("\(path(place)): a placeholder that does not say what the index says")
+                    differences.append("\(path(place)): a placeholder that does not match the index")
                 }
             }
         }
-        for place in present { differences.append("\(path(place)): a placeholder for nothing") }
+        for place in present { differences.append("\(path(place)): a placeholder without a file") }
     }
 
     private mutating func checkTransfers() throws {

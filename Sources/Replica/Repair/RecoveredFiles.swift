@@ -1,19 +1,19 @@
 import Glibc
 import Model
 
-/// `recovered/` in the state directory: where repair puts files that it cannot place, for the user to look at. Nothing in it is ever
-/// changed or deleted, nor becomes an item.
+/// `recovered/` in the state directory: repair puts files there that it cannot place, for the user to inspect. They are
+/// never changed or deleted, and never become items.
 struct RecoveredFiles {
     private let path: String
 
     init(_ state: StateDirectory) { path = state.recovered }
 
-    /// Moves a file there, under its own name or one with a number.
-    /// - Returns: Where it is now, below the state directory.
+    /// Moves a file there, under its own name or a numbered one.
+    /// - Returns: Its new path, relative to the state directory.
     func take(_ place: BackingPlace, named text: String) throws -> String {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(systemCall: errno, "mkdir \(path)") }
         let directory = try BackingDirectory.openDirectory(path)
-        // A name on the disk need not be one that an item may have.
+        // A name on the disk need not be a valid item name.
         let name = try (try? ItemName(text)) ?? ItemName("file")
         for number in 1..<(2 + FreeName.attemptLimit) {
             let candidate = try number == 1 ? name : FreeName.candidate(name, number: number)

@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 package import Model
 
-/// Finds the objects that nothing refers to: what is listed and not referred to. A file of its own holds both lists, so that a
-/// container of any size is looked through in little memory.
+/// Finds unreferenced objects: those that are listed and not referred to. A file of its own holds both lists, so that a
+/// container of any size is scanned in little memory.
 package final class ReferenceScan: Sendable {
     private let queue: DatabaseQueue
 
-    /// - Parameter path: A file that is not there; it is the caller's to remove.
+    /// - Parameter path: A file that does not exist; the caller removes it.
     package init(path: String) throws(FileError) {
         queue = try translated {
             let queue = try SnapshotConnection.open(path)
@@ -26,24 +26,26 @@ package final class ReferenceScan: Sendable {
     /// An object of the container and its length in bytes.
     package typealias Listed = (object: CondemnedObject, byteCount: Int64)
 
-    // MARK: What is referred to
+    // MARK: References
 
-    /// Adds all that records refer to.
+    /// Adds all references of records.
     package func add(_ records: [ItemRecord]) async throws(FileError) {
         try await write { database in try Self.add(records.flatMap(\.references), database) }
     }
 
-    /// Adds all that a snapshot's records refer to.
+    /// Adds all references of a snapshot's records.
     package func add(_ snapshot: SnapshotFile) async throws(FileError) {
         try await addRecords("SELECT record FROM other.items", of: snapshot.path)
     }
 
-    /// Adds all that a replica refers to: also what is not in the container yet, such as a copy that shares its original's chunks.
+    /// Adds all references of a replica, including items that are not in the container yet, such as a copy that shares
+    /// its original's chunks.
     package func add(_ replica: Replica) async throws(FileError) {
         let index = replica.state.index
         try await addRecords("SELECT base FROM other.entries WHERE base IS NOT NULL", of: index)
         try await attached(index) { database in
-            // What was unlinked and is still open was in the container less than the retention ago, and needs no more than that.
+            // A file that was unlinked and is still open was in the container less than the retention ago, and needs no
+            // more than that.
             for column in ["content", "incoming"] {
                 let rows = try Row.fetchCursor(
                     database,
@@ -74,7 +76,7 @@ package final class ReferenceScan: Sendable {
             .execute(arguments: [Data(hash.bytes)])
     }
 
-    /// Manifests that are referred to and have not been read: what they refer to is to be added.
+    /// Manifests that are referred to and have not been read: their references are still to be added.
     package func unreadManifests(limit: Int) async throws(FileError) -> [ChunkHash] {
         try await write { database in
             try Data.fetchAll(database, sql: "SELECT hash FROM manifests WHERE read = 0 LIMIT ?", arguments: [limit])
@@ -82,7 +84,7 @@ package final class ReferenceScan: Sendable {
         }
     }
 
-    /// Adds all that a manifest refers to.
+    /// Adds all references of a manifest.
     package func add(_ content: Content, of manifest: ChunkHash) async throws(FileError) {
         try await write { database in
             try Self.add([.inline(content)], database)
@@ -91,7 +93,7 @@ package final class ReferenceScan: Sendable {
         }
     }
 
-    // MARK: What there is
+    // MARK: Objects
 
     package func list(_ objects: [Listed]) async throws(FileError) {
         let rows = objects.map { ($0.object.row, $0.byteCount) }
@@ -101,7 +103,7 @@ package final class ReferenceScan: Sendable {
         }
     }
 
-    /// What is listed, not referred to and not condemned yet, as far as a replica knows.
+    /// Objects that are listed, not referred to and not condemned yet, as far as a replica knows.
     package func unreferenced(by replica: Replica, limit: Int) async throws(FileError) -> [Listed] {
         try await attached(replica.state.index) { database in
             try Row.fetchAll(

@@ -3,7 +3,7 @@ import GRDB
 import Model
 
 extension Repair {
-    /// Moves every directory to where the index has it, from the root down.
+    /// Moves every directory to its place in the index, from the root down.
     mutating func placeDirectories() throws {
         let known = Set(
             try rows.all("SELECT backing FROM inodes WHERE kind = 1 AND backing IS NOT NULL", []) {
@@ -42,7 +42,7 @@ extension Repair {
             }
             return stand(inode, on: node)
         }
-        // Its own directory is not on the disk: one that stands in its place, and is no other's, becomes it.
+        // The directory is not on the disk: an unclaimed one in its place becomes it.
         if let parentNode = nodes[parent], let node = tree.nodes[parentNode].directories[DiskName(string: backingName)],
             !known.contains(tree.nodes[node].identity.inode)
         {
@@ -57,7 +57,7 @@ extension Repair {
         tree.setInode(inode, of: node)
     }
 
-    /// The directory on the disk of one in the index, made if need be.
+    /// The directory on the disk for one in the index, created if necessary.
     mutating func node(of inode: InodeNumber) throws -> Int {
         if let node = nodes[inode] { return node }
         guard let entry = try rows.firstEntryRow(of: inode) else { throw FileError(.notFound, "\(inode)") }
@@ -69,7 +69,7 @@ extension Repair {
         return node
     }
 
-    /// Directories in `files/` that the index does not know become items, from the top down.
+    /// Turns directories in `files/` that the index does not know into items, from the top down.
     mutating func adoptDirectories() throws {
         var waiting = [RepairTree.files]
         while let node = waiting.popLast() {
@@ -82,7 +82,7 @@ extension Repair {
             try adoptDirectory(inner)
             waiting.append(inner)
         }
-        // What came back from aside brought its own directories along.
+        // Directories that were restored from aside contain directories of their own.
         while let node = waiting.popLast() {
             for inner in tree.nodes[node].directories.values {
                 if tree.nodes[inner].inode == nil { try adoptDirectory(inner) }
@@ -111,11 +111,11 @@ extension Repair {
             row, name, in: parent, item: isSynced ? transaction.environment.makeItemID() : nil)
         stand(attributes.inode, on: node)
         report.adoptedCount += 1
-        report.lines.append("\(path(target)): a directory that was not known; it is an item now")
+        report.lines.append("\(path(target)): a directory unknown to the index; added as an item")
     }
 
-    /// An empty directory is one that we were making when the end came, for somebody who had no answer yet, or for another device's
-    /// commit, which then comes again and needs the name.
+    /// Removes an empty directory, which was being created when the process ended: for a caller that got no answer yet,
+    /// or for another device's commit, which will be applied again and needs the name.
     private mutating func removeEmpty(_ node: Int) throws -> Bool {
         guard tree.nodes[node].directories.isEmpty else { return false }
         do throws(FileError) {
@@ -127,7 +127,7 @@ extension Repair {
         }
     }
 
-    /// Where something unknown belongs: the directory it lies in, or lay in before it was moved aside.
+    /// The place for an unknown object: the directory it is in, or was in before it was moved aside.
     func home(of place: RepairTree.EntryKey) -> (InodeNumber, String) {
         let origin = tree.origins[place] ?? place
         return (origin.node >= 0 ? tree.nodes[origin.node].inode ?? .root : .root, origin.name)
@@ -148,13 +148,13 @@ extension Repair {
         throw FileError(.exists, "no free name for \(text)")
     }
 
-    /// What is left of directories that went, or that a power failure brought back.
+    /// Removes the remains of directories that were removed, or that a power failure brought back.
     mutating func removeUnknownDirectories() throws {
         for node in tree.nodes.indices.reversed() where node > RepairTree.downloads {
             guard tree.nodes[node].inode == nil else { continue }
             do { try tree.removeDirectory(node) } catch {
                 if error.code == .notFound { continue }
-                report.lines.append("\(path(tree.nodes[node].place)): not empty, left as it is")
+                report.lines.append("\(path(tree.nodes[node].place)): not empty; left alone")
             }
         }
     }

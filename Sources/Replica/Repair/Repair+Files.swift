@@ -7,7 +7,7 @@ extension Repair {
     /// How many inodes are read at a time.
     private static let batch = 1000
 
-    /// Moves the bytes of every file to where the index has them.
+    /// Moves the bytes of every file to their place in the index.
     mutating func placeFiles() throws {
         var last: Int64 = 0
         while true {
@@ -39,7 +39,7 @@ extension Repair {
         try compare(row, found.status, wasInPlace: wasInPlace)
     }
 
-    /// Has the one file behind several places stand at `expected`, and nowhere else.
+    /// Moves or links a file with several names so that it is at all `expected` places, and nowhere else.
     private mutating func gather(_ found: RepairTree.Found, at expected: [RepairTree.EntryKey]) throws {
         let inode = found.status.identity.inode
         for place in expected where !(tree.found[inode]?.places.contains(place) ?? false) {
@@ -58,14 +58,14 @@ extension Repair {
         }
     }
 
-    /// Finds changes that the index does not know of.
+    /// Finds changes that the index has not recorded.
     private mutating func compare(_ row: InodeRow, _ status: BackingStatus, wasInPlace: Bool) throws {
         let sameBytes = status.size == row.attributes.size && status.modified == row.backingModified
-        // A file that was moved has another ctime by that alone.
+        // Moving a file changes its ctime.
         let isEdited = !sameBytes || (wasInPlace && status.changed != row.backingChanged)
         let place = try backingPlace(of: row.number)
         if isEdited, !row.isModified, try holdsKnownBytes(row, place, status) {
-            // The end came in the middle of a change of mode or time, which the index does not have.
+            // The process ended during a change of mode or time, which the index does not have.
             try SystemCalls.setTimes(place, accessed: nil, modified: row.backingModified)
             return try rows.setBackingTimes(row.number, try SystemCalls.status(place))
         }
@@ -78,16 +78,16 @@ extension Repair {
             attributes.changed = transaction.now
             try transaction.update(attributes)
             _ = try transaction.markModified(row.number)
-            // What was being written when the end came is no surprise.
+            // A file that was being written when the process ended is expected to differ.
             if !row.isModified {
                 report.editedCount += 1
-                report.lines.append("\(try indexPath(row.number)): changed without the mount; will be uploaded")
+                report.lines.append("\(try indexPath(row.number)): changed outside the mount; will be uploaded")
             }
         }
         if isEdited || now.changed != row.backingChanged { try rows.setBackingTimes(row.number, now) }
     }
 
-    /// Whether a file has, byte for byte, what the container has for it.
+    /// Whether a file's bytes are exactly those that the container has for it.
     private func holdsKnownBytes(_ row: InodeRow, _ place: BackingPlace, _ status: BackingStatus) throws -> Bool {
         guard let isChunk = transaction.environment.isChunk, status.size == row.attributes.size,
             let packed = try rows.contents(of: row.number).content
@@ -112,13 +112,13 @@ extension Repair {
         try entries.contains { $0.item != nil } && rows.contents(of: row.number).content != nil
     }
 
-    /// Downloaded bytes that may not have reached the disk before the power went: they are downloaded again.
+    /// Discards downloaded bytes that may not have reached the disk before a power failure: they are downloaded again.
     private mutating func distrust(_ row: InodeRow, _ entries: [EntryRow], _ found: RepairTree.Found) throws {
         for place in found.places { try tree.unlinkFile(found.status.identity.inode, place) }
         try makePlaceholder(row)
         report.evictedCount += 1
         report.lines.append(
-            "\(try indexPath(row.number)): not known to be whole after a power failure; will be downloaded")
+            "\(try indexPath(row.number)): possibly incomplete after a power failure; will be downloaded")
     }
 
     private func makePlaceholder(_ row: InodeRow) throws {
@@ -129,8 +129,8 @@ extension Repair {
 
     // MARK: Missing bytes
 
-    /// After a power failure: a file that took another one's place without having been synced may never have reached the disk, while
-    /// the other one still stands there. Then its bytes are the newest that there are.
+    /// After a power failure: a file that replaced another without having been synced may never have reached the disk,
+    /// while the other one is still there. Then those are the newest bytes.
     private mutating func keepBytesBefore(_ row: InodeRow) throws -> Bool {
         guard before == .powerFailure, row.isModified else { return false }
         let expected = try expectedPlaces(of: row.number)
@@ -142,13 +142,13 @@ extension Repair {
             try gather(found, at: expected)
             try stand(row, on: try SystemCalls.status(try backingPlace(of: row.number)))
             report.lines.append(
-                "\(try indexPath(row.number)): its newest bytes had not been synced; those before them stay")
+                "\(try indexPath(row.number)): its newest bytes had not been synced; keeping the previous ones")
             return true
         }
         return false
     }
 
-    /// Has a file that was changed here hold what now stands in its place.
+    /// Assigns a file that was changed here the bytes that are now in its place.
     private func stand(_ row: InodeRow, on status: BackingStatus) throws {
         try rows.setBacking(row.number, status)
         var attributes = row.attributes
@@ -160,7 +160,7 @@ extension Repair {
         _ = try transaction.markModified(row.number)
     }
 
-    /// A file without bytes that never reached the disk is made again: there is nothing in it that could be lost.
+    /// Creates an empty file again that never reached the disk: it has no bytes that could be lost.
     private mutating func makeEmptyFile(_ row: InodeRow) throws -> Bool {
         let expected = try expectedPlaces(of: row.number)
         guard before == .powerFailure, row.isModified, row.attributes.size == 0, let first = expected.first else {
@@ -187,24 +187,24 @@ extension Repair {
         if !row.isModified, contents.content != nil {
             try makePlaceholder(row)
             report.evictedCount += 1
-            report.lines.append("\(path): its bytes are gone from this disk; will be downloaded")
+            report.lines.append("\(path): its bytes are missing from this disk; will be downloaded")
             return
         }
         if try makeEmptyFile(row) { return }
         report.lostCount += 1
         let entries = try rows.entries(of: row.number)
         for entry in entries where entry.base == nil {
-            // Never uploaded and gone: there is nothing that the name could stand for.
+            // Never uploaded and missing: the name has no bytes anywhere.
             if let item = entry.item { try rows.dequeue(item) }
             try rows.deleteEntry(entry.name, in: entry.parent)
             try rows.addLinks(row.number, -1, changed: transaction.now)
-            report.lines.append("\(path): its bytes are gone, and were never uploaded; the name was removed")
+            report.lines.append("\(path): its bytes are lost, and were never uploaded; the name was removed")
         }
         guard let entry = entries.first(where: { $0.base != nil }), let base = entry.base else {
             return try rows.deleteInode(row.number)
         }
         try fallBack(row, to: base)
-        report.lines.append("\(path): its local changes are gone; what the container has will be downloaded")
+        report.lines.append("\(path): its local changes are lost; the container's bytes will be downloaded")
     }
 
     private func fallBack(_ row: InodeRow, to base: ItemRecord) throws {
@@ -235,7 +235,7 @@ extension Repair {
 
     // MARK: Downloads
 
-    /// Keeps unfinished downloads, and finds those that were whole when the end came.
+    /// Keeps unfinished downloads, and finds those that were complete when the process ended.
     mutating func placeTransfers() throws {
         let numbers = try rows.all("SELECT inode FROM transfers", []) { InodeNumber(row: $0[0]) }
         for number in numbers {
@@ -250,7 +250,7 @@ extension Repair {
         }
         let inode = found.status.identity.inode
         if before == .powerFailure {
-            // What of it has reached the disk is not known.
+            // It is unknown which of its bytes have reached the disk.
             try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
             try rows.noteRemoved(transfer.identity)
             for place in found.places { try tree.unlinkFile(inode, place) }
@@ -260,7 +260,7 @@ extension Repair {
         tree.found[inode]?.isClaimed = true
         let staged = RepairTree.EntryKey(node: RepairTree.downloads, name: transfer.file)
         if found.places.contains(staged), found.places.count == 1 { return }
-        // It had left for its place among the files, and so was whole.
+        // It was already moved to its place among the files, and so was complete.
         try gather(found, at: [staged])
         let have = ChunkSet.full(count: try Content(packed: transfer.content).pieces.count)
         try rows.execute("UPDATE transfers SET have = ? WHERE inode = ?", [have.data, number.row])

@@ -3,16 +3,16 @@ import GRDB
 import Model
 
 extension Repair {
-    /// Files that no inode and no transfer has: deleted where repair can account for them, else adopted.
+    /// Files without inode or transfer: deleted if repair can account for them, else adopted.
     mutating func repairFiles() throws {
-        // In the order of the paths, so that names and identities do not hang on the disk's numbers.
+        // In the order of the paths, so that names and ids do not depend on the disk's numbers.
         let unclaimed = tree.found.filter { !$0.value.isClaimed }
             .map { (path: $0.value.places.map(path).min() ?? "", inode: $0.key, found: $0.value) }
         for (_, inode, found) in unclaimed.sorted(by: { $0.path < $1.path }) {
             let isRemoved = removed.contains(found.status.identity)
             for place in found.places where try isRemoved || isExplained(place, found.status) {
                 try tree.unlinkFile(inode, place)
-                // Until this is on the disk for good, a power failure may bring it back once more.
+                // Until the deletion is durable, a power failure may bring the file back once more.
                 if !isRemoved { try rows.noteRemoved(found.status.identity) }
             }
             guard let left = tree.found[inode]?.places, !left.isEmpty else { continue }
@@ -24,9 +24,10 @@ extension Repair {
         try isOnItsWayOut(place) || isBrokenPlaceholder(place, status) || isAccountedFor(place, status)
     }
 
-    /// Moves a file that the index does not know out of the tree, where the user can look what it is.
+    /// Moves a file that the index does not know out of the tree, where the user can inspect it.
     ///
-    /// It was made shortly before the power went and never synced, else the index would know it: nobody can tell how much of it is there.
+    /// It was created shortly before the power failure and never synced, else the index would know it: nobody can tell
+    /// whether it is complete.
     private mutating func putAside(_ inode: UInt64, _ places: [RepairTree.EntryKey]) throws {
         guard let first = places.first else { return }
         if tree.found[inode]?.status.size == 0 {
@@ -39,25 +40,25 @@ extension Repair {
         tree.found[inode]?.places = []
         report.recoveredCount += 1
         report.lines.append(
-            "\(path(origin)): not known after a power failure, and perhaps not whole; put aside as \(goal)")
+            "\(path(origin)): unknown to the index after a power failure, and possibly incomplete; moved to \(goal)")
     }
 
-    /// Whether a file under a placeholder's name is what became of a placeholder whose bytes never reached the disk: nothing, zeros, or
-    /// the beginning of one.
+    /// Whether a file under a placeholder's name is the remains of a placeholder whose bytes never reached the disk:
+    /// empty, zeros, or a prefix of one.
     private func isBrokenPlaceholder(_ place: RepairTree.EntryKey, _ status: BackingStatus) throws -> Bool {
         guard PlaceholderName.looksLikePlaceholder(place.name), tree.isInFiles(place) else { return false }
         return try PlaceholderFile.isBroken(try tree.backingPlace(place), status)
     }
 
-    /// What stands directly in `staging/removed` or `staging/downloads` was put there to be deleted, or can be had again.
+    /// Files directly in `staging/removed` or `staging/downloads` were to be deleted, or can be downloaded again.
     private func isOnItsWayOut(_ place: RepairTree.EntryKey) -> Bool {
         place.node == RepairTree.removed || place.node == RepairTree.downloads
     }
 
-    /// Whether the bytes are none, or those that the container has for the placeholder of the same name.
+    /// Whether the file is empty, or has the bytes that the container has for the placeholder of the same name.
     private func isAccountedFor(_ place: RepairTree.EntryKey, _ status: BackingStatus) throws -> Bool {
         let (parent, text) = home(of: place)
-        // An empty file that was just being made, under a name that only the index could tell.
+        // An empty file that was just being created, under a name whose meaning only the index could tell.
         if status.size == 0, Self.isEscape(text) { return true }
         guard place.node == RepairTree.aside || tree.isInFiles(place), let name = try? ItemName(text),
             tree.nodes[(tree.origins[place] ?? place).node].inode != nil,
@@ -69,7 +70,7 @@ extension Repair {
             || (status.size == row.attributes.size && status.modified == row.attributes.modified)
     }
 
-    /// Whether a name stands for another one, which the index has; see ``PlaceholderName``.
+    /// Whether a name is the escaped form of another one, which the index has; see ``PlaceholderName``.
     static func isEscape(_ name: String) -> Bool {
         name.utf8.starts(with: ".dewpoint-".utf8)
             && name.utf8.count == ".dewpoint-".utf8.count + 32 + ".here".utf8.count
@@ -93,9 +94,9 @@ extension Repair {
                 number = try insertAdopted(name, in: parent, at: target, item: item)
             }
             report.adoptedCount += 1
-            report.lines.append("\(path(target)): a file that was not known; it is an item now")
+            report.lines.append("\(path(target)): a file unknown to the index; added as an item")
         }
-        // Moving it under its names changed the ctime.
+        // Moving it to its names changed the ctime.
         if let number, let entry = try rows.firstEntryRow(of: number) {
             let place = RepairTree.EntryKey(
                 node: try node(of: entry.parent), name: PlaceholderName.backingName(of: entry.name))
@@ -126,7 +127,8 @@ extension Repair {
 
     // MARK: Symbolic links
 
-    /// A link stands where the index has it, or comes again when its directory is shown; an unknown one becomes an item.
+    /// A link that is at its place in the index stays, or is created again when its directory is populated; an unknown
+    /// one becomes an item.
     mutating func repairSymbolicLinks() throws {
         let known = Dictionary(
             try rows.all("SELECT backing, id FROM inodes WHERE kind = 2 AND backing IS NOT NULL", []) {
@@ -146,10 +148,10 @@ extension Repair {
             } else if removed.contains(status.identity) {
                 try SystemCalls.unlink(backingPlace)
             } else if before == .powerFailure {
-                // A link is nothing but its target, which is told.
+                // A link consists only of its target, which is reported.
                 try SystemCalls.unlink(backingPlace)
                 report.lines.append(
-                    "\(path(place)): a symbolic link to \(target ?? "?") that was not known after a power failure; removed"
+                    "\(path(place)): a symbolic link to \(target ?? "?") unknown after a power failure; removed"
                 )
             } else if let target {
                 standing.insert(try adoptSymbolicLink(place, target, status))
@@ -157,7 +159,7 @@ extension Repair {
         }
         for number in known.values where !standing.contains(number) {
             try rows.setBacking(number, nil)
-            // Shown again with the rest of its directory.
+            // Created again with the rest of its directory.
             try rows.execute(
                 "UPDATE inodes SET visited = min(visited, 1) WHERE id IN (SELECT parent FROM entries WHERE inode = ?)",
                 [number.row])
@@ -183,7 +185,7 @@ extension Repair {
         {
             return entry
         }
-        // Escaped names are few: look through the directory.
+        // Escaped names are few: search the directory.
         guard backingName.utf8.starts(with: ".dewpoint-".utf8) else { return nil }
         return try rows.entryRows(in: parent).first {
             PlaceholderName.backingName(of: $0.name).utf8.elementsEqual(backingName.utf8)
@@ -205,7 +207,7 @@ extension Repair {
         row.attributes.size = Int64(target.utf8.count)
         let isSynced = transaction.isSynced(.symbolicLink, name, in: try rows.parentInfo(parent))
         report.adoptedCount += 1
-        report.lines.append("\(path(goal)): a symbolic link that was not known; it is an item now")
+        report.lines.append("\(path(goal)): a symbolic link unknown to the index; added as an item")
         return try transaction.insert(
             row, name, in: parent, item: isSynced ? transaction.environment.makeItemID() : nil
         ).inode
@@ -213,8 +215,8 @@ extension Repair {
 
     // MARK: Placeholders
 
-    /// Every placeholder on the disk stands for a file that is not here, and says what the index says; in a directory that
-    /// is shown none is missing.
+    /// Makes the placeholders on the disk agree with the index: each belongs to a file that is not local, and in a
+    /// populated directory none is missing.
     mutating func repairPlaceholders() throws {
         backing.forgetHandles()
         var present: [Int: Set<DiskName>] = [:]

@@ -2,18 +2,20 @@ import Foundation
 import GRDB
 import Model
 
-/// Start-up repair: has the backing directory agree with the index again after an end without ``Replica/close()``.
+/// Start-up repair: makes the backing directory agree with the index after the process ended without
+/// ``Replica/close()``.
 ///
-/// The index says what is where; the identity of the files says which is which. So repair goes like this:
+/// The index has the place of every object; the identity of the files identifies them. Repair proceeds in these steps:
 ///
-/// 1. directories are moved to where the index has them; unknown ones become items
-/// 2. files are moved to where the index has them, changed ones are noted as local edits, missing ones become placeholders
+/// 1. directories are moved to their places in the index; unknown ones become items
+/// 2. files are moved to their places in the index, changed ones are noted as local edits, missing ones become
+///    placeholders
 /// 3. finished downloads are completed, unfinished ones kept
-/// 4. what repair can account for is deleted: what was on its way out, what the index knows to be removed and a power failure
-///    brought back, and copies of what the container has
-/// 5. what the index does not know becomes an item; after a power failure it is put aside in `recovered/` instead, as nobody can
-///    tell whether it is whole
-/// 6. placeholders and symbolic links follow the index
+/// 4. files that repair can account for are deleted: those that were being removed, those that the index knows to be
+///    removed and a power failure brought back, and copies of the container's bytes
+/// 5. files that the index does not know become items; after a power failure they are put aside in `recovered/`
+///    instead, as they may be incomplete
+/// 6. placeholders and symbolic links are made to match the index
 ///
 /// A missing file is never taken for a deletion. Repair may itself be interrupted and run again.
 struct Repair {
@@ -22,22 +24,23 @@ struct Repair {
     let tree: RepairTree
     let transaction: ReplicaTransaction
     let before: StateLock.Before
-    /// What was removed or replaced since the whole disk was last synced: the calls that did so may not have reached the disk.
+    /// Files that were removed or replaced since the whole disk was last synced: the calls may not have reached the
+    /// disk.
     let removed: RemovedIdentities
     let recovered: RecoveredFiles
-    /// Which node an index directory stands on.
+    /// The node of each directory in the index.
     var nodes: [InodeNumber: Int] = [.root: RepairTree.files]
     var report = RepairReport()
-    /// Downloads that were whole when the end came.
+    /// Downloads that were complete when the process ended.
     var completed: [InodeNumber] = []
 
-    /// What repair leaves to be done through the opened replica.
+    /// Work that repair leaves for the opened replica.
     struct Outcome {
         var report = RepairReport()
         var completed: [InodeNumber] = []
     }
 
-    /// - Parameter before: How the daemon before ended; after an orderly end only leftovers are cleared.
+    /// - Parameter before: How the previous daemon ended; after an orderly shutdown only leftovers are cleared.
     static func run(
         _ writer: DatabaseQueue, _ state: StateDirectory, _ backing: BackingDirectory,
         _ environment: ReplicaEnvironment,
@@ -67,7 +70,7 @@ struct Repair {
         self.rows = rows
         self.backing = backing
         self.before = before
-        // What a killed process did stays done.
+        // The calls of a killed process are not undone.
         removed = before == .powerFailure ? try RemovedIdentities(rows) : RemovedIdentities()
         report.followsPowerFailure = before == .powerFailure
         recovered = RecoveredFiles(state)
@@ -87,11 +90,12 @@ struct Repair {
         try repairPlaceholders()
         try removeUnknownDirectories()
         for place in tree.others where tree.isInFiles(place) {
-            report.lines.append("\(path(place)): neither a file nor a directory; left as it is")
+            report.lines.append("\(path(place)): neither a file nor a directory; left alone")
         }
     }
 
-    /// Newer bytes are requested again: an eviction clears the request before it removes the older bytes, and may have been cut off there.
+    /// Requests incoming bytes again: an eviction clears the request before it removes the older bytes, and may have
+    /// been interrupted in between.
     private func requestNewerBytes() throws {
         try rows.execute(
             """
@@ -100,7 +104,7 @@ struct Repair {
             """)
     }
 
-    /// Files that were unlinked while open are gone with those who had them open.
+    /// Removes files that were unlinked while open: no process has them open any more.
     private static func removeOrphans(_ rows: Rows) throws {
         let orphans = "SELECT id FROM inodes WHERE links = 0 AND id <> 1"
         for number in try rows.all(orphans, [], { InodeNumber(row: $0[0]) }) { try rows.noteRemoved(number) }
@@ -108,13 +112,14 @@ struct Repair {
         try rows.execute("DELETE FROM inodes WHERE links = 0 AND id <> 1")
     }
 
-    /// Whether the backing directory holds nothing although the index knows of bytes in it: worth a look.
+    /// Whether the backing directory is empty although the index has local files: worth a check.
     private static func isEmptied(_ rows: Rows, _ backing: BackingDirectory) throws -> Bool {
         try rows.exists("SELECT 1 FROM inodes WHERE here = 1 AND kind = 0 LIMIT 1", [])
             && SystemCalls.names(in: backing.files).isEmpty
     }
 
-    /// After an orderly end: bytes of what was unlinked while open, and downloads that nobody waits for.
+    /// After an orderly shutdown: removes the bytes of files that were unlinked while open, and downloads without a
+    /// request.
     private static func clearStaging(_ rows: Rows, _ backing: BackingDirectory) throws {
         for name in try SystemCalls.names(in: backing.removed) {
             let place = BackingPlace(directory: backing.removed, name: name)

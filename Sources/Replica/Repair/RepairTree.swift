@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Model
 
-/// What repair found in the state directory: every directory, and every file by its identity.
+/// The contents of the state directory as repair found them: every directory, and every file by its identity.
 ///
-/// Directories are nodes that know their parent, so a place stays right when a directory above it is moved.
+/// Directories are nodes that know their parent, so a place stays valid when a directory above it is moved.
 final class RepairTree {
     /// A name in a directory.
     struct EntryKey: Hashable {
@@ -22,7 +22,7 @@ final class RepairTree {
     struct Node {
         var place: EntryKey
         var identity: BackingIdentity
-        /// The directory in the index that it is; `nil` while unknown.
+        /// The corresponding directory in the index; `nil` while unknown.
         var inode: InodeNumber?
         var directories: [DiskName: Int] = [:]
     }
@@ -31,7 +31,7 @@ final class RepairTree {
     struct Found {
         var status: BackingStatus
         var places: [EntryKey]
-        /// Whether an inode or a transfer of the index has it.
+        /// Whether it belongs to an inode or a transfer of the index.
         var isClaimed = false
     }
 
@@ -41,13 +41,13 @@ final class RepairTree {
     static let downloads = 3
 
     private(set) var nodes: [Node] = []
-    /// By inode number on the disk, where every living file has its own.
+    /// By inode number on the disk, which is unique among existing files.
     var found: [UInt64: Found] = [:]
     private(set) var nodeOfIdentity: [UInt64: Int] = [:]
     private(set) var placeholders: [EntryKey] = []
     private(set) var symbolicLinks: [(place: EntryKey, status: BackingStatus)] = []
     private(set) var others: [EntryKey] = []
-    /// Where what stands in `staging/aside` was before.
+    /// The former places of the objects in `staging/aside`.
     private(set) var origins: [EntryKey: EntryKey] = [:]
 
     private let roots: [Descriptor]
@@ -69,7 +69,7 @@ final class RepairTree {
         while let node = unread.popLast() { unread += try read(node) }
     }
 
-    /// - Returns: The directories in it.
+    /// - Returns: Its subdirectories.
     private func read(_ node: Int) throws(FileError) -> [Int] {
         var inner: [Int] = []
         for name in try SystemCalls.names(in: try open(node)) {
@@ -104,7 +104,7 @@ final class RepairTree {
         return node
     }
 
-    /// The file behind an identity that the index remembers.
+    /// The file with an identity that the index remembers.
     func file(_ identity: BackingIdentity) -> Found? {
         guard let file = found[identity.inode], file.status.identity.matches(identity) else { return nil }
         return file
@@ -130,7 +130,7 @@ final class RepairTree {
         BackingPlace(directory: try open(place.node), name: place.name)
     }
 
-    /// Whether a place lies in `files/`.
+    /// Whether a place is in `files/`.
     func isInFiles(_ place: EntryKey) -> Bool {
         var node = place.node
         while node >= roots.count { node = nodes[node].place.node }
@@ -139,7 +139,7 @@ final class RepairTree {
 }
 
 extension RepairTree {
-    /// For people: where something stands, below the state directory.
+    /// The path of a place relative to the state directory, for people.
     func path(_ place: EntryKey) -> String {
         var names = [place.name]
         var node = place.node
@@ -160,7 +160,7 @@ extension RepairTree {
 // MARK: Moving
 
 extension RepairTree {
-    /// Makes a directory; whatever stands there is moved aside.
+    /// Creates a directory; an object in its place is moved aside.
     func makeDirectory(_ place: EntryKey) throws(FileError) -> Int {
         try clear(place)
         let target = try backingPlace(place)
@@ -175,7 +175,7 @@ extension RepairTree {
         nodes[place.node].directories[place.key] = nil
     }
 
-    /// Makes an empty file, which counts as claimed.
+    /// Creates an empty file, which counts as claimed.
     /// - Returns: Its inode number on the disk.
     func makeFile(_ place: EntryKey, mode: UInt16) throws(FileError) -> UInt64 {
         try clear(place)
@@ -213,7 +213,7 @@ extension RepairTree {
         found[inode]?.places.removeAll { $0 == place }
     }
 
-    /// Moves whatever stands at a place to `staging/aside`, where nothing is ever deleted unasked.
+    /// Moves the object at a place to `staging/aside`, where nothing is deleted automatically.
     func clear(_ place: EntryKey) throws(FileError) {
         guard let status = try SystemCalls.statusIfPresent(try backingPlace(place)) else { return }
         var shortened = place.name.unicodeScalars

@@ -4,14 +4,14 @@ import GRDBSQLite
 package import Model
 
 extension Replica {
-    /// Writes the state of the container after ``applied`` as a SQLite file: what is known of the container, never what was
-    /// changed here and not uploaded.
+    /// Writes the state of the container after ``applied`` as a SQLite file: the container's state only, without local
+    /// changes that are not uploaded.
     ///
-    /// Reads one state of the index while everything else goes on. Memory stays flat; a million items take some tens of
-    /// seconds, on a thread of its own.
-    /// - Parameter path: A file that is not there. What a failure leaves of it is the caller's to remove.
-    /// - Throws: `busy` while a deletion waits to be uploaded (what the container still has is not known here any more), and
-    ///   while ``applied`` lags behind what is here.
+    /// Reads one state of the index while other work continues. Memory use is constant; a million items take some tens
+    /// of seconds, on a separate thread.
+    /// - Parameter path: A file that does not exist. After a failure the caller removes its remains.
+    /// - Throws: `busy` while a deletion waits to be uploaded (the container's state of the item is no longer known
+    ///   here), and while ``applied`` lags behind the applied records.
     package func exportSnapshot(to path: String) async throws(FileError) -> SnapshotSummary {
         try checkAlive()
         let index = state.index
@@ -32,9 +32,9 @@ extension Replica {
     }
 }
 
-/// How the files of snapshots are opened: nobody else reads them, and a crash leaves nothing that is kept.
+/// Opens the files of snapshots: no other process reads them, and they need not survive a crash.
 enum SnapshotConnection {
-    /// How much of the file is kept in memory, in KiB.
+    /// The page cache of the file, in KiB.
     private static let cacheKibibytes = 8 << 10
 
     /// The longest value, or row, that is read or written: 128 MiB.
@@ -49,7 +49,7 @@ enum SnapshotConnection {
             try database.execute(sql: "PRAGMA main.journal_mode = MEMORY")
             try database.execute(sql: "PRAGMA main.synchronous = OFF")
             try database.execute(sql: "PRAGMA cache_size = -\(cacheKibibytes)")
-            // What the file says of itself runs nothing.
+            // The schema of the file must not execute code.
             try database.execute(sql: "PRAGMA trusted_schema = OFF")
             try database.execute(sql: "PRAGMA cell_size_check = ON")
             sqlite3_limit(database.sqliteConnection, SQLITE_LIMIT_LENGTH, valueByteLimit)
@@ -81,18 +81,18 @@ private struct SnapshotExport {
         return summary
     }
 
-    /// The commit that the index stands at.
+    /// The last applied commit of the index.
     private func liveNumber() throws -> CommitNumber {
         let waiting = try Bool.fetchOne(
             database, sql: "SELECT EXISTS(SELECT 1 FROM live.outbox WHERE deleted_base IS NOT NULL)")
         guard waiting == false else { throw FileError(.busy, "a deletion waits to be uploaded") }
         guard try liveMeta(.applying, as: Int64.self) == nil else {
-            throw FileError(.busy, "a snapshot is half applied")
+            throw FileError(.busy, "a snapshot is being applied")
         }
         return CommitNumber(bitPattern: try liveMeta(.applied, as: Int64.self) ?? 0)
     }
 
-    /// - Returns: `nil` where it is not known.
+    /// - Returns: `nil` when it is unknown.
     private func liveNonce(of number: CommitNumber) throws -> UUID? {
         guard let text = try liveMeta(.appliedCommit, as: String.self) else { return nil }
         return AppliedCommit(text, number: number)?.nonce

@@ -4,11 +4,11 @@ package import Model
 import Synchronization
 
 extension Replica {
-    /// Takes over a whole snapshot, on a device that has nothing yet: one transaction, after which ``applied`` is its number.
+    /// Imports a whole snapshot, on a new device: one transaction, after which ``applied`` is its number.
     ///
-    /// A million items take some tens of seconds, on a thread of its own; other changes wait, reading goes on.
-    /// - Returns: `false`, with nothing done, when there is something here already or the snapshot is no plain tree: then it is
-    ///   applied like a commit, see ``SnapshotFile/prepareSteps(for:)``.
+    /// A million items take some tens of seconds, on a separate thread; other changes wait, reading continues.
+    /// - Returns: `false`, with nothing done, when the replica is not empty or the snapshot is no plain tree: then it
+    ///   is applied like a commit, see ``SnapshotFile/prepareSteps(for:)``.
     package func importSnapshot(_ snapshot: SnapshotFile) async throws(FileError) -> Bool {
         try checkAlive()
         guard snapshot.isTree else { return false }
@@ -25,7 +25,7 @@ extension Replica {
                     ).run()
                 }
                 try database.execute(sql: "DETACH DATABASE snapshot")
-                // All of it went through the log, which would stay that long.
+                // The whole import went through the log, which would keep its size.
                 if case .success(true) = result { _ = try? database.checkpoint(.truncate) }
                 return try result.get()
             }
@@ -38,7 +38,8 @@ extension Replica {
 }
 
 extension Replica {
-    /// Takes over what a snapshot has besides items: see ``SnapshotTables/copied``. To be done before its steps are applied.
+    /// Copies the tables of a snapshot besides its items: see ``SnapshotTables/copied``. Must be done before its steps
+    /// are applied.
     package func takeTables(from snapshot: SnapshotFile) async throws(FileError) {
         try checkAlive()
         let path = snapshot.path
@@ -91,9 +92,9 @@ private struct SnapshotImport {
     private func copyItems() throws {
         let last = try Int64.fetchOne(database, sql: "SELECT max(id) FROM main.inodes") ?? 1
         let used = try Int64.fetchOne(database, sql: "SELECT seq FROM main.sqlite_sequence WHERE name = 'inodes'") ?? 1
-        // Inode numbers are never used twice, also not those of files that are gone.
+        // Inode numbers are never reused, not even those of removed files.
         let start = max(last, used)
-        // Built afterwards in one go: inserting by random identities would visit each page again and again.
+        // Indexes are rebuilt afterwards: inserting by random ids would touch each page again and again.
         let indexes = try Row.fetchAll(
             database,
             sql:

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Model
 
-/// Looks through a snapshot that another device made, and adds the indexes that applying it needs.
+/// Validates a snapshot that another device made, and adds the indexes that applying it needs.
 struct SnapshotCheck {
     let database: Database
     let container: UUID
@@ -26,9 +26,9 @@ struct SnapshotCheck {
 
     private func damaged(_ sentence: String) -> FileError { FileError(.corrupt, "snapshot \(number): \(sentence)") }
 
-    // MARK: What it consists of
+    // MARK: Schema
 
-    /// Only plain tables: a view, a trigger, a virtual table or a generated column would be code of somebody else.
+    /// Only plain tables: a view, a trigger, a virtual table or a generated column would be foreign code.
     private func checkSchema() throws {
         let strange = try Int.fetchOne(
             database, sql: "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type <> 'table'")
@@ -38,37 +38,37 @@ struct SnapshotCheck {
         var indexes: [String] = []
         while let row = try others.next() {
             guard row[0] as String? == "index", let name = row[1] as String? else {
-                throw damaged("it has more than tables and indexes")
+                throw damaged("it has objects other than tables and indexes")
             }
             if row[2] as String? != nil { indexes.append(name) }
         }
-        // Those that it came with are not relied on.
+        // The snapshot's own indexes are not trusted.
         for name in indexes { try database.execute(sql: "DROP INDEX main.\(name.quotedDatabaseIdentifier)") }
         for table in ["meta", "items", "xattrs"] + SnapshotTables.copied.map(\.name) {
             let hidden = try Int.fetchOne(
                 database, sql: "SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0", arguments: [table])
-            guard hidden == 0 else { throw damaged("a column of \(table) that is none") }
+            guard hidden == 0 else { throw damaged("\(table) has a hidden column") }
         }
     }
 
-    // MARK: What it says of itself
+    // MARK: Metadata
 
     private func readMeta() throws -> SnapshotSummary {
         let format = Int.fromDatabaseValue(try meta(.format)) ?? 0
-        guard format >= 1 else { throw damaged("it does not say which format it has") }
+        guard format >= 1 else { throw damaged("it does not state its format") }
         guard format <= SnapshotTables.format else {
             throw FileError(.invalid, "snapshot \(number) has format \(format): update Dewpoint to read it")
         }
         guard let text = String.fromDatabaseValue(try meta(.container)), UUID(uuidString: text) == container else {
-            throw damaged("it is another container's")
+            throw damaged("it belongs to another container")
         }
         guard let stated = Int64.fromDatabaseValue(try meta(.number)), CommitNumber(bitPattern: stated) == number,
             (1...Commit.highestNumber).contains(number)
-        else { throw damaged("it says that it has another number") }
+        else { throw damaged("it states another number") }
         guard let count = Int.fromDatabaseValue(try meta(.items)), let time = Int64.fromDatabaseValue(try meta(.time))
-        else { throw damaged("it does not say how many items it has, or when it was made") }
+        else { throw damaged("it does not state its item count or its time") }
         guard try Int.fetchOne(database, sql: "SELECT count(*) FROM items") == count else {
-            throw damaged("it has not the \(count) items that it says")
+            throw damaged("it does not have the \(count) items that it states")
         }
         return SnapshotSummary(
             number: number, nonce: try readNonce(), time: Timestamp(rawValue: time), itemCount: count)
@@ -79,7 +79,7 @@ struct SnapshotCheck {
         let value = try meta(.nonce)
         if value.isNull { return nil }
         guard let nonce = String.fromDatabaseValue(value).flatMap({ UUID(uuidString: $0) }) else {
-            throw damaged("it does not say which commit it stands at")
+            throw damaged("it does not state its commit")
         }
         return nonce
     }
@@ -91,7 +91,7 @@ struct SnapshotCheck {
 
     // MARK: Values
 
-    /// Rows whose values are not of their types, which reading them relies on.
+    /// Finds rows with values of wrong types, since reading relies on the types.
     private func checkTypes() throws {
         let kinds = "typeof(kind) = 'integer' AND typeof(mode) = 'integer' AND typeof(modified) = 'integer'"
         let wrong = try Int.fetchOne(
@@ -106,15 +106,15 @@ struct SnapshotCheck {
                 + (SELECT count(*) FROM xattrs WHERE NOT (
                     typeof(item) = 'blob' AND typeof(name) = 'text' AND typeof(value) = 'blob'))
                 """)
-        guard wrong == 0 else { throw damaged("values that are not of their types") }
+        guard wrong == 0 else { throw damaged("values of wrong types") }
         for table in SnapshotTables.copied where try SnapshotTables.isThere(table, in: "main", database) {
             let count = try Int.fetchOne(
                 database, sql: "SELECT count(*) FROM \(table.name) WHERE (\(table.rule)) IS NOT TRUE")
-            guard count == 0 else { throw damaged("values in \(table.name) that are not of their types") }
+            guard count == 0 else { throw damaged("values of wrong types in \(table.name)") }
         }
     }
 
-    /// The highest row id: room enough to add any inode number to it.
+    /// The highest row id: leaves room to add any inode number to it.
     private static let rowLimit = Int64(1) << 61
 
     private func addIndexes() throws {
@@ -127,7 +127,7 @@ struct SnapshotCheck {
                 """)
     }
 
-    /// Every record must be one, and its columns must say the same.
+    /// Every record must be valid, and agree with its columns.
     private func checkRecords(_ summary: SnapshotSummary) throws {
         let attributes = try database.makeStatement(sql: "SELECT name, value FROM xattrs WHERE item = ?")
         var attributeCount = 0
@@ -135,10 +135,10 @@ struct SnapshotCheck {
         while let row = try rows.next() {
             let record: ItemRecord
             do throws(FileError) { record = try ItemRecord(packed: row[11]) } catch {
-                throw damaged("a record that cannot be read")
+                throw damaged("an unreadable record")
             }
             guard try SnapshotColumns(row) == SnapshotColumns(record) else {
-                throw damaged("\(record.id): the columns say something else than the record")
+                throw damaged("\(record.id): the columns differ from the record")
             }
             let commit = CommitNumber(bitPattern: row[12] as Int64)
             guard (1...summary.number).contains(commit) else { throw damaged("\(record.id): of commit \(commit)") }
@@ -148,21 +148,21 @@ struct SnapshotCheck {
             let stated = try Row.fetchAll(attributes, arguments: [record.id.uuid])
             guard stated.allSatisfy({ record.xattrs[$0[0] as String] == $0[1] as Data }),
                 stated.count == record.xattrs.count
-            else { throw damaged("\(record.id): other attributes than in the record") }
+            else { throw damaged("\(record.id): attributes that differ from the record") }
         }
         guard try Int.fetchOne(database, sql: "SELECT count(*) FROM xattrs") == attributeCount else {
-            throw damaged("attributes of no item")
+            throw damaged("attributes without an item")
         }
     }
 
-    /// Earlier states are records like any other, and no table says more than the commits up to this one can have said.
+    /// Earlier states must be valid records, and no table may refer to commits after this one.
     private func checkCopied(_ summary: SnapshotSummary) throws {
         for table in SnapshotTables.copied where try SnapshotTables.isThere(table, in: "main", database) {
             guard table.columns.contains("number") else { continue }
             let count = try Int.fetchOne(
                 database, sql: "SELECT count(*) FROM \(table.name) WHERE number NOT BETWEEN 1 AND ?",
                 arguments: [Int64(bitPattern: summary.number)])
-            guard count == 0 else { throw damaged("\(table.name) of commits that are not before it") }
+            guard count == 0 else { throw damaged("\(table.name) of later commits") }
         }
         guard let history = SnapshotTables.copied.first(where: { $0.name == "history" }),
             try SnapshotTables.isThere(history, in: "main", database)
@@ -171,7 +171,7 @@ struct SnapshotCheck {
         while let row = try rows.next() {
             let record: ItemRecord
             do throws(FileError) { record = try ItemRecord(packed: row[2]) } catch {
-                throw damaged("an earlier state that cannot be read")
+                throw damaged("an unreadable earlier state")
             }
             guard record.id.uuid == row[0] as UUID else {
                 throw damaged("\(record.id): an earlier state of another item")
@@ -184,9 +184,10 @@ struct SnapshotCheck {
 
     // MARK: The tree
 
-    /// Notes the depth of every item that hangs below the root; of two items of one name only the one with the lower id does.
+    /// Records the depth of every item that is connected to the root; of two items with one name only the one with the
+    /// lower id counts.
     ///
-    /// - Returns: How many do.
+    /// - Returns: How many items are connected.
     private func findTree() throws -> Int {
         try database.execute(
             sql: """

@@ -3,19 +3,21 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// How much work looking through a snapshot of somebody else may be: in proportion to its length. What takes more is interrupted.
+/// Limits the work of reading another device's snapshot in proportion to its length. Statements that exceed the limit
+/// are interrupted.
 final class SnapshotEffort: Sendable {
-    /// After how many steps of SQLite's virtual machine it is asked whether to go on.
+    /// The number of steps of SQLite's virtual machine between two checks.
     private static let stepsPerLook: Int32 = 100_000
-    /// How many steps any snapshot may take, and how many more for each of its bytes. One of a million items takes some ten for a byte.
+    /// The allowance of steps for any snapshot, and the additional steps for each of its bytes. One of a million items
+    /// takes some ten for a byte.
     static let stepLimit: Int64 = 100_000_000
     private static let stepsPerByte: Int64 = 60
 
     private let looksLeft: Atomic<Int64>
 
     /// - Parameters:
-    ///   - path: Of the unpacked file.
-    ///   - stepLimit: How many steps it may take, were it empty.
+    ///   - path: The unpacked file.
+    ///   - stepLimit: How many steps an empty file may take.
     init(path: String, stepLimit: Int64 = SnapshotEffort.stepLimit) {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         let byteCount = (attributes?[.size] as? NSNumber)?.int64Value ?? 0
@@ -23,7 +25,7 @@ final class SnapshotEffort: Sendable {
         looksLeft = Atomic(steps / Int64(Self.stepsPerLook))
     }
 
-    /// Begins to count the steps of a connection; ``end(_:)`` must follow while this object lives.
+    /// Begins to count the steps of a connection; ``end(_:)`` must follow while this object exists.
     func begin(_ database: Database) {
         let effort = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_progress_handler(
@@ -31,7 +33,7 @@ final class SnapshotEffort: Sendable {
             { effort in
                 guard let effort else { return 0 }
                 let this = Unmanaged<SnapshotEffort>.fromOpaque(effort).takeUnretainedValue()
-                // Not 0 interrupts the statement.
+                // A value other than 0 interrupts the statement.
                 return this.looksLeft.subtract(1, ordering: .relaxed).newValue < 0 ? 1 : 0
             }, effort)
     }

@@ -2,14 +2,14 @@ package import Foundation
 import GRDB
 package import Model
 
-/// An unpacked snapshot that was looked through: what it says can be relied on like what is read from the log.
+/// An unpacked snapshot that was validated: its contents can be trusted like those of the log.
 ///
-/// The file is this object's own: it gets indexes of its own, and whoever made it removes it.
+/// This object owns the file and adds indexes to it; its creator removes the file.
 package final class SnapshotFile: Sendable {
     package let path: String
     package let summary: SnapshotSummary
-    /// Whether every item hangs below the root, under a name that no other has. Otherwise the items have to be applied one by one,
-    /// as those of a commit are.
+    /// Whether every item is connected to the root, under a unique name. Otherwise the items have to be applied one by
+    /// one, as those of a commit are.
     package let isTree: Bool
     let queue: DatabaseQueue
 
@@ -20,13 +20,13 @@ package final class SnapshotFile: Sendable {
         isTree = found.isTree
     }
 
-    /// Opens the file and looks at every row of it; a million items take some seconds, on a thread of their own.
+    /// Opens the file and checks every row of it; a million items take some seconds, on a separate thread.
     ///
     /// - Parameters:
-    ///   - container: Whose snapshot it must be.
-    ///   - number: What the snapshot's key says.
-    ///   - fault: What of a record breaks the format, `nil` when nothing does; asked with the commit it came with.
-    /// - Throws: `corrupt` when anything is not as it must be, `invalid` when it needs a newer version.
+    ///   - container: The container that the snapshot must belong to.
+    ///   - number: The number in the snapshot's key.
+    ///   - fault: How a record violates the format, `nil` when it is valid; called with the commit that contained it.
+    /// - Throws: `corrupt` when any check fails, `invalid` when the file needs a newer version.
     package static func open(
         _ path: String, container: UUID, number: CommitNumber,
         fault: @escaping @Sendable (ItemRecord, CommitNumber) -> String?
@@ -42,7 +42,8 @@ package final class SnapshotFile: Sendable {
             return SnapshotFile(path: path, queue: queue, found: found)
         } catch let error as DatabaseError {
             switch error.resultCode {
-            // Not a database, a damaged one, one without the tables, with values that are too long, or that takes too much work.
+            // Not a database, a damaged one, one without the tables, with values that are too long, or that takes too
+            // much work.
             case .SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG,
                 .SQLITE_INTERRUPT:
                 throw FileError(.corrupt, "snapshot \(number): \(error)")
@@ -53,6 +54,6 @@ package final class SnapshotFile: Sendable {
         }
     }
 
-    /// Lets go of the file.
+    /// Closes the file.
     package func close() throws(FileError) { try translated { try queue.close() } }
 }

@@ -2,23 +2,23 @@ package import Foundation
 import GRDB
 package import Model
 
-/// A part of what leads from the state here to that of a snapshot: small enough to be applied at once.
+/// A part of the changes from the local state to that of a snapshot: small enough to be applied at once.
 package struct SnapshotStep: Sendable {
-    /// Each with the commit it came with.
+    /// Each with the number of the commit that contained it.
     package var records: [(record: ItemRecord, number: CommitNumber)] = []
-    /// Items that are here and not in the snapshot.
+    /// Items that exist here and not in the snapshot.
     package var tombstones: [Commit.Tombstone] = []
     package var isLast = false
 }
 
 extension SnapshotFile {
-    /// Works out what leads from what a replica has to the snapshot's state: what changed since ``Replica/applied``, and what
-    /// is gone.
+    /// Computes the changes from the replica's state to the snapshot's: items that changed since ``Replica/applied``,
+    /// and items that were deleted.
     ///
-    /// The order is that in which commits are applied: files that are gone, so that names become free; then what is new or
-    /// changed, directories before what lies in them; then directories that are gone, the deepest first. Applying may be cut
-    /// off anywhere; what was done already is left out the next time.
-    /// - Returns: How many changes there are.
+    /// They are in the order in which commits are applied: deleted files first, so that their names become free; then
+    /// new and changed items, directories before their contents; then deleted directories, the deepest first. The
+    /// application may be interrupted anywhere; changes that are done already are left out the next time.
+    /// - Returns: The number of changes.
     package func prepareSteps(for replica: Replica) async throws(FileError) -> Int {
         let index = replica.state.index
         let applied = Int64(bitPattern: replica.applied)
@@ -51,7 +51,7 @@ extension SnapshotFile {
                     SELECT o.item, o.deleted_base FROM live.outbox o WHERE o.deleted_base IS NOT NULL
                     AND NOT EXISTS(SELECT 1 FROM main.items i WHERE i.item = o.item)
                     """)
-            // A deletion made here on top of that very state has not been overtaken by it.
+            // A local deletion of that very state is newer than the snapshot.
             try database.execute(
                 sql: """
                     INSERT INTO temp.steps(row)
@@ -79,7 +79,7 @@ extension SnapshotFile {
     /// The next changes, in their order.
     ///
     /// - Parameters:
-    ///   - position: How many came before.
+    ///   - position: The number of changes before.
     ///   - limit: The most records and tombstones together.
     package func step(after position: Int, limit: Int) async throws(FileError) -> SnapshotStep {
         do {
@@ -112,14 +112,15 @@ extension SnapshotFile {
 }
 
 extension ReplicaTransaction {
-    /// Notes that the steps of a snapshot are under way: until ``finishSnapshot(_:)`` what is here is of no one commit.
+    /// Notes that the steps of a snapshot are being applied: until ``finishSnapshot(_:)`` the local state matches no
+    /// single commit.
     package func beginSnapshot(_ number: CommitNumber) throws(FileError) {
         try translated { try rows.setMeta(.applying, Int64(bitPattern: number)) }
     }
 
     package func finishSnapshot() throws(FileError) { try translated { try rows.setMeta(.applying, nil) } }
 
-    /// Notes which commit a record came with that a snapshot brought.
+    /// Notes the number of the commit that contained a record of a snapshot.
     package func setBaseNumber(_ item: ItemID, _ number: CommitNumber) throws(FileError) {
         try translated {
             try rows.execute(
@@ -130,12 +131,13 @@ extension ReplicaTransaction {
 }
 
 extension Replica {
-    /// The number of the snapshot of which some steps are applied and others are not: nothing lower may be applied now.
+    /// The number of the snapshot that is partly applied: no lower commit may be applied now.
     package func snapshotUnderWay() throws(FileError) -> CommitNumber? {
         try read { try $0.meta(.applying, as: Int64.self).map { CommitNumber(bitPattern: $0) } }
     }
 
-    /// The newest commit that is applied here, with its nonce; `nil` when that is not known, as after a snapshot of an older writer.
+    /// The newest applied commit, with its nonce; `nil` when the nonce is unknown, as after a snapshot of an older
+    /// writer.
     package func appliedCommit() throws(FileError) -> AppliedCommit? {
         try read { rows in
             guard let text = try rows.meta(.appliedCommit, as: String.self),
@@ -147,7 +149,7 @@ extension Replica {
 }
 
 extension Replica {
-    /// Notes which commit is applied here, where it was not known; does nothing when another is applied by now.
+    /// Notes the nonce of the applied commit, where it was unknown; does nothing when another commit is applied by now.
     package func learnApplied(_ number: CommitNumber, nonce: UUID) throws(FileError) {
         try change { transaction in
             let applied = try transaction.rows.meta(.applied, as: Int64.self).map { CommitNumber(bitPattern: $0) }
@@ -157,15 +159,15 @@ extension Replica {
     }
 }
 
-/// Which commit is applied here: its number, and the nonce that tells it from another one of that number.
+/// The last applied commit: its number, and the nonce that distinguishes it from another one of that number.
 package struct AppliedCommit: Hashable, Sendable {
     package let number: CommitNumber
     package let nonce: UUID
 
     /// - Parameters:
-    ///   - text: As it stands in the index.
-    ///   - number: The number that is applied: a version before this value changes only that one.
-    /// - Returns: `nil` when the text is of another number.
+    ///   - text: As stored in the index.
+    ///   - number: The applied number: a version before this value changes only that one.
+    /// - Returns: `nil` when the text has another number.
     init?(_ text: String, number: CommitNumber) {
         let parts = text.split(separator: " ")
         guard parts.count == 2, CommitNumber(parts[0]) == number, let nonce = UUID(uuidString: String(parts[1])) else {

@@ -8,9 +8,9 @@ package import Model
 ///     items     one row for each item: its record, packed, and the parts of it that other readers need
 ///     xattrs    the items' attributes
 ///
-/// A table of the index that every device has alike travels as it is: see ``copied``.
+/// Tables of the index that are identical on all devices are copied unchanged: see ``copied``.
 enum SnapshotTables {
-    /// The version of these tables; a reader leaves a snapshot with a higher one alone.
+    /// The version of these tables; a reader ignores a snapshot with a higher one.
     static let format = 1
 
     static let definition = """
@@ -22,18 +22,18 @@ enum SnapshotTables {
         CREATE TABLE xattrs(item BLOB NOT NULL, name TEXT NOT NULL COLLATE BINARY, value BLOB NOT NULL);
         """
 
-    /// A table that is the same on every device at the same commit, and so is copied out of the index and into it.
+    /// A table that is the same on every device at the same commit, and so is copied from the index and into it.
     struct Copied {
         var name: String
-        /// As in the index, without what only the index needs.
+        /// As in the index, without the parts that only the index needs.
         var definition: String
         /// In the order of both tables.
         var columns: String
-        /// What every row must satisfy, in SQL.
+        /// The condition for every row, in SQL.
         var rule: String
     }
 
-    /// Further tables find their place here: nothing else needs to know of them.
+    /// Further tables are added here: no other code needs to know them.
     static let copied = [
         Copied(
             name: "condemned", definition: IndexMigrations.condemnedColumns, columns: "object, number, time",
@@ -49,7 +49,7 @@ enum SnapshotTables {
             rule: "typeof(device) = 'text' AND typeof(name) = 'text'"),
     ]
 
-    /// Copies them into the snapshot, from an index that is attached as `live`.
+    /// Copies the tables into the snapshot, from an index that is attached as `live`.
     static func copyOut(_ database: Database) throws {
         for table in copied {
             try database.execute(sql: "CREATE TABLE main.\(table.name)(\(table.definition))")
@@ -58,7 +58,8 @@ enum SnapshotTables {
         }
     }
 
-    /// Copies them into the index, from a snapshot that is attached as `snapshot`. Older snapshots lack what came later.
+    /// Copies the tables into the index, from a snapshot that is attached as `snapshot`. Older snapshots lack newer
+    /// tables.
     static func copyIn(_ database: Database) throws {
         for table in copied {
             guard try isThere(table, in: "snapshot", database) else { continue }
@@ -70,7 +71,7 @@ enum SnapshotTables {
         }
     }
 
-    /// Whether a snapshot has one of them.
+    /// Whether a snapshot has one of the tables.
     static func isThere(_ table: Copied, in schema: String, _ database: Database) throws -> Bool {
         try Bool.fetchOne(
             database, sql: "SELECT EXISTS(SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = ?)",
@@ -82,13 +83,13 @@ enum SnapshotTables {
     }
 }
 
-/// What a snapshot says of itself.
+/// The metadata of a snapshot.
 package struct SnapshotSummary: Hashable, Sendable {
     /// The commit after which the container was in this state.
     package var number: CommitNumber
-    /// That of this commit; `nil` when its maker did not say.
+    /// The nonce of this commit; `nil` when the snapshot lacks it.
     package var nonce: UUID?
-    /// When it was made, by its maker's clock.
+    /// When it was made, by the clock of the device that made it.
     package var time: Timestamp
     package var itemCount: Int
 
@@ -100,7 +101,7 @@ package struct SnapshotSummary: Hashable, Sendable {
     }
 }
 
-/// The parts of a record that have columns of their own.
+/// The parts of a record that have their own columns.
 struct SnapshotColumns: Equatable {
     var item: UUID
     var parent: UUID
@@ -152,7 +153,7 @@ struct SnapshotColumns: Equatable {
         [item, parent, name, kind, mode, modified, size, target, content, manifest, conflicts]
     }
 
-    /// Texts are equal when their bytes are: `String` takes a composed and a decomposed é for one.
+    /// Texts are equal when their bytes are: `String` treats a composed and a decomposed é as equal.
     static func == (left: SnapshotColumns, right: SnapshotColumns) -> Bool {
         left.item == right.item && left.parent == right.parent && left.name.utf8.elementsEqual(right.name.utf8)
             && left.kind == right.kind && left.mode == right.mode && left.modified == right.modified

@@ -3,26 +3,26 @@ import Glibc
 import GRDB
 package import Model
 
-/// What must not be there without its other half: an index without its backing directory, files without their index.
+/// Detects that one half of the state is missing: an index without its backing directory, or files without their index.
 ///
-/// Going on would take bytes that were only moved away for lost ones, or known files for new ones.
+/// Otherwise bytes that were only moved away would count as lost, or known files as new ones.
 enum BackingAbsence {
-    /// Refuses to make a new index beside files: all of them would become new items, and come twice to every device.
+    /// Refuses to create a new index beside files: all of them would become new items, duplicated on every device.
     static func checkIndex(of state: StateDirectory) throws(FileError) {
         guard access(state.index, F_OK) != 0, errno == ENOENT else { return }
         guard let found = try firstFile(below: state.files) else { return }
         throw FileError(
             .inputOutput,
             "\(state.index) is missing while \(state.files) holds files, such as \(found); put the index back, or move "
-                + "\(state.files) away, mount again and copy into the mount what is missing there")
+                + "\(state.files) away, mount again and copy the missing files into the mount")
     }
 
-    /// Refuses a backing directory that was emptied while it held the only copy of something.
+    /// Refuses a backing directory that was emptied while it had the only copy of a file.
     ///
-    /// Without such a file nothing is lost: what the container has is downloaded again.
+    /// Without such a file nothing is lost: the container's bytes are downloaded again.
     static func checkContents(of state: StateDirectory, _ rows: Rows) throws {
         guard try SystemCalls.names(in: BackingDirectory.openDirectory(state.files)).isEmpty else { return }
-        // What a crash left on its way out is not missing.
+        // Files that were being removed at a crash do not count as missing.
         var present: Set<Int64> = []
         for path in [state.removed, state.aside] where access(path, F_OK) == 0 {
             let directory = try BackingDirectory.openDirectory(path)
@@ -37,8 +37,8 @@ enum BackingAbsence {
         guard changed > 0 else { return }
         throw FileError(
             .inputOutput,
-            "\(state.files) is empty, and \(changed) files that were changed here are nowhere else; put its contents back, "
-                + "or give the changes up and mount with another --state")
+            "\(state.files) is empty, and \(changed) modified files have no other copy; put its contents back, "
+                + "or discard the changes and mount with another --state")
     }
 
     /// The first real file: neither a placeholder nor a directory.
@@ -57,9 +57,9 @@ enum BackingAbsence {
 }
 
 extension Replica {
-    /// Looks whether the backing directory is still where it was and has not been emptied while the mount runs.
+    /// Checks that the backing directory is still in its place and has not been emptied while mounted.
     ///
-    /// - Throws: `inputOutput` with a sentence that says what to put back.
+    /// - Throws: `inputOutput` with a sentence that names the directory to put back.
     package func checkBacking() throws(FileError) {
         var status = stat()
         guard lstat(state.files, &status) == 0 else {
@@ -72,14 +72,14 @@ extension Replica {
                 "\(state.files) is not the directory that holds this container's bytes; put the right one back")
         }
         guard try SystemCalls.names(in: BackingDirectory.openDirectory(state.files)).isEmpty else { return }
-        // Between the changes: while one is made, disk and index may differ.
+        // Between changes: during a change, disk and index may differ.
         let isEmptied = try change { transaction in
             try SystemCalls.names(in: BackingDirectory.openDirectory(state.files)).isEmpty
                 && transaction.rows.exists("SELECT 1 FROM inodes WHERE here = 1 AND kind = 0 AND links > 0 LIMIT 1", [])
         }
         guard !isEmptied else {
             throw FileError(
-                .inputOutput, "\(state.files) was emptied behind the mount; put its contents back, or mount again")
+                .inputOutput, "\(state.files) was emptied while mounted; put its contents back, or mount again")
         }
     }
 }

@@ -1,12 +1,12 @@
 package import Model
 
-/// What the container held of an item until another state or a deletion took its place.
+/// The container's state of an item before it was replaced or deleted.
 package struct EarlierState: Hashable, Sendable {
-    /// The number of the commit that it came with.
+    /// The number of the commit that contained it.
     package var number: CommitNumber
-    /// When this device learned that it was replaced.
+    /// When this device learned of its replacement.
     package var replaced: Timestamp
-    /// Whether the item was deleted then.
+    /// Whether the item was deleted at that time.
     package var isDeleted: Bool
     package var record: ItemRecord
 }

@@ -3,7 +3,7 @@ import GRDB
 import Glibc
 package import Model
 
-/// What opening a state directory comes to.
+/// The result of opening a state directory.
 struct OpenedState {
     var state: StateDirectory
     var writer: DatabaseQueue
@@ -18,13 +18,13 @@ struct OpenedState {
 }
 
 extension Replica {
-    /// Opens a replica, or makes it: locks its directory, brings the index up to date, and repairs what an end without
-    /// ``close()`` left.
+    /// Opens a replica, or creates it: locks its directory, migrates the index, and repairs the state if the last run
+    /// ended without ``close()``.
     ///
-    /// - Parameter state: The state directory, made with mode 0700 where it is missing.
-    /// - Throws: `busy` when another daemon has it; `invalid` when it is of another container; `inputOutput` when the
-    ///   backing directory is another one, or is missing or emptied while the index knows of bytes in it, or when the index is
-    ///   missing while the backing directory has files: absence is never a deletion.
+    /// - Parameter state: The state directory, created with mode 0700 if missing.
+    /// - Throws: `busy` when another daemon uses it; `invalid` when it belongs to another container; `inputOutput` when
+    ///   the backing directory is another one, or is missing or emptied while the index has bytes in it, or when the
+    ///   index is missing while the backing directory has files: absence is never a deletion.
     package static func open(
         _ state: String, container: ContainerIdentity, environment: ReplicaEnvironment
     ) throws(FileError) -> Replica {
@@ -46,7 +46,7 @@ extension Replica {
         try translated { try openFiles(state, writer) }
         for directory in [state.staging, state.downloads, state.removed, state.aside] { try makeDirectories(directory) }
         let backing = try BackingDirectory(state, makeNumber: environment.makeNumber)
-        // From here on an end without close() leaves the marker.
+        // From here on, ending without close() leaves the marker.
         try lock.writeRunningMarker()
         let outcome = try Repair.run(writer, state, backing, environment, before: before)
         let raw = Glibc.open(state.log, O_RDONLY | O_CLOEXEC)
@@ -65,7 +65,7 @@ extension Replica {
         return replica
     }
 
-    /// Takes up a download that was whole when the end came.
+    /// Completes a download whose bytes were complete when the process ended.
     private func completeDownload(of number: InodeNumber) throws(FileError) {
         do throws(FileError) { _ = try finishDownload(of: number) } catch {
             guard error.code == .superseded else { throw error }
@@ -89,7 +89,7 @@ extension Replica {
         configuration.busyMode = .timeout(busySeconds)
         configuration.label = "index"
         configuration.prepareDatabase { database in
-            // A commit is in the log, and thus safe from kill -9, at once; makeDurable() is for the rest.
+            // A commit is in the log, and so survives kill -9, at once; makeDurable() does the rest.
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(logPageLimit)")
             try database.execute(sql: "PRAGMA cache_size = -\(readonly ? readerCacheKibibytes : writerCacheKibibytes)")
@@ -99,14 +99,15 @@ extension Replica {
 
     private static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
         let writer = try DatabaseQueue(path: state.index, configuration: configuration(readonly: false))
-        // A newer version may have put meaning where this one sees none: nothing is touched.
+        // A newer version may have given data a meaning that is unknown here: nothing is touched.
         guard try !writer.read({ try IndexMigrations.migrator.hasBeenSuperseded($0) }) else {
             throw FileError(
                 .unsupported,
                 "a newer version of Dewpoint has used it: update Dewpoint, or mount with a new --state DIR")
         }
         if DiskReserve.isNeeded(state) {
-            // What an earlier run left in the log takes room twice; if it cannot be moved, the first change says so.
+            // Data that an earlier run left in the log takes space twice; if it cannot be moved, the first change
+            // reports it.
             try? writer.writeWithoutTransaction { database in _ = try database.checkpoint(.truncate) }
         }
         try IndexMigrations.migrator.migrate(writer)
@@ -116,7 +117,7 @@ extension Replica {
         return writer
     }
 
-    /// Makes a fresh index this container's, or sees that it is.
+    /// Assigns a new index to this container, or verifies that it belongs to it.
     private static func introduce(
         _ writer: DatabaseQueue, _ container: ContainerIdentity, _ environment: ReplicaEnvironment
     ) throws -> DeviceID {
@@ -157,7 +158,7 @@ extension Replica {
             ])
     }
 
-    /// Sees that `files/` is the directory that the index speaks of, or makes it.
+    /// Verifies that `files/` is the directory that the index knows, or creates it.
     private static func openFiles(_ state: StateDirectory, _ writer: DatabaseQueue) throws {
         try writer.write { database in
             let rows = Rows(database: database)
@@ -169,12 +170,13 @@ extension Replica {
                 if let known, known.matches(present.identity) {
                     return try BackingAbsence.checkContents(of: state, rows)
                 }
-                // Also of a copy that holds no bytes: two states of one device would take each other's changes for their own.
+                // Even a copy that has no bytes is refused: two states of one device would take each other's changes
+                // for their own.
                 if known != nil {
                     throw FileError(
                         .inputOutput,
                         "\(state.files) is not the directory that holds this container's bytes; put the right one back. A state is moved "
-                            + "to another disk with: dewpoint move-state OLD NEW. A copy is no state")
+                            + "to another disk with: dewpoint move-state OLD NEW. A copy cannot be used")
                 }
             } else {
                 if known != nil, holdsBytes {
@@ -187,7 +189,7 @@ extension Replica {
             try rows.setMeta(.filesInode, Int64(bitPattern: made.identity.inode))
             try rows.setMeta(.filesBorn, made.identity.born)
             try rows.setBacking(.root, made)
-            // Nothing of what stood in an older directory is in this one.
+            // No object of an older directory is in this one.
             try rows.execute("UPDATE inodes SET backing = NULL, born = NULL, visited = 0 WHERE id <> 1 AND kind <> 0")
             try rows.execute("UPDATE inodes SET visited = 0 WHERE id = 1")
         }

@@ -3,12 +3,12 @@ import Model
 
 /// Copies a directory tree to another disk, with modes, owners, times, holes and hard links, by descriptors.
 struct StateCopy {
-    /// The inode numbers of what was copied: there by here.
+    /// The inode numbers of the copies, keyed by those of the originals.
     private(set) var numbers: [UInt64: UInt64] = [:]
-    /// Where files with several names were copied first.
+    /// The first copies of files with several names.
     private var places: [UInt64: BackingPlace] = [:]
 
-    /// How much is copied at a time: 1 MiB.
+    /// The unit of copying: 1 MiB.
     private static let pieceByteCount = 1 << 20
 
     /// - Parameter exclusion: Names in `source` that are left out.
@@ -60,7 +60,7 @@ struct StateCopy {
         while position < byteCount {
             position = lseek(source.rawValue, position, seekData)
             guard position >= 0 else {
-                // Nothing but a hole up to the end.
+                // A hole up to the end.
                 if errno == ENXIO { return }
                 throw FileError(systemCall: errno, "lseek \(name)")
             }
@@ -76,7 +76,7 @@ struct StateCopy {
         }
     }
 
-    /// Device files, FIFOs and sockets, which are in no container but may lie here.
+    /// Copies device files, FIFOs and sockets, which are in no container but may be in the state directory.
     private func copySpecial(_ from: BackingPlace, _ to: BackingPlace, _ status: BackingStatus) throws(FileError) {
         var known = stat()
         try SystemCalls.check(
@@ -86,7 +86,7 @@ struct StateCopy {
         try finish(to, as: from, status)
     }
 
-    /// Gives a copy the owner, mode and times; these last, since writing changes them.
+    /// Gives a copy the owner, mode and times; the times last, since writing changes them.
     private func finish(_ to: BackingPlace, as from: BackingPlace, _ status: BackingStatus) throws(FileError) {
         var known = stat()
         try SystemCalls.check(

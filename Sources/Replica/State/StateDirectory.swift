@@ -2,15 +2,15 @@
 ///
 ///     index.sqlite        names, metadata, outbox, transfers (SQLite, WAL)
 ///     files/              the backing directory: the container's tree as iCloud lays it out on disk
-///     staging/downloads/  bytes that are coming in, sparse files of full size
-///     staging/removed/    what was removed or replaced and must outlive the commit that says so; bytes of unlinked open files
-///     staging/snapshots/  snapshots of the container on their way out or in; emptied at every start
-///     staging/aside/      files that repair found in the way and does not know: adopted, never deleted
-///     recovered/          files that repair did not know after a power failure; there for the user to look at
-///     running             boot and mount of the disk, process id of the daemon; there at start: the end before was not orderly
-///     reserve             room for removals on a full disk
-///     moved               where the state was moved; then it is one no more
-///     lock                held by flock(2) for a daemon's life
+///     staging/downloads/  bytes being downloaded, sparse files of full size
+///     staging/removed/    removed or replaced files that must outlive the commit; bytes of unlinked open files
+///     staging/snapshots/  snapshots of the container being written or read; emptied at every start
+///     staging/aside/      unknown files that were in repair's way: adopted, never deleted
+///     recovered/          files that repair did not know after a power failure, for the user to inspect
+///     running             boot and mount of the disk, process id of the daemon; left after an unclean end
+///     reserve             space for removals on a full disk
+///     moved               the new path after a move; the directory is no state any more
+///     lock                locked by flock(2) while a daemon runs
 package struct StateDirectory: Hashable, Sendable {
     package let path: String
 

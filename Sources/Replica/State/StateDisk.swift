@@ -2,23 +2,23 @@ import Foundation
 import Glibc
 import Model
 
-/// What the replica needs of the file system that its state is on, and some do not have.
+/// The requirements on the file system of the state, which some file systems do not meet.
 enum StateDisk {
-    /// Sees that names can be moved without replacing others, and that the disk says how much room it has.
+    /// Verifies that names can be moved without replacing others, and that the disk reports its free space.
     ///
     /// - Throws: `invalid` with a sentence that names the file system and what it lacks.
     static func check(_ state: StateDirectory) throws(FileError) {
         var room = statvfs()
         guard statvfs(state.path, &room) == 0 else {
-            throw lack(state, "does not say how much room it has (statfs: \(String(cString: strerror(errno))))")
+            throw lack(state, "does not report its size (statfs: \(String(cString: strerror(errno))))")
         }
-        // Without a limit of its own a file system says 0, and every download would be one too many.
-        guard room.f_blocks > 0 else { throw lack(state, "does not say how much room it has (statfs)") }
+        // A file system without a limit of its own says 0, which would make every download too large.
+        guard room.f_blocks > 0 else { throw lack(state, "does not report its size (statfs)") }
         let directory = try BackingDirectory.openDirectory(state.path)
         let (one, other) = (
             BackingPlace(directory: directory, name: "probe-1"), BackingPlace(directory: directory, name: "probe-2")
         )
-        // Of a check that was cut off.
+        // Left behind by an interrupted check.
         for place in [one, other] where try SystemCalls.statusIfPresent(place) != nil { try SystemCalls.unlink(place) }
         defer { for place in [one, other] { try? SystemCalls.unlink(place) } }
         do throws(FileError) {
@@ -30,7 +30,7 @@ enum StateDisk {
             switch error.code {
             case .invalid, .unsupported:
                 throw lack(state, "cannot move a name without replacing another (RENAME_NOREPLACE, RENAME_EXCHANGE)")
-            // A full disk was looked at when it was not full; here it must do.
+            // A full disk passed this check when it was not full; a new state must do without it.
             case .diskFull, .overQuota: return
             default: throw error
             }
@@ -43,7 +43,7 @@ enum StateDisk {
             .invalid, "the file system of the state \(state.path)\(type) \(what); keep it on ext4, xfs or btrfs")
     }
 
-    /// Such as `ext4`; `nil` where the table of mounts does not list the device.
+    /// For example `ext4`; `nil` if the device is not in the mount table.
     private static func fileSystemType(of path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }

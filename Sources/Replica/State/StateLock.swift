@@ -3,18 +3,18 @@ import Glibc
 import Model
 import Synchronization
 
-/// The hold on a state directory: one daemon at a time, and whether the one before ended in order.
+/// The lock of a state directory: one daemon at a time. Records whether the previous daemon shut down cleanly.
 final class StateLock: Sendable {
     private let state: StateDirectory
     private let descriptor: Mutex<Descriptor?>
 
-    /// What the marker of the daemon before says.
+    /// How the previous daemon ended, by its marker.
     enum Before: Hashable, Sendable {
-        /// It ended in order, or there was none.
+        /// It shut down in order, or there was none.
         case orderly
-        /// It was killed; what it had written is still there, in the kernel's cache or on the disk.
+        /// It was killed; the data that it had written is still in the kernel's cache or on the disk.
         case killed
-        /// The machine went down with it: of what was not synced, anything may be missing.
+        /// The machine went down with it: any unsynced data may be missing.
         case powerFailure
     }
 
@@ -28,7 +28,7 @@ final class StateLock: Sendable {
         while flock(raw, LOCK_EX | LOCK_NB) != 0 {
             let number = errno
             guard number == EWOULDBLOCK else { throw FileError(systemCall: number, "flock \(state.lock)") }
-            // A daemon that is just ending, or a program it was starting, still holds it for a moment.
+            // A daemon that is just ending, or a program that it was starting, still has it for a moment.
             attempts += 1
             guard attempts <= Self.attempts else {
                 throw FileError(.busy, "another daemon has the state \(state.path)\(Self.holder(of: state))")
@@ -36,7 +36,7 @@ final class StateLock: Sendable {
             usleep(Self.pauseMicroseconds)
         }
         let text = Array("\(getpid())\n".utf8)
-        // Only for people: on a full disk there may be no room for it, and the lock holds without.
+        // Only for people: on a full disk there may be no space for it, and the lock holds without.
         guard ftruncate(raw, 0) == 0, pwrite(raw, text, text.count, 0) == text.count || errno == ENOSPC else {
             throw FileError(systemCall: errno, "write \(state.lock)")
         }
@@ -48,7 +48,7 @@ final class StateLock: Sendable {
     private static let pauseMicroseconds: UInt32 = 20_000
 
     private static func holder(of state: StateDirectory) -> String {
-        // Only for people: without the number the message still says what is wrong.
+        // Only for people: without the process id the message is still correct.
         guard let text = try? String(contentsOfFile: state.lock, encoding: .utf8),
             let process = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines))
         else { return "" }
@@ -57,7 +57,7 @@ final class StateLock: Sendable {
 
     func before() -> Before {
         guard access(state.running, F_OK) == 0 else { return .orderly }
-        // A marker that cannot be read says nothing about the boot: take the worse case.
+        // A marker that cannot be read says nothing about the boot: assume the worse case.
         guard let text = try? String(contentsOfFile: state.running, encoding: .utf8),
             let life = text.split(whereSeparator: \.isWhitespace).first, let current = diskLife,
             life.utf8.elementsEqual(current.utf8)
@@ -90,8 +90,8 @@ final class StateLock: Sendable {
         try SystemCalls.check(fsync(directory.rawValue), "fsync \(state.path)")
     }
 
-    /// The same as long as what was written, synced or not, can still be read: a boot, and in it one mount of the disk. A disk that failed
-    /// and was mounted again has lost what was not on it, as in a power failure.
+    /// Constant as long as written data, synced or not, can still be read: a boot, and within it one mount of the disk.
+    /// A disk that failed and was mounted again has lost its unsynced data, as in a power failure.
     private var diskLife: String? {
         guard let boot = Self.bootID else { return nil }
         return boot + (SystemCalls.mountID(of: state.path).map { "/\($0)" } ?? "")
@@ -99,7 +99,7 @@ final class StateLock: Sendable {
 
     /// Related: `/proc/sys/kernel/random/boot_id`.
     private static var bootID: String? {
-        // Without /proc no boot is known, which `before()` takes for another boot.
+        // Without /proc the boot is unknown, and `before()` treats it as another boot.
         guard let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8) else {
             return nil
         }

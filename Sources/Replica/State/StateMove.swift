@@ -5,9 +5,10 @@ package import Model
 
 /// Moves a state directory to another disk.
 ///
-/// The index knows files by their inode numbers on the disk, so a plain copy is not the state: mounting it is refused, since two states
-/// of one device would each take the other's changes for their own. This copies everything, notes the new numbers in a copy of the index, and
-/// makes the old state unusable before the new one is usable. Cut off at any point, one of the two can be mounted, or the same move goes on.
+/// The index knows files by their inode numbers on the disk, so a plain copy is not a valid state: mounting it is
+/// refused, since two states of one device would each take the other's changes for their own. A move copies everything,
+/// notes the new numbers in a copy of the index, and makes the old state unusable before the new one is usable. If it
+/// is interrupted at any point, one of the two can be mounted, or the same move can be continued.
 ///
 ///     OLD/moved                    the path of the new state; from now on the old one is refused
 ///     NEW/index.sqlite.moving      the index until then
@@ -20,21 +21,21 @@ package struct StateMove {
         self.new = StateDirectory(new)
     }
 
-    /// What is made anew, or only describes a daemon.
+    /// Files that are created anew, or only describe a daemon.
     private static let leftOut: Set<String> = [
         "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock", "running", "reserve", "ending", movedName,
         diskName,
     ]
-    /// What ext4 has in the topmost directory of each disk.
+    /// A directory that ext4 has in the root of each disk.
     private static let diskName = "lost+found"
     static let movedName = "moved"
 
     private var movingIndex: String { "\(new.index).moving" }
 
-    /// Blocks for as long as the copy takes.
+    /// Blocks until the copy is complete.
     ///
-    /// - Throws: `busy` when a daemon uses the state; `invalid` when it was not closed in order; `notEmpty` when there is something at
-    ///   the new place.
+    /// - Throws: `busy` when a daemon uses the state; `invalid` when it was not closed in order; `notEmpty` when the
+    ///   destination is not empty.
     package func run() throws(FileError) {
         if let place = Self.destination(of: old) {
             guard place == new.path else { throw Self.moved(old, to: place) }
@@ -43,16 +44,16 @@ package struct StateMove {
         guard access(old.index, F_OK) == 0 else { throw FileError(.notFound, "there is no state in \(old.path)") }
         let lock = try StateLock(old)
         defer { lock.release() }
-        // On one disk everything stays what it is.
+        // Within one disk nothing else changes.
         if rename(old.path, new.path) == 0 { return }
-        // EBUSY: one of the two is a disk of its own.
+        // EBUSY: one of the two is a mount point.
         guard [EXDEV, EBUSY, ENOTEMPTY, EEXIST].contains(errno) else {
             throw FileError(systemCall: errno, "rename \(old.path) -> \(new.path)")
         }
         guard lock.before() == .orderly else {
             throw FileError(
                 .invalid,
-                "the daemon of \(old.path) did not end in order; mount it once more, unmount it, and move it then")
+                "the daemon of \(old.path) did not shut down cleanly; mount it once more, unmount it, and move it then")
         }
         try makeEmpty(new.path)
         var copy = StateCopy()
@@ -66,9 +67,9 @@ package struct StateMove {
         try finish()
     }
 
-    /// Where a state was moved; `nil` when it was not.
+    /// The destination of a state that was moved; `nil` when it was not.
     static func destination(of state: StateDirectory) -> String? {
-        // A mark that cannot be read is none: there is nothing else in it.
+        // An unreadable mark counts as none: it has no other content.
         try? String(contentsOfFile: "\(state.path)/\(movedName)", encoding: .utf8)
     }
 
@@ -82,11 +83,11 @@ package struct StateMove {
         guard names.allSatisfy({ $0 == Self.diskName }) else {
             throw FileError(
                 .notEmpty,
-                "\(path) is not empty; give a new directory, or remove what a move that was cut off has left there")
+                "\(path) is not empty; give a new directory, or remove the remains of an interrupted move")
         }
     }
 
-    /// Copies the index, and notes in the copy what the files are there.
+    /// Copies the index, and notes the files' new numbers in the copy.
     private func copyIndex(_ numbers: [UInt64: UInt64]) throws(FileError) {
         try translated {
             let source = try DatabaseQueue(path: old.index)
@@ -123,7 +124,7 @@ package struct StateMove {
         try rows.setBacking(.root, files)
     }
 
-    /// What is in a directory and below, by its number there.
+    /// The objects in a directory and below, by their numbers there.
     private static func collect(
         _ directory: Descriptor, into found: inout [UInt64: BackingStatus]
     ) throws(FileError) {
@@ -155,7 +156,7 @@ package struct StateMove {
         let parent = try BackingDirectory.openDirectory("\(old.path)/..")
         let name = String(old.path.split(separator: "/").last ?? "")
         do throws(FileError) { try TreeRemoval.remove(name, in: parent, owner: geteuid()) } catch {
-            // A disk of its own: it is empty now, and unmounting it is not ours.
+            // A mount point: it is empty now, and not ours to unmount.
             guard error.code == .busy else { throw error }
         }
     }

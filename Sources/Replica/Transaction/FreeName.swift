@@ -5,11 +5,11 @@ enum FreeName {
     /// How many names repair tries before giving up.
     static let attemptLimit = 10_000
 
-    /// How many numbers are tried one after the other, before they are doubled.
+    /// How many numbers are tried one by one before they are doubled.
     static let stepLimit = 16
 
-    /// The first number from 2 on that is free, as long as it is a low one. Where many are taken, as in a directory that is to hold thousands
-    /// of items of one name, a free one with a taken one before it, in few steps.
+    /// The first free number from 2 on, if it is low. If many are taken, as in a directory with thousands of items of
+    /// one name, a free number whose predecessor is taken, found in few steps.
     static func first(for name: ItemName, isFree: (ItemName) throws -> Bool) throws -> ItemName {
         var taken = 1
         for number in 2...stepLimit {
@@ -30,11 +30,11 @@ enum FreeName {
         return try candidate(name, number: free)
     }
 
-    /// Higher than any number of items that there can be.
+    /// Higher than any possible number of items.
     private static let numberLimit = 1 << 40
 
     /// - Parameter number: 2 or more.
-    /// - Returns: `name` with the number before its extension, its stem cut so that the whole keeps within 255 bytes.
+    /// - Returns: `name` with the number before its extension, its stem cut so that the whole fits into 255 bytes.
     static func candidate(_ name: ItemName, number: Int) throws(FileError) -> ItemName {
         var ending = name.pathExtension.isEmpty ? "" : ".\(name.pathExtension)"
         // An "extension" that fills the name is part of it.

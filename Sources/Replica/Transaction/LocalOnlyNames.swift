@@ -1,11 +1,11 @@
 package import Model
 
-/// Names that never leave this machine: what programs leave beside their files for a moment, and what is marked so.
+/// Names that are not synced: temporary files that programs place beside their documents, and names with a marker.
 package enum LocalOnlyNames {
     /// The default rule: names with `.nosync` in them, `.DS_Store`, owner files of office programs (`~$…`), the swap
     /// and probe files of vim (`.NAME.swp`, `4913`), the lock links of Emacs (`.#…`), and FUSE's hidden files.
     ///
-    /// Backup files (`NAME~`) travel: they are what a user would want back.
+    /// Backup files (`NAME~`) are synced: a user may want them back.
     package static func standard(_ name: ItemName) -> Bool {
         let bytes = Array(name.string.utf8)
         func starts(with prefix: StaticString) -> Bool {
@@ -16,7 +16,7 @@ package enum LocalOnlyNames {
         return isSwapFile(bytes) || contains(bytes, Array(".nosync".utf8))
     }
 
-    /// `.NAME.sw?`, with a letter at the end as vim counts them (`.swp`, `.swo`, …).
+    /// `.NAME.sw?`, with a final letter as vim counts them (`.swp`, `.swo`, …).
     private static func isSwapFile(_ bytes: [UInt8]) -> Bool {
         guard bytes.count >= 6, bytes[0] == UInt8(ascii: ".") else { return false }
         let end = bytes.suffix(4)

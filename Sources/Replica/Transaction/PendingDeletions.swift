@@ -2,32 +2,33 @@ import Foundation
 import GRDB
 package import Model
 
-/// The deletions in the outbox that nobody has confirmed, and those of the same run that are in the container already.
+/// The unconfirmed deletions in the outbox, and those of the same run that are in the container already.
 ///
-/// Deletions that follow each other without a long pause are a *run*, such as that of one `rm -r`, however long it takes.
+/// Deletions that follow each other without a long pause are a *run*, such as that of one `rm -r`, however long it
+/// takes.
 package struct PendingDeletions: Hashable, Sendable {
-    /// How many wait.
+    /// How many deletions wait.
     package var count = 0
-    /// How many of the first run have left.
+    /// How many deletions of the first run have been uploaded.
     package var leftCount = 0
-    /// The most of one run, with those that have left.
+    /// The largest run, including uploaded deletions.
     package var longestRun = 0
-    /// The size of the newest run, and when its first waiting deletion and its last one were made.
+    /// The size of the newest run, and the times of its first waiting deletion and its last one.
     package var lastRun = 0
     package var oldest: Timestamp?
     package var newest: Timestamp?
-    /// How many items there are still; 0 while the deletions are few.
+    /// How many items remain; 0 while the deletions are few.
     package var itemCount = 0
-    /// Whether they were found to be too many, and nobody has answered yet.
+    /// Whether they were found to be too many and the user has not answered yet.
     package var areHeld = false
-    /// The position up to which deletions were confirmed: those go in any case.
+    /// The position up to which deletions were confirmed: those are always uploaded.
     package var confirmed: Int64 = 0
 
     package init() {}
 
     /// - Parameters:
-    ///   - times: When each was made, in nanoseconds since 1970, in the order in which they were made.
-    ///   - left: What has left before.
+    ///   - times: The time of each, in nanoseconds since 1970, in the order in which they were made.
+    ///   - left: The uploaded deletions.
     ///   - gap: The longest pause within a run. A clock that was set back makes none.
     init(times: [Int64], left: LeftDeletions?, gap: Duration) {
         let gap = Int64(gap / .nanoseconds(1))
@@ -38,7 +39,7 @@ package struct PendingDeletions: Hashable, Sendable {
                 run = 0
                 oldest = nil
             }
-            // What left before belongs to the first run, if anything waits of it.
+            // Uploaded deletions belong to the first run, if any of it waits.
             if count == 0 { leftCount = run }
             run += 1
             count += 1
@@ -52,10 +53,10 @@ package struct PendingDeletions: Hashable, Sendable {
     }
 }
 
-/// The newest run of deletions that have reached the container, as the index remembers it: so that what follows is judged with them.
+/// The newest run of uploaded deletions, as the index remembers it: later deletions are judged with them.
 struct LeftDeletions: Hashable {
     var count: Int
-    /// When the last of them was made, in nanoseconds since 1970.
+    /// The time of the last, in nanoseconds since 1970.
     var newest: Int64
 
     init(count: Int, newest: Int64) {
@@ -95,9 +96,9 @@ extension Rows {
 }
 
 extension ReplicaTransaction {
-    /// Takes deletions out of the outbox that have reached the container, and remembers how many there were.
+    /// Removes uploaded deletions from the outbox, and remembers their number.
     ///
-    /// Deletions that somebody confirmed do not count, nor those of items whose name another item has by now.
+    /// Confirmed deletions do not count, nor those of items whose name another item has by now.
     /// - Parameter gap: The longest pause between two deletions of one run.
     package func dequeueDeletions(
         _ deletions: [(item: ItemID, position: Int64)], gap: Duration
@@ -117,7 +118,7 @@ extension ReplicaTransaction {
 }
 
 extension Rows {
-    /// When a deletion was made; `nil` for one that waits no longer, or that made room for another item.
+    /// The time of a deletion; `nil` for one that no longer waits, or that made room for another item.
     fileprivate func deletionTime(of item: ItemID, _ position: Int64) throws -> Int64? {
         let found = try first("SELECT queued, base FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
         {

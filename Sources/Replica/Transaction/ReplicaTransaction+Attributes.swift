@@ -2,7 +2,7 @@ import GRDB
 import Foundation
 import Model
 
-/// Metadata, as the mount changes it.
+/// Changes of metadata by the mount.
 extension ReplicaTransaction {
     /// Related: `chmod(2)`, `chown(2)`, `utimensat(2)`.
     func setAttributes(of number: InodeNumber, _ change: AttributeChange) throws -> Attributes {
@@ -12,7 +12,7 @@ extension ReplicaTransaction {
         let moment = later(than: attributes.changed)
         if change.isAccessedNow { change.accessed = moment }
         if change.isModifiedNow { change.modified = moment }
-        // Who says the mode too has the last word: a kernel that clears the bits by itself sends what is left.
+        // An explicit mode takes precedence: a kernel that clears the bits by itself sends the remaining ones.
         if change.mode == nil, change.owner != nil || change.group != nil, row.kind != .directory {
             let cleared = AttributeChange.withoutSetID(attributes.mode)
             if cleared != attributes.mode { change.mode = cleared }
@@ -25,7 +25,7 @@ extension ReplicaTransaction {
         attributes.changed = moment
         try update(attributes)
         try updateObject(row, to: attributes, change)
-        // Owner and access time stay on this machine.
+        // Owner and access time are not synced.
         if change.mode != nil || change.modified != nil { try rows.enqueueItems(of: number) }
         return attributes
     }
@@ -43,7 +43,7 @@ extension ReplicaTransaction {
             ])
     }
 
-    /// Has the file on the disk follow a change of mode or times.
+    /// Applies a change of mode or times to the file on the disk.
     func updateObject(_ row: InodeRow, to attributes: Attributes, _ change: AttributeChange) throws {
         guard row.kind == .file, row.isLocal else {
             if row.kind == .file, change.mode != nil || change.modified != nil {
@@ -55,7 +55,7 @@ extension ReplicaTransaction {
         let place = try backing.objectPlace(of: row.number, rows)
         let old = try SystemCalls.status(place)
         guard let identity = row.identity, old.identity.matches(identity) else {
-            throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we made")
+            throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we created")
         }
         if change.mode != nil { try changes.setMode(place, Self.backingMode(attributes.mode), old: old.mode) }
         if change.modified != nil || change.accessed != nil {
@@ -69,15 +69,15 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Has the placeholders of every name follow the index after the commit.
+    /// Queues the placeholders of every name for after the commit, when they are made to match the index.
     func refreshPlaceholders(of number: InodeNumber) throws {
         for entry in try rows.entryRows(of: number) { changes.refreshPlaceholder(entry.name, in: entry.parent) }
     }
 }
 
-/// Extended attributes of other programs, `user.…`, by whole name.
+/// Extended attributes of other programs, `user.…`, by full name.
 extension ReplicaTransaction {
-    /// The longest name and value, in bytes, as the kernel has them (`XATTR_NAME_MAX`, `XATTR_SIZE_MAX`).
+    /// The longest name and value, in bytes, as in the kernel (`XATTR_NAME_MAX`, `XATTR_SIZE_MAX`).
     static let xattrNameByteLimit = 255
     static let xattrValueByteLimit = 64 << 10
 

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Model
 
-/// The bytes of files that are here, as the mount changes them.
+/// Changes of local bytes by the mount.
 extension ReplicaTransaction {
     /// Notes that the bytes are about to change.
     /// - Returns: The new generation.
@@ -14,14 +14,14 @@ extension ReplicaTransaction {
         ) { $0[0] as Int64 }
         guard let generation else {
             _ = try rows.file(number)
-            throw FileError(.superseded, "\(number) was let go")
+            throw FileError(.superseded, "\(number) was evicted")
         }
         if try rows.contents(of: number).incoming != nil { try keepUnseen(number) }
         try rows.enqueueItems(of: number)
         return generation
     }
 
-    /// Takes size and times from the disk after the bytes changed.
+    /// Records size and times from the disk after the bytes changed.
     func recordBytes(of number: InodeNumber, _ status: BackingStatus) throws -> Attributes {
         let row = try rows.file(number)
         var attributes = row.attributes
@@ -32,7 +32,7 @@ extension ReplicaTransaction {
         try rows.setBackingTimes(number, status)
         if isSame { return attributes }
         let bytesChanged = status.size != attributes.size || status.modified != row.backingModified
-        // Blocks alone change when the disk gets around to allocating them.
+        // Blocks alone change when the disk allocates them later.
         attributes.size = status.size
         attributes.blocks = status.blocks
         if bytesChanged {
@@ -43,19 +43,19 @@ extension ReplicaTransaction {
         try update(attributes)
         guard bytesChanged else { return attributes }
         if row.isModified {
-            // Whoever read the bytes before must not take them for these.
+            // A reader of the previous bytes must not mistake them for these.
             try rows.execute("UPDATE inodes SET generation = generation + 1 WHERE id = ?", [number.row])
         } else {
-            // Bytes that changed without notice are a local change all the same.
+            // Bytes that changed without notice are a local change too.
             _ = try markModified(number)
         }
         return attributes
     }
 
-    /// Truncates a file that is not here to nothing, without fetching a byte of it.
+    /// Truncates a file that is not local to zero, without fetching a byte of it.
     func replaceWithEmpty(_ number: InodeNumber) throws -> Descriptor {
         let row = try rows.file(number)
-        guard !row.isLocal else { throw FileError(.invalid, "\(number) is here") }
+        guard !row.isLocal else { throw FileError(.invalid, "\(number) is local") }
         try discardTransfer(of: number)
         let entries = try rows.entryRows(of: number)
         let places = try entries.map { entry in
@@ -82,8 +82,8 @@ extension ReplicaTransaction {
         return descriptor
     }
 
-    /// Opens for reading and writing: who reads and who writes share it. On a disk that became read-only what is here can still be
-    /// read, and every change is refused before it comes to a write.
+    /// Opens for reading and writing: readers and writers share the descriptor. On a disk that became read-only, local
+    /// files can still be read, and every change is refused before it comes to a write.
     private static func open(_ place: BackingPlace) throws(FileError) -> Descriptor {
         do throws(FileError) {
             return try SystemCalls.open(place, O_RDWR)
@@ -95,20 +95,20 @@ extension ReplicaTransaction {
 }
 
 extension Rows {
-    /// - Throws: `notHere` when the bytes are not here.
+    /// - Throws: `notHere` when the bytes are not local.
     func openBytes(of number: InodeNumber, _ backing: BackingDirectory) throws -> Descriptor {
         let row = try file(number)
-        guard row.isLocal, let identity = row.identity else { throw FileError(.notHere, "\(number) is not here") }
+        guard row.isLocal, let identity = row.identity else { throw FileError(.notHere, "\(number) is not local") }
         let place = try backing.objectPlace(of: number, self)
         let descriptor = try Self.open(place)
         guard try SystemCalls.status(of: descriptor).identity.matches(identity) else {
-            throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we made")
+            throw FileError(.inputOutput, "\(place.name) in the backing directory is not the file we created")
         }
         return descriptor
     }
 
-    /// Opens for reading and writing: who reads and who writes share it. On a disk that became read-only what is here can still be
-    /// read, and every change is refused before it comes to a write.
+    /// Opens for reading and writing: readers and writers share the descriptor. On a disk that became read-only, local
+    /// files can still be read, and every change is refused before it comes to a write.
     private static func open(_ place: BackingPlace) throws(FileError) -> Descriptor {
         do throws(FileError) {
             return try SystemCalls.open(place, O_RDWR)

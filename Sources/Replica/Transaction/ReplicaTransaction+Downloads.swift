@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Model
 
-/// Bytes on their way in: a sparse file of full size in `staging/downloads`, and one rename when it is whole.
+/// Bytes being downloaded: a sparse file of full size in `staging/downloads`, and one rename when it is complete.
 extension ReplicaTransaction {
     /// A row of `transfers`.
     struct Transfer {
@@ -17,7 +17,7 @@ extension ReplicaTransaction {
         let row = try rows.file(number)
         let contents = try rows.contents(of: number)
         guard let packed = contents.incoming ?? (row.isLocal ? nil : contents.content) else {
-            throw FileError(.invalid, row.isLocal ? "\(number) is here" : "the chunks of \(number) are not known yet")
+            throw FileError(.invalid, row.isLocal ? "\(number) is local" : "the chunks of \(number) are not known yet")
         }
         let content = try Content(packed: packed)
         if let transfer = try rows.transfer(of: number), transfer.content == packed,
@@ -50,7 +50,7 @@ extension ReplicaTransaction {
         return (place, try changes.createFile(at: place, mode: 0o600))
     }
 
-    /// - Returns: `nil` when the file is not what it was: then the download starts anew.
+    /// - Returns: `nil` when the file has changed: then the download starts over.
     private func resume(_ transfer: Transfer, _ content: Content) throws -> StagingFile? {
         let place = BackingPlace(directory: backing.downloads, name: transfer.file)
         guard let status = try SystemCalls.statusIfPresent(place), status.identity.matches(transfer.identity),
@@ -85,7 +85,7 @@ extension ReplicaTransaction {
         else { throw FileError(.superseded, "\(number) has changed since its download began") }
         let staged = BackingPlace(directory: backing.downloads, name: transfer.file)
         guard let status = try SystemCalls.statusIfPresent(staged), status.identity.matches(transfer.identity) else {
-            throw FileError(.superseded, "the staging file of \(number) has gone")
+            throw FileError(.superseded, "the staging file of \(number) is missing")
         }
         try rows.execute("DELETE FROM transfers WHERE inode = ?", [number.row])
         return row.isLocal
@@ -93,7 +93,7 @@ extension ReplicaTransaction {
             : try placeBytes(row, from: staged, status.size)
     }
 
-    /// The file was not here: its bytes take the placeholder's place.
+    /// The file was not local: its bytes replace the placeholder.
     private func placeBytes(_ row: InodeRow, from staged: BackingPlace, _ size: Int64) throws -> InodeNumber {
         let number = row.number
         try dress(staged, mode: row.attributes.mode, modified: row.attributes.modified)
@@ -110,17 +110,18 @@ extension ReplicaTransaction {
         return number
     }
 
-    /// Older bytes are here: the names get a new inode with the new ones, and whoever has the old open keeps it.
+    /// Older bytes are local: the names get a new inode with the new bytes, and processes that have the old one open
+    /// keep it.
     private func replaceBytes(
         _ row: InodeRow, with staged: BackingPlace, _ content: Data, _ size: Int64
     ) throws -> InodeNumber {
         let entries = try rows.entryRows(of: row.number)
-        guard let first = entries.first else { throw FileError(.superseded, "\(row.number) has no name any more") }
+        guard let first = entries.first else { throw FileError(.superseded, "\(row.number) no longer has a name") }
         let orphan = backing.orphanPlace(of: row.number)
         try moveBytes(of: entries, to: orphan)
         try rows.setBackingChanged(row.number, try SystemCalls.status(orphan))
 
-        // The time came with the record; the name may have another item's by now.
+        // The time is that of the record; the name may have another item's by now.
         try dress(staged, mode: row.attributes.mode, modified: row.attributes.modified)
         try place(staged, as: entries, of: row.number)
         let status = try SystemCalls.status(try backing.objectPlace(of: first, rows))
@@ -148,7 +149,7 @@ extension ReplicaTransaction {
         try SystemCalls.setTimes(staged, accessed: nil, modified: modified)
     }
 
-    /// Moves a file to the first of the names and links it to the others; among the removed when there is none.
+    /// Moves a file to the first of the names and links it to the others; to the removed ones when there is no name.
     private func place(_ staged: BackingPlace, as entries: [EntryRow], of number: InodeNumber) throws {
         let places = try entries.map { entry in
             BackingPlace(

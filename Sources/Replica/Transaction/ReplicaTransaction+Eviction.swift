@@ -3,12 +3,13 @@ import Foundation
 import Glibc
 import Model
 
-/// Letting bytes go again, and the placeholders that stand in for them.
+/// Eviction of bytes, and the placeholders that represent them.
 extension ReplicaTransaction {
-    /// Lets the bytes of a clean file go. What must be asked elsewhere (open files, claims, pins, the container) was asked.
+    /// Evicts the bytes of an unmodified file. The caller has checked everything outside the index (open files, claims,
+    /// pins, the container).
     ///
-    /// The bytes move out of the way, the index commits, the placeholders are written, the bytes go: a crash in between
-    /// leaves extra bytes, never missing ones.
+    /// The bytes are moved away, the index commits, the placeholders are written, the bytes are deleted: a crash in
+    /// between leaves extra bytes, never missing ones.
     /// - Throws: `busy` when the file has changes that are not in the container, or has changed since `generation`.
     func evict(_ number: InodeNumber, generation: Int64) throws {
         let row = try rows.file(number)
@@ -36,7 +37,7 @@ extension ReplicaTransaction {
         try becomePlaceholder(row, content: packed, modified: row.attributes.modified)
     }
 
-    /// Moves the one file behind all the names of an inode out of their way.
+    /// Moves the one file behind all the names of an inode away from them.
     func moveBytes(of entries: [EntryRow], to removed: BackingPlace) throws {
         let places = try entries.map { try backing.objectPlace(of: $0, rows) }
         guard let last = places.last else { return }
@@ -58,7 +59,7 @@ extension ReplicaTransaction {
         try refreshPlaceholders(of: row.number)
     }
 
-    /// Writes one batch of what a directory shows on the disk: placeholders, sub-directories, symbolic links.
+    /// Creates one batch of a directory's contents on the disk: placeholders, subdirectories, symbolic links.
     /// - Returns: The last name of the batch; `nil` when the directory is done.
     func writePlaceholders(in directory: InodeNumber, after name: ItemName?, limit: Int) throws -> ItemName? {
         let row = try rows.inodeRow(directory)
@@ -71,7 +72,7 @@ extension ReplicaTransaction {
             try rows.execute("UPDATE inodes SET visited = 2 WHERE id = ?", [directory.row])
             return nil
         }
-        // From the first batch on, what comes into the directory is shown at once.
+        // From the first batch on, new entries of the directory are created on the disk at once.
         try rows.execute("UPDATE inodes SET visited = 1 WHERE id = ?", [directory.row])
         return last.name
     }
@@ -89,12 +90,12 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Makes a symbolic link on the disk that so far stands in the index only.
+    /// Creates a symbolic link on the disk that so far exists only in the index.
     func showSymbolicLink(_ name: ItemName, _ number: InodeNumber, _ handle: Descriptor) throws {
         let row = try rows.inodeRow(number)
-        // A second name of the link would need the first one's place: the index alone is enough for it.
+        // A second name of the link would need the place of the first: it exists only in the index.
         guard row.identity == nil, row.attributes.linkCount == 1, let target = row.target,
-            // What no disk can hold still shows in the mount.
+            // A target that the disk cannot hold still appears in the mount.
             (1..<Int(PATH_MAX)).contains(target.utf8.count), !target.utf8.contains(0)
         else { return }
         let place = BackingPlace(directory: handle, name: PlaceholderName.backingName(of: name))
@@ -102,7 +103,7 @@ extension ReplicaTransaction {
         try rows.setBacking(number, try SystemCalls.status(place))
     }
 
-    /// Shows something new in a directory whose other entries are shown already.
+    /// Creates a new entry on the disk if the directory's other entries are there already.
     func showIfVisited(_ name: ItemName, in parent: InodeNumber) throws {
         guard try rows.inodeRow(parent).visited > 0, let child = try rows.lookup(name, in: parent) else { return }
         let handle = try backing.directory(parent, rows, making: changes)

@@ -1,12 +1,12 @@
 import GRDB
 import Model
 
-/// What a user keeps from moving: excluded from sync for good, or paused for a while.
+/// Items that the user excluded from sync permanently, or paused for a while.
 extension ReplicaTransaction {
-    /// Keeps a file or directory, with what lies in it, on this machine, or lets it travel again.
+    /// Excludes a file or directory, with its contents, from sync, or includes it again.
     ///
-    /// What the container has of it is deleted there; what is here stays. Bytes that are not here would be lost with that.
-    /// - Throws: `invalid` for the root; `notHere` when bytes are not here, or newer ones wait to come.
+    /// An excluded item is deleted in the container; local bytes stay. Bytes that are not local would be lost by that.
+    /// - Throws: `invalid` for the root; `notHere` when bytes are not local, or newer ones are incoming.
     func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws {
         guard number != .root else { throw FileError(.invalid, "a container cannot be excluded from its own sync") }
         let row = try rows.inodeRow(number)
@@ -31,12 +31,12 @@ extension ReplicaTransaction {
         for file in files {
             let incoming = try rows.contents(of: file).incoming
             guard try rows.inodeRow(file).isLocal, incoming == nil else {
-                throw FileError(.notHere, "the bytes of \(file) are not here")
+                throw FileError(.notHere, "the bytes of \(file) are not local")
             }
         }
     }
 
-    /// What is only here now refers to nothing in the container any more: there its bytes may go.
+    /// An item that exists only here no longer refers to the container: its bytes may be deleted there.
     private func forgetContent(of row: InodeRow) throws {
         let files = row.kind == .directory ? try rows.filesBelow(row.number) : row.kind == .file ? [row.number] : []
         for file in files where try rows.entryRows(of: file).allSatisfy({ $0.item == nil }) {
@@ -52,7 +52,7 @@ extension Rows {
             "UPDATE entries SET excluded = ? WHERE parent = ? AND name = ?", [isExcluded, parent.row, name.string])
     }
 
-    /// Whether something stays on this machine because it, or a directory above it, was told to.
+    /// Whether an item, or a directory above it, was excluded from sync.
     func isExcluded(_ number: InodeNumber) throws -> Bool {
         try isMarked(number) {
             $0[0] as Bool
@@ -61,7 +61,7 @@ extension Rows {
         }
     }
 
-    /// Whether sync is paused for something, a directory above it or the container; a file with several names, when it is
+    /// Whether sync is paused for an item, a directory above it or the container; a file with several names, when it is
     /// for one of them.
     func isPaused(_ number: InodeNumber) throws -> Bool {
         try isMarked(number) {

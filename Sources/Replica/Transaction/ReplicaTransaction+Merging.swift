@@ -1,35 +1,35 @@
 import GRDB
 package import Model
 
-/// What the follower needs where local changes and another device's meet.
+/// Operations of the follower where local changes and another device's conflict.
 extension ReplicaTransaction {
-    /// Whether the item was deleted here and the container does not know it yet.
+    /// Whether the item was deleted here and the deletion is not in the container yet.
     package func isDeletionQueued(_ item: ItemID) throws(FileError) -> Bool {
         try translated { try rows.outboxRow(of: item)?.deletedBase != nil }
     }
 
-    /// Drops the deletion of an item that waits in the outbox; does nothing when there is none.
+    /// Drops the waiting deletion of an item; does nothing when there is none.
     package func dequeueDeletion(_ item: ItemID) throws(FileError) {
         try translated {
             if try rows.outboxRow(of: item)?.deletedBase != nil { try rows.dequeue(item) }
         }
     }
 
-    /// Takes an item out of the outbox, whatever its position.
+    /// Removes an item from the outbox, whatever its position.
     package func dequeueAll(_ item: ItemID) throws(FileError) { try translated { try rows.dequeue(item) } }
 
     package func isPinned(_ entry: Entry) throws(FileError) -> Bool {
         try translated { try entry.pinned ?? rows.isPinned(entry.parent) }
     }
 
-    /// Has the bytes of a file brought here when there is a way to.
+    /// Requests the download of a file.
     package func setDownloadRequested(_ number: InodeNumber) throws(FileError) {
         try translated {
             try rows.execute("UPDATE entries SET download_requested = 1 WHERE inode = ?", [number.row])
         }
     }
 
-    /// Forgets what the container had for an entry, since it was deleted there: the next upload makes it anew.
+    /// Forgets the container's state of an entry that was deleted there: the next upload creates it anew.
     package func clearBase(_ entry: Entry) throws(FileError) {
         try translated {
             let source = try current(entry)
@@ -39,7 +39,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Makes an entry a new item of its own, which waits to be uploaded.
+    /// Makes an entry a new item, which waits to be uploaded.
     package func reidentify(_ entry: Entry) throws(FileError) {
         try translated {
             let source = try current(entry)

@@ -3,9 +3,9 @@ import GRDB
 import Glibc
 import Model
 
-/// Making and removing names, as the mount sees it.
+/// Creating and removing names by the mount.
 extension ReplicaTransaction {
-    /// What a new local file starts with.
+    /// The initial attributes of a new local file.
     struct NewFile {
         var kind: ItemKind
         var mode: UInt16
@@ -25,7 +25,7 @@ extension ReplicaTransaction {
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))
         let descriptor = try changes.createFile(at: place, mode: Self.backingMode(mode))
         try DescriptorReserve.spare(descriptor)
-        // The time that its first stat tells is that of the bytes, so that the first write cannot put it back.
+        // The time of the first stat is that of the bytes, so that the first write cannot move it back.
         if environment.diskTime == nil { try SystemCalls.setTimes(of: descriptor, modified: now) }
         changes.notedNewFile(in: parent)
         try environment.stamp(descriptor)
@@ -46,7 +46,7 @@ extension ReplicaTransaction {
     ) throws -> Attributes {
         var new = NewFile(kind: .directory, mode: mode, owner: owner, group: group)
         let item = try prepare(&new, name, in: parent)
-        // The directory on the disk comes with the first thing that is put in it.
+        // The directory is created on the disk with its first entry.
         return try insert(row(new), name, in: parent, item: item)
     }
 
@@ -64,7 +64,7 @@ extension ReplicaTransaction {
         return try insert(row, name, in: parent, item: item)
     }
 
-    /// Pipes, sockets and device files stand in the index only: they have no bytes.
+    /// Pipes, sockets and device files exist only in the index: they have no bytes.
     func makeNode(
         _ name: ItemName, in parent: InodeNumber, kind: ItemKind, mode: UInt16, device: UInt64, owner: UInt32,
         group: UInt32
@@ -79,7 +79,7 @@ extension ReplicaTransaction {
         let row = try rows.inodeRow(number)
         guard row.kind != .directory else { throw FileError(.notPermitted, "\(number) is a directory") }
         guard let first = try rows.firstEntryRow(of: number) else {
-            throw FileError(.notFound, "\(number) has no name any more")
+            throw FileError(.notFound, "\(number) no longer has a name")
         }
         let item = try prepare(row.kind, name, in: parent, try rows.parentInfo(parent))
         if row.identity != nil {
@@ -91,7 +91,7 @@ extension ReplicaTransaction {
             try rows.setBackingChanged(number, try SystemCalls.status(new))
         }
         try rows.insertEntry(name, in: parent, inode: number, item: item)
-        // Whoever wants the bytes wants them under every name: the first one may go before they are here.
+        // A requested download applies to every name: the first one may be removed before it ends.
         try rows.execute(
             """
             UPDATE entries SET download_requested = 1 WHERE inode = ?1
@@ -104,7 +104,7 @@ extension ReplicaTransaction {
         return try rows.attributes(of: number)
     }
 
-    /// Removes the name of anything but a directory. Related: `unlink(2)`.
+    /// Removes the name of an object that is not a directory. Related: `unlink(2)`.
     func removeFile(_ name: ItemName, in parent: InodeNumber) throws -> RemovedEntry {
         let entry = try rows.existingEntry(name, in: parent)
         let row = try rows.inodeRow(entry.inode)
@@ -127,7 +127,7 @@ extension ReplicaTransaction {
         return removed
     }
 
-    /// Takes an entry out of index and backing directory; its item is the caller's matter.
+    /// Removes an entry from index and backing directory; the caller handles its item.
     func removeEntry(_ entry: EntryRow, _ row: InodeRow) throws -> RemovedEntry {
         let isDirectory = row.kind == .directory
         let left: UInt32 = isDirectory ? 0 : row.attributes.linkCount - 1
@@ -140,8 +140,8 @@ extension ReplicaTransaction {
         return RemovedEntry(inode: row.number, kind: row.kind, linkCount: left, item: entry.item)
     }
 
-    /// Takes what stands under an entry's name out of the backing directory: the bytes of a file that loses its last name
-    /// live on among the removed.
+    /// Removes the object under an entry's name from the backing directory: the bytes of a file that loses its last
+    /// name are kept among the removed.
     func removeObject(of entry: EntryRow, _ row: InodeRow, isLast: Bool) throws {
         guard row.identity != nil else { return }
         let place = try backing.objectPlace(of: entry, rows)
@@ -159,7 +159,7 @@ extension ReplicaTransaction {
             try changes.rename(place, to: orphan)
             try rows.setBackingChanged(row.number, try SystemCalls.status(orphan))
         } else {
-            // The bytes stay under another name, so this one can go at once and be made again.
+            // The bytes stay under another name, so this one can be removed at once and created again.
             let other = try otherPlace(of: entry)
             try changes.unlinkName(place, keptAt: other)
             try rows.setBackingChanged(row.number, try SystemCalls.status(other))
@@ -177,9 +177,9 @@ extension ReplicaTransaction {
         let directory = try SystemCalls.open(place, CLinux_O_PATH | O_DIRECTORY)
         for name in try SystemCalls.names(in: directory) {
             let inner = BackingPlace(directory: directory, name: name)
-            // A placeholder that was left behind stands for nothing any more; anything else is a user's.
+            // A leftover placeholder belongs to no file any more; any other file is a user's.
             guard try PlaceholderFile.read(inner) != nil else {
-                throw FileError(.notEmpty, "\(place.name): \(name) in the backing directory is not the mount's")
+                throw FileError(.notEmpty, "\(place.name): \(name) in the backing directory is not a file of the mount")
             }
             try SystemCalls.unlink(inner)
         }
@@ -190,7 +190,7 @@ extension ReplicaTransaction {
         try rows.setBacking(number, nil)
     }
 
-    /// Deletes a file that has no names any more; one that has is left alone.
+    /// Deletes a file without names; does nothing for a file that has one.
     func forget(_ number: InodeNumber) throws {
         guard number != .root else { return }
         let row: InodeRow
@@ -198,7 +198,7 @@ extension ReplicaTransaction {
         guard row.attributes.linkCount == 0 else { return }
         try discardTransfer(of: number)
         if row.kind == .file, row.isLocal {
-            // Bytes that the container has can be fetched again if a power failure takes this commit back.
+            // Bytes that the container has can be fetched again if a power failure undoes this commit.
             changes.remove(
                 .init(
                     place: backing.orphanPlace(of: number), whenDurable: row.isModified,
@@ -208,14 +208,14 @@ extension ReplicaTransaction {
     }
 }
 
-// MARK: Parts of every new name
+// MARK: Parts of creating a name
 
 extension ReplicaTransaction {
-    /// The owner can always read and write what stands on the disk; the mount keeps the real mode.
+    /// The owner can always read and write the object on the disk; the mount keeps the real mode.
     static func backingMode(_ mode: UInt16) -> UInt16 { (mode | 0o600) & 0o777 }
 
-    /// Checks that a new file can get its name, and gives it what it inherits from its directory.
-    /// - Returns: The item that will live there; `nil` when it never leaves this machine.
+    /// Checks that a new file can get its name, and applies the attributes that it inherits from its directory.
+    /// - Returns: The item that it will be; `nil` when it is not synced.
     func prepare(_ new: inout NewFile, _ name: ItemName, in parent: InodeNumber) throws -> ItemID? {
         let info = try rows.parentInfo(parent)
         if let group = info.heritableGroup {
@@ -225,8 +225,8 @@ extension ReplicaTransaction {
         return try prepare(new.kind, name, in: parent, info)
     }
 
-    /// Checks that a name can be made.
-    /// - Returns: The item that will live there; `nil` when it never leaves this machine.
+    /// Checks that a name can be created.
+    /// - Returns: The item that it will be; `nil` when it is not synced.
     func prepare(_ kind: ItemKind, _ name: ItemName, in parent: InodeNumber, _ info: ParentInfo) throws -> ItemID? {
         guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
         return isSynced(kind, name, in: info) ? environment.makeItemID() : nil
@@ -259,17 +259,17 @@ extension ReplicaTransaction {
         return attributes
     }
 
-    /// What `stat(2)` says of a directory whose entries changed. Its own record does not change by that.
+    /// Updates the `stat(2)` times of a directory whose entries changed. That does not change its own record.
     func touch(_ directory: InodeNumber) throws {
         try rows.execute(
             "UPDATE inodes SET modified = ?1, changed = ?1 WHERE id = ?2", [now.rawValue, directory.row])
-        // Its time is part of its record, and must come out the same on every device.
+        // Its time is part of its record, and must be the same on every device.
         try rows.enqueueItems(of: directory)
     }
 }
 
 extension InodeRow {
-    /// Notes what stands on the disk for it.
+    /// Notes the object on the disk.
     mutating func stand(on status: BackingStatus) {
         identity = status.identity
         backingModified = status.modified

@@ -2,12 +2,13 @@ import GRDB
 import Foundation
 package import Model
 
-/// What waits to reach the container, and what has reached it.
+/// Changes that wait to be uploaded, and changes that were.
 extension ReplicaTransaction {
     /// Puts an item at the tail of the outbox.
     package func enqueue(_ item: ItemID) throws(FileError) { try translated { try rows.enqueue(item) } }
 
-    /// Puts a deletion at the tail of the outbox: of an item that reached the container after its entry was removed here.
+    /// Puts a deletion at the tail of the outbox: of an item that reached the container after its entry was removed
+    /// here.
     package func enqueueDeletion(_ record: ItemRecord, base: CommitNumber) throws(FileError) {
         try translated {
             try rows.enqueueDeletion(
@@ -15,8 +16,8 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Takes an item out of the outbox, unless it has changed since it was read at `position`.
-    /// - Returns: Whether it was taken out.
+    /// Removes an item from the outbox, unless it has changed since it was read at `position`.
+    /// - Returns: Whether it was removed.
     @discardableResult
     package func dequeue(_ item: ItemID, position: Int64) throws(FileError) -> Bool {
         try translated {
@@ -39,7 +40,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Notes the chunks of content that is not here, when only the manifest was known.
+    /// Notes the chunks of content that is not local, when only the manifest was known.
     package func setKnownContent(_ number: InodeNumber, content: Content) throws(FileError) {
         try translated {
             let row = try rows.file(number)

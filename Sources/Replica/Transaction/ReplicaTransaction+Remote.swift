@@ -2,13 +2,13 @@ import GRDB
 import Foundation
 package import Model
 
-/// What other devices did, as the follower applies it. Nothing here reaches the outbox.
+/// Changes of other devices, as the follower applies them. None of them enters the outbox.
 ///
-/// Entries that come or go by another device change a directory's ctime, not its mtime: that one is part of the
-/// directory's own record, and must come out the same on every device.
+/// Entries that another device adds or removes change a directory's ctime, not its mtime: the latter is part of the
+/// directory's own record, and must be the same on every device.
 extension ReplicaTransaction {
-    /// Adds an item of another device; a file's bytes are not here.
-    /// - Parameter content: A file's chunks, where they are known: their sizes add up to the record's.
+    /// Adds an item of another device; a file's bytes are not local.
+    /// - Parameter content: A file's chunks, if they are known: their sizes add up to the record's.
     /// - Throws: `exists` when the name is taken, `corrupt` when the sizes do not agree.
     package func insert(
         _ record: ItemRecord, content: Content?, in parent: InodeNumber, number: CommitNumber
@@ -19,7 +19,7 @@ extension ReplicaTransaction {
                 throw FileError(.exists, record.name.string)
             }
             var row = try row(of: record, content)
-            // Owners and groups stay on this machine; the directory says the group of what others put in it too.
+            // Owners and groups are not synced; the directory determines the group of other devices' entries too.
             if let group = info.heritableGroup { row.attributes.group = group }
             let inode = try rows.insert(row, content: content?.packed)
             try rows.insertEntry(record.name, in: parent, inode: inode, item: record.id)
@@ -58,7 +58,7 @@ extension ReplicaTransaction {
         return row
     }
 
-    /// Moves an entry to a name that must be free, with all that belongs to it.
+    /// Moves an entry to a name that must be free, with everything that belongs to it.
     /// - Returns: The entry as it is now.
     package func move(_ entry: Entry, to parent: InodeNumber, as name: ItemName) throws(FileError) -> Entry {
         try translated {
@@ -82,7 +82,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Takes over mode, time, attributes and link target; the time not while the bytes are changed here.
+    /// Applies mode, time, attributes and link target; but not the time while the bytes are modified here.
     package func setMetadata(_ number: InodeNumber, from record: ItemRecord) throws(FileError) {
         try translated {
             let row = try rows.inodeRow(number)
@@ -125,7 +125,7 @@ extension ReplicaTransaction {
         return try SystemCalls.statusIfPresent(place) == nil ? nil : place
     }
 
-    /// Notes what the container now holds for an entry.
+    /// Notes the container's state of an entry.
     package func setBase(_ entry: Entry, record: ItemRecord, number: CommitNumber) throws(FileError) {
         try translated {
             guard entry.item == record.id else { throw FileError(.invalid, "\(record.name) is another item") }
@@ -149,8 +149,8 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Has a local entry that was never uploaded be an item that another device made: equal files and directories of one
-    /// name become one.
+    /// Makes a local entry that was never uploaded an item that another device created: equal files and directories of
+    /// one name are merged.
     package func adopt(_ item: ItemID, for entry: Entry) throws(FileError) -> Entry {
         try translated {
             let source = try current(entry)
@@ -161,7 +161,7 @@ extension ReplicaTransaction {
             try rows.execute(
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item.uuid, source.parent.row, source.name.string])
-            // A placeholder names its item.
+            // A placeholder contains its item's id.
             if try !rows.inodeRow(source.inode).isLocal { changes.refreshPlaceholder(source.name, in: source.parent) }
             guard let adopted = try rows.entry(source.name, in: source.parent) else {
                 throw FileError(.notFound, entry.name.string)
@@ -170,7 +170,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// The row of an entry that was read earlier in this change, or before it.
+    /// The current row of an entry that was read earlier in this change, or before it.
     func current(_ entry: Entry) throws -> EntryRow {
         let row = try rows.existingEntry(entry.name, in: entry.parent)
         guard row.item == entry.item, row.inode == entry.inode else {
@@ -188,7 +188,7 @@ extension ReplicaTransaction {
             "UPDATE outbox SET base_parent = ? WHERE item = ?", [record.parent.uuid, record.id.uuid])
     }
 
-    /// Earlier bytes of a file can be restored for a while, and so can those of a conflict that was resolved.
+    /// Keeps earlier bytes of a file, which can be restored for a while, and those of a conflict that was resolved.
     private func keepReplacedBytes(_ record: ItemRecord) throws {
         guard record.kind == .file, let base = try rows.entry(of: record.id)?.base,
             base.content != record.content || base.conflicts != record.conflicts

@@ -6,14 +6,14 @@ package import Model
 extension ReplicaTransaction {
     /// Gives a file without local changes new bytes of another device.
     ///
-    ///     not here                 the new bytes are what a download will bring
-    ///     not here, in use         likewise, on a new inode: whoever has the old one open goes on reading the old bytes
-    ///     here                     the old bytes stay until the new ones are downloaded (``Inode/incoming``)
+    ///     not local                a download will fetch the new bytes
+    ///     not local, in use        likewise, on a new inode: processes that have the old one open read on from the old bytes
+    ///     local                    the old bytes stay until the new ones are downloaded (``Inode/incoming``)
     ///     one of several names     the name gets an inode of its own
     ///
     /// - Parameter modified: When the new bytes were made.
     /// - Returns: The inode of the entry, which may be new.
-    /// - Throws: `busy` when the bytes are changed here.
+    /// - Throws: `busy` when the bytes are modified here.
     package func setContent(
         _ entry: Entry, content: Content, modified: Timestamp, inUse: Bool
     ) throws(FileError) -> InodeNumber {
@@ -26,7 +26,7 @@ extension ReplicaTransaction {
             if let present, try Content(packed: present).hasSameBytes(as: content) {
                 try rows.execute(
                     "UPDATE inodes SET content = ?, incoming = NULL WHERE id = ?", [packed, row.number.row])
-                // Chunks that moved to other packs: the same bytes are fetched from elsewhere.
+                // Chunks that moved to other packs: the same bytes are fetched from another place.
                 if present != packed { try discardTransfer(of: row.number) }
                 return row.number
             }
@@ -44,7 +44,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Gives an entry a fresh inode that is not here.
+    /// Gives an entry a fresh inode that is not local.
     private func separate(
         _ entry: EntryRow, _ row: InodeRow, content: Data?, byteCount: Int64, modified: Timestamp
     ) throws -> InodeNumber {

@@ -1,11 +1,11 @@
 import GRDB
 import Model
 
-/// Renaming, as the mount sees it. Related: `renameat2(2)`.
+/// Renames by the mount. Related: `renameat2(2)`.
 ///
 /// When a file is renamed over a file of its kind, the *name* keeps its item, pin and base, and gets the other's bytes:
 /// that is an atomic save. An exchange of two such files likewise leaves the items with the names. In every other case
-/// the item goes with the file.
+/// the item moves with the file.
 extension ReplicaTransaction {
     func rename(
         _ name: ItemName, in parent: InodeNumber, to newName: ItemName, in newParent: InodeNumber, mode: RenameMode
@@ -41,7 +41,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Moves an entry to a name that is free, its item with it.
+    /// Moves an entry to a name that is free, with its item.
     private func shift(
         _ source: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber, _ destination: ParentInfo
     ) throws {
@@ -72,7 +72,7 @@ extension ReplicaTransaction {
             let removed = try removeEntry(target, other)
             var source = source
             if target.isExcluded {
-                // An atomic save of what is to stay here must not send it away.
+                // An atomic save of an excluded file must not upload it.
                 try rows.setExcluded(true, source.name, in: source.parent)
                 source.isExcluded = true
             }
@@ -83,7 +83,7 @@ extension ReplicaTransaction {
         try carryConflicts(from: source, to: item)
         try rows.leaveItem(of: source, at: now)
         if try rows.contents(of: other.number).incoming != nil, let seen = try rows.entry(of: item) {
-            // Whoever saves cannot have read the newer bytes, which are still to come.
+            // The saving program cannot have read the newer bytes, which are still incoming.
             try keepUnseenVersion(of: seen)
         }
         let left = other.attributes.linkCount - 1
@@ -101,14 +101,14 @@ extension ReplicaTransaction {
         return RemovedEntry(inode: other.number, kind: other.kind, linkCount: left, item: nil)
     }
 
-    /// The bytes of a file go to another item as they are here. Newer ones that are still to come are those of the item that they leave: of
-    /// the other item nobody would know them, and the next edit would let them go. Under another name of the file they stay.
+    /// The current bytes of a file move to another item. Incoming ones belong to the item that they leave: the other
+    /// item would not know them, and the next edit would discard them. Under another name of the file they stay.
     private func keepUnseenOfMoved(_ row: InodeRow) throws {
         guard row.attributes.linkCount == 1, try rows.contents(of: row.number).incoming != nil else { return }
         try keepUnseen(row.number)
     }
 
-    /// The bytes go to another item, and with them what lost against them.
+    /// The bytes move to another item, and with them the conflict versions that lost against them.
     private func carryConflicts(from source: EntryRow, to item: ItemID) throws {
         guard let conflicts = try rows.entry(source.name, in: source.parent)?.conflicts, !conflicts.isEmpty,
             let target = try rows.entry(of: item)
@@ -142,15 +142,15 @@ extension ReplicaTransaction {
         return Renamed(moved: row.number, exchanged: other.number)
     }
 
-    /// - Parameter wish: What the file's former entry said of its download: it is still wanted under its other name, and one that failed
-    ///   is only tried again by its error.
+    /// - Parameter wish: The request of the file's former entry for its download: it is still requested under its other
+    ///   name, and one that failed is only tried again by its error.
     private func setInode(of entry: EntryRow, to number: InodeNumber, _ wish: DownloadWish) throws {
         try rows.execute(
             "UPDATE entries SET inode = ?, download_requested = ?, error = ? WHERE parent = ? AND name = ?",
             [number.row, wish.isRequested, wish.error, entry.parent.row, entry.name.string])
     }
 
-    /// Two names change places with all that belongs to them.
+    /// Exchanges two names with everything that belongs to them.
     private func exchangeItems(
         _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
     ) throws {
@@ -160,7 +160,7 @@ extension ReplicaTransaction {
             isSynced(other.kind, source.name, in: try rows.parentInfo(source.parent)) && !target.isExcluded
         let sourceItem = try carry(source, row, isSynced: sourceTravels)
         let targetItem = try carry(target, other, isSynced: targetTravels)
-        // No directory has the number -1: the source waits there while its name is taken.
+        // No directory has the number -1: it holds the source while its name is taken.
         let move = "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?"
         try rows.execute(move, [-1, source.name.string, sourceItem?.uuid, source.parent.row, source.name.string])
         try rows.execute(
@@ -182,17 +182,17 @@ extension ReplicaTransaction {
     }
 }
 
-// MARK: Items that begin or cease to travel
+// MARK: Starting and ceasing to sync items
 
 extension ReplicaTransaction {
-    /// The item that an entry has after it moved to where its kind travels or not.
+    /// The item of an entry after it moved to a place where it is synced or not.
     func carry(_ entry: EntryRow, _ row: InodeRow, isSynced: Bool) throws -> ItemID? {
         if isSynced { return entry.item ?? environment.makeItemID() }
         try rows.leaveItem(of: entry, at: now)
         return nil
     }
 
-    /// What lies in a directory that begins or ceases to travel does so too.
+    /// Starts or ceases to sync the contents of a directory with it.
     func carryContents(of directory: InodeNumber, isSynced: Bool) throws {
         for entry in try rows.entryRows(in: directory) {
             let row = try rows.inodeRow(entry.inode)
@@ -204,7 +204,7 @@ extension ReplicaTransaction {
                 "UPDATE entries SET item = ? WHERE parent = ? AND name = ?",
                 [item?.uuid, entry.parent.row, entry.name.string])
             if let item { try rows.enqueue(item) } else { try clearBase(entry.name, in: entry.parent) }
-            // A placeholder names its item.
+            // A placeholder contains its item's id.
             if !row.isLocal { changes.refreshPlaceholder(entry.name, in: entry.parent) }
             if row.kind == .directory { try carryContents(of: row.number, isSynced: itemTravels) }
         }
@@ -222,7 +222,8 @@ extension ReplicaTransaction {
 // MARK: The backing directory
 
 extension ReplicaTransaction {
-    /// Moves what stands on the disk under an entry's name; a file that is not here has nothing there but a placeholder.
+    /// Moves the object on the disk under an entry's name; a file that is not local has nothing there but a
+    /// placeholder.
     func moveObject(of entry: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber) throws {
         guard row.identity != nil else { return }
         let old = try backing.objectPlace(of: entry, rows)
@@ -252,7 +253,7 @@ extension ReplicaTransaction {
         try rows.addLinks(new, 1, changed: now)
     }
 
-    /// Only a file that is not here has a placeholder that must follow.
+    /// Only a file that is not local has a placeholder to update.
     func refresh(_ old: EntryRow, _ name: ItemName, _ parent: InodeNumber, _ rows: InodeRow...) {
         guard !rows.allSatisfy(\.isLocal) else { return }
         changes.refreshPlaceholder(old.name, in: old.parent)

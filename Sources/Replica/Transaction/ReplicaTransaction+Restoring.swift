@@ -2,20 +2,20 @@ import Foundation
 import GRDB
 package import Model
 
-/// A name that is there again.
+/// A name that was restored.
 package struct RestoredName: Hashable, Sendable {
     package var name: ItemName
     package var parent: InodeNumber
 }
 
 extension ReplicaTransaction {
-    /// Brings back what was deleted here and not confirmed, as the container still has it: a file's bytes are not here.
+    /// Restores unconfirmed local deletions from the container's state: a file's bytes are not local.
     ///
-    /// - Parameter limit: How many items one change brings back at most, directories above them not counted.
-    /// - Returns: The names; none when nothing is left that could be brought back.
+    /// - Parameter limit: How many items one change restores at most, directories above them not counted.
+    /// - Returns: The names; none when nothing is left to restore.
     package func restoreDeletions(limit: Int) throws(FileError) -> [RestoredName] {
         try translated {
-            // The last first: a directory was deleted after what lay in it.
+            // In reverse order: a directory was deleted after its contents.
             let items = try rows.all(
                 """
                 SELECT item FROM outbox WHERE deleted_base IS NOT NULL AND base IS NOT NULL AND position > ?
@@ -28,7 +28,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// - Returns: The inode of the item, restored or already there; `nil` for one that nobody knows.
+    /// - Returns: The inode of the item, restored or existing; `nil` for an unknown item.
     private func restore(_ item: ItemID, _ restored: inout [RestoredName]) throws -> InodeNumber? {
         if let entry = try rows.entryRow(of: item) { return entry.inode }
         let deleted = try rows.first(
@@ -36,7 +36,7 @@ extension ReplicaTransaction {
         ) { (number: CommitNumber(bitPattern: $0[0] as Int64), packed: $0[1] as Data) }
         guard let deleted else { return nil }
         let record = try ItemRecord(packed: deleted.packed)
-        // Before the directory above, so that a cycle in the records ends here.
+        // Before the parent, so that a cycle in the records ends here.
         try rows.dequeue(item)
         let directory = record.parent == .root ? .root : try restore(record.parent, &restored)
         let parent = directory ?? .root
@@ -48,7 +48,7 @@ extension ReplicaTransaction {
         if case .inline(let known)? = record.content { content = known }
         let inode = try insert(placed, content: content, in: parent, number: deleted.number)
         if name != record.name || directory == nil {
-            // It lies elsewhere than the container has it.
+            // Its place differs from the container's.
             if let entry = try rows.entry(of: item) { try setBase(entry, record: record, number: deleted.number) }
             try rows.enqueue(item)
         }

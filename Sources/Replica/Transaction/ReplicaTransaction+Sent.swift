@@ -1,12 +1,12 @@
 import GRDB
 package import Model
 
-/// New items that are on their way to the container.
+/// New items that are being sent to the container.
 extension ReplicaTransaction {
-    /// Notes that new items are about to be sent. What is removed here before the commit's outcome is known must be deleted in the
-    /// container when it turns out that the commit has landed.
+    /// Notes that new items are about to be sent. An item that is removed here before the outcome of the commit is
+    /// known must be deleted in the container when it turns out that the commit has landed.
     ///
-    /// - Parameter number: The number of the commit. ``setApplied(_:nonce:)`` of it or of a later one forgets them.
+    /// - Parameter number: The number of the commit. ``setApplied(_:nonce:)`` for it or a later one forgets them.
     package func noteSent(_ items: [ItemID], in number: CommitNumber) throws(FileError) {
         try translated {
             for item in items {
@@ -16,14 +16,15 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Whether an item was sent from here as a new one, and no commit has been applied since that tells whether it arrived.
+    /// Whether an item was sent from here as a new one, and no commit has been applied since that shows whether it
+    /// landed.
     package func wasSent(_ item: ItemID) throws(FileError) -> Bool {
         try translated { try rows.exists("SELECT 1 FROM sent WHERE item = ?", [item.uuid]) }
     }
 }
 
 extension Rows {
-    /// A commit of that number is applied: what was sent with it either arrived with it or did not.
+    /// A commit of that number is applied: the items sent with it have landed or have not.
     func forgetSent(through number: CommitNumber) throws {
         try execute("DELETE FROM sent WHERE number <= ?", [Int64(bitPattern: number)])
     }

@@ -4,7 +4,7 @@ package import Model
 
 /// Conflict versions, earlier versions and deleted items.
 extension ReplicaTransaction {
-    /// Sets which edits wait to be resolved; the outbox is the caller's matter.
+    /// Sets the edits that wait to be resolved; the caller handles the outbox.
     package func setConflicts(_ conflicts: [ConflictVersion], of entry: Entry) throws(FileError) {
         try translated {
             let source = try current(entry)
@@ -14,15 +14,15 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Gives a file other bytes that the container has, as a change made here: they are downloaded when they are read, and the
-    /// item waits in the outbox.
+    /// Gives a file other bytes that the container has, as a local change: they are downloaded on access, and the item
+    /// waits in the outbox.
     ///
     /// - Returns: The inode of the entry, which may be new.
-    /// - Throws: `busy` when the bytes are changed here and not in the container yet.
+    /// - Throws: `busy` when the bytes are modified here and not in the container yet.
     package func replaceContent(
         _ entry: Entry, with content: Content, modified: Timestamp, inUse: Bool
     ) throws(FileError) -> InodeNumber {
-        guard let item = entry.item else { throw FileError(.invalid, "\(entry.name) stays on this machine") }
+        guard let item = entry.item else { throw FileError(.invalid, "\(entry.name) is not synced") }
         let number = try setContent(entry, content: content, modified: modified, inUse: inUse)
         try translated {
             let row = try rows.inodeRow(number)
@@ -36,7 +36,7 @@ extension ReplicaTransaction {
         return number
     }
 
-    /// Brings an item back that was deleted; its bytes are downloaded when they are read.
+    /// Restores a deleted item; its bytes are downloaded on access.
     ///
     /// - Parameter content: A file's chunks.
     /// - Throws: `exists` when the name is taken.
@@ -47,7 +47,7 @@ extension ReplicaTransaction {
         record.name = name
         _ = try insert(record, content: content, in: parent, number: 0)
         guard let entry = try entry(of: record.id) else { throw FileError(.notFound, name.string) }
-        // The container knows nothing of the item any more.
+        // The container no longer has the item.
         try clearBase(entry)
         try translated {
             try touch(parent)
@@ -55,7 +55,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// The state of an item that was deleted here or elsewhere.
+    /// The state of an item that was deleted here or on another device.
     package func deletedItem(_ item: ItemID) throws(FileError) -> EarlierState? {
         try translated { try rows.deletedItem(item) }
     }
@@ -65,12 +65,12 @@ extension ReplicaTransaction {
         try translated { try rows.rememberDevice(device, name: name) }
     }
 
-    /// The human name of a device, as far as a commit of it was seen here.
+    /// The human name of a device, if a commit of it was applied here.
     package func deviceName(_ device: DeviceID) throws(FileError) -> String? {
         try translated { try rows.deviceName(device) }
     }
 
-    /// A symbolic link whose target lost: it becomes a new item under `name`, and waits to be uploaded.
+    /// Keeps a link target that lost: it becomes a new item under `name`, and waits to be uploaded.
     package func keepLink(to target: String, like entry: Entry, as name: ItemName) throws(FileError) {
         try translated {
             let row = try rows.inodeRow(entry.inode)
@@ -79,15 +79,16 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Bytes that were edited here while newer ones of another device were still to come: whoever edited cannot have seen those, so they are
-    /// kept as a conflict version.
+    /// Handles a local edit while newer bytes of another device were incoming: the editor cannot have seen those, so
+    /// they are kept as a conflict version.
     func keepUnseen(_ number: InodeNumber) throws {
         try discardTransfer(of: number)
         try rows.execute("UPDATE inodes SET incoming = NULL WHERE id = ?", [number.row])
         for entry in try rows.entries(of: number) { try keepUnseenVersion(of: entry) }
     }
 
-    /// Keeps what the container has of an entry as a conflict version: what takes its place was made by someone who cannot have seen it.
+    /// Keeps the container's state of an entry as a conflict version: the author of its replacement cannot have seen
+    /// it.
     func keepUnseenVersion(of entry: Entry) throws {
         guard let base = entry.base, let content = base.content else { return }
         let version = ConflictVersion(

@@ -4,14 +4,14 @@ package import Model
 
 /// One change of the replica while it is being made: valid inside ``Replica/write(_:)`` only, on its thread.
 ///
-/// The mount's changes (names, bytes), the follower's (remote records) and the uploader's are all made here, so that they
-/// compose into one commit.
+/// The changes of the mount (names, bytes), of the follower (remote records) and of the uploader are all made here, so
+/// that they compose into one commit.
 package final class ReplicaTransaction {
     let rows: Rows
     let backing: BackingDirectory
     let changes: BackingChanges
     let environment: ReplicaEnvironment
-    /// The moment of the change: one for everything in it.
+    /// The instant of the change: the same for everything in it.
     let now: Timestamp
     /// Set by ``setApplied(_:)``.
     private(set) var applied: CommitNumber?
@@ -24,17 +24,18 @@ package final class ReplicaTransaction {
         now = environment.now()
     }
 
-    /// The moment of the change, or that of an earlier one which a finer clock of the disk has put a tick after it.
+    /// The instant of the change, or that of an earlier one which the disk's finer clock has put a tick after it.
     func later(than other: Timestamp) -> Timestamp {
         other > now && other.rawValue - now.rawValue < Self.clockTick ? other : now
     }
 
-    /// The longest that the kernel's coarse clock stands still, in nanoseconds: ticks of 4 ms that a busy virtual machine gets late.
+    /// The longest period of the kernel's coarse clock, in nanoseconds: ticks of 4 ms that a busy virtual machine gets
+    /// late.
     static let clockTick: Int64 = 100_000_000
 
-    /// Notes the newest commit whose records are all here.
+    /// Notes the newest commit whose records are all applied.
     ///
-    /// - Parameter nonce: What tells it from another one of that number; `nil` when that is not known.
+    /// - Parameter nonce: Distinguishes it from another one of that number; `nil` when unknown.
     package func setApplied(_ number: CommitNumber, nonce: UUID? = nil) throws(FileError) {
         try translated {
             try rows.setApplied(number, nonce: nonce)
@@ -57,7 +58,7 @@ extension ReplicaTransaction {
         try translated { try rows.entries(of: inode) }
     }
 
-    /// Everything that lies in a directory, sorted by name.
+    /// All entries of a directory, sorted by name.
     package func entries(in directory: InodeNumber) throws(FileError) -> [Entry] {
         try translated { try rows.entries(in: directory) }
     }
@@ -80,12 +81,12 @@ extension ReplicaTransaction {
         try translated { try rows.parent(of: directory) }
     }
 
-    /// Whether `directory` is `ancestor` or lies below it.
+    /// Whether `directory` is `ancestor` or is below it.
     package func isInside(_ directory: InodeNumber, _ ancestor: InodeNumber) throws(FileError) -> Bool {
         try translated { try rows.isInside(directory, ancestor) }
     }
 
-    /// The directory of an item, or `nil` when there is none here; the root for ``ItemID/root``.
+    /// The directory of an item, or `nil` when there is none; the root for ``ItemID/root``.
     package func directory(of item: ItemID) throws(FileError) -> InodeNumber? {
         if item == .root { return .root }
         guard let entry = try translated({ try rows.entry(of: item) }), entry.kind == .directory else { return nil }

@@ -1,7 +1,7 @@
 import GRDB
 package import Model
 
-/// Where an item is, from the root down: what one look at the index tells.
+/// The location of an item, from the root down, as of one read of the index.
 package struct Whereabouts: Sendable, Hashable {
     package struct Directory: Sendable, Hashable {
         package var inode: InodeNumber
@@ -9,20 +9,20 @@ package struct Whereabouts: Sendable, Hashable {
         package var name: ItemName?
     }
 
-    /// The directories above it, the root first; empty for the root, and for what has no name any more.
+    /// The directories above it, the root first; empty for the root, and for a file without names.
     package var directories: [Directory] = []
     package var name: ItemName?
-    /// `nil` where nothing is.
+    /// `nil` when there is no item.
     package var inode: InodeNumber?
     package var kind: ItemKind?
-    /// Of a symbolic link.
+    /// The target of a symbolic link.
     package var target: String?
-    /// Whether the bytes of a file are here.
+    /// Whether the bytes of a file are local.
     package var isLocal = false
 }
 
 extension Replica {
-    /// Of a file with several names, by its first.
+    /// The location of an inode; for a file with several names, of the first.
     package func whereabouts(of inode: InodeNumber) throws(FileError) -> Whereabouts {
         try readSnapshot { rows in
             if inode == .root { return Whereabouts(inode: .root, kind: .directory) }
@@ -31,14 +31,15 @@ extension Replica {
         }
     }
 
-    /// Of what has a name in a directory, or of the place where it would be.
+    /// The location of a name in a directory, whether or not it exists.
     package func whereabouts(of name: ItemName, in parent: InodeNumber) throws(FileError) -> Whereabouts {
         try readSnapshot { rows in try rows.whereabouts(of: name, in: parent) }
     }
 
-    /// Of what a path below the root names, or would name; symbolic links are not followed.
+    /// The location of a path relative to the root, whether or not it exists; symbolic links are not followed.
     ///
-    /// - Throws: ``FileError`` with `notFound` or `notDirectory` when what is before its last component is no directory.
+    /// - Throws: ``FileError`` with `notFound` or `notDirectory` when the part before its last component is no
+    ///   directory.
     package func whereabouts(at path: String) throws(FileError) -> Whereabouts {
         try readSnapshot { rows in
             let components = path.split(separator: "/")
