@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"kind":"fifo"}"#, "never isSynced"), (#"{"kind":"folder"}"#, "kind"), (#"{"mode":4096}"#, "mode 4096"),
+        (#"{"kind":"fifo"}"#, "is never synced"), (#"{"kind":"folder"}"#, "kind"), (#"{"mode":4096}"#, "mode 4096"),
         (#"{"mode":-1}"#, "not a value of its type"), (#"{"mode":70000}"#, "not a value"),
         (#"{"size":-1}"#, "a size of -1"),
         (#"{"size":1}"#, "a size of 1, and content of 0 bytes"), (#"{"content":null}"#, "a file without content"),

@@ -1,21 +1,21 @@
 package import Remote
 import Synchronization
 
-/// A store that fails as it is told, for tests of everything above it.
+/// A store with injected faults, for tests of the layers above it.
 package final class FaultyStore: ObjectStore, NeighbourStore {
     package enum Operation: Hashable, Sendable, CaseIterable { case get, put, create, list, delete, byteCount }
 
-    /// What goes wrong with one call.
+    /// The fault of one call.
     package enum Fault: Hashable, Sendable {
-        /// It fails and nothing happened.
+        /// The call fails without an effect.
         case failBefore(StoreError.Code)
-        /// It happened, and yet it fails: the answer got lost. Of a `get` the stream breaks where it should end.
+        /// The call takes effect, but fails: the response is lost. For a `get` the stream fails at its end.
         case failAfter(StoreError.Code)
-        /// Only that many bytes of the object are written or read, and nobody is told.
+        /// Only this many bytes of the object are written or read, without an error.
         case truncate(byteCount: Int)
-        /// The bit pattern of one byte is inverted, written or read; counted from the start of what is transferred.
+        /// All bits of one byte are inverted, written or read; the offset is counted from the start of the transfer.
         case damage(offset: Int)
-        /// It takes that much longer.
+        /// The call takes this much longer.
         case delay(Duration)
     }
 
@@ -36,7 +36,7 @@ package final class FaultyStore: ObjectStore, NeighbourStore {
     private let decide: @Sendable (Operation, String) -> Fault?
     private let state = Mutex(State())
 
-    /// - Parameter decide: Asked for every call for which nothing was planned.
+    /// - Parameter decide: Called for every call without a planned fault.
     package init(
         _ base: any ObjectStore, clock: any Clock<Duration> = ContinuousClock(),
         decide: @escaping @Sendable (Operation, String) -> Fault? = { _, _ in nil }
@@ -46,21 +46,21 @@ package final class FaultyStore: ObjectStore, NeighbourStore {
         self.decide = decide
     }
 
-    /// Plans a fault for the next `count` calls of an operation on keys with a prefix; plans come true in their order.
+    /// Plans a fault for the next `count` calls of an operation on keys with a prefix; plans are used in their order.
     package func plan(_ fault: Fault, on operation: Operation, prefix: String = "", count: Int = 1) {
         state.withLock { state in
             state.planned.append(Planned(operation: operation, prefix: prefix, fault: fault, count: count))
         }
     }
 
-    /// How many calls of an operation there were on keys with a prefix.
+    /// The number of calls of an operation on keys with a prefix.
     package func callCount(_ operation: Operation, prefix: String = "") -> Int {
         state.withLock { state in
             state.calls.count { $0.operation == operation && $0.key.hasPrefix(prefix) }
         }
     }
 
-    /// What was asked for of keys with a prefix, in the order of the calls; `nil` for the whole.
+    /// The requested ranges of keys with a prefix, in the order of the calls; `nil` for the whole object.
     package func ranges(prefix: String) -> [Range<Int64>?] {
         state.withLock { state in
             state.calls.filter { $0.operation == .get && $0.key.hasPrefix(prefix) }.map(\.range)
@@ -182,7 +182,7 @@ package final class FaultyStore: ObjectStore, NeighbourStore {
         return .bytes(apply(fault, to: bytes, at: 0))
     }
 
-    /// - Parameter start: Where in the transfer the piece begins.
+    /// - Parameter start: The offset of the piece in the transfer.
     private static func apply(_ fault: Fault, to piece: [UInt8], at start: Int) -> [UInt8] {
         var piece = piece
         switch fault {

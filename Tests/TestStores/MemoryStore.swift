@@ -2,7 +2,7 @@ package import Model
 package import Remote
 import Synchronization
 
-/// A store in memory, for tests and simulations. Everything happens at once, in the order of the calls.
+/// A store in memory, for tests and simulations. Calls take effect at once, in their order.
 package final class MemoryStore: ObjectStore, NeighbourStore {
     private struct State {
         var objects: [String: [UInt8]] = [:]
@@ -14,12 +14,12 @@ package final class MemoryStore: ObjectStore, NeighbourStore {
 
     private let state = Mutex(State())
 
-    /// The size of a stream's pieces, small enough that tests meet objects of several: 256 KiB.
+    /// The size of a stream's pieces, small enough that tests have objects of several: 256 KiB.
     package static let pieceByteCount = 256 << 10
 
     package init() {}
 
-    /// What lies under a key at this moment, without waiting.
+    /// The object under a key at this instant, without waiting.
     package func object(at key: String) -> [UInt8]? { state.withLock { $0.objects[key] } }
 
     /// Puts an object beside the container; `nil` removes it.
@@ -30,7 +30,7 @@ package final class MemoryStore: ObjectStore, NeighbourStore {
         }
     }
 
-    /// What lies beside the container at this moment.
+    /// The objects beside the container at this instant.
     package var neighbours: [String: [UInt8]] { state.withLock { $0.neighbours.mapValues(\.bytes) } }
 
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
@@ -114,7 +114,7 @@ package final class MemoryStore: ObjectStore, NeighbourStore {
         return Self.neighbour(key, found)
     }
 
-    /// When every neighbour was written.
+    /// The modification time of every neighbour.
     package static let neighbourTime = Timestamp(seconds: 1_700_000_000, nanoseconds: 0)
 
     private static func neighbour(_ key: String, _ found: (bytes: [UInt8], etag: String)) -> NeighbourObject {

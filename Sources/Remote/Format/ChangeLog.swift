@@ -1,6 +1,6 @@
 package import Model
 
-/// The container's log: commit `n` is the object `log/n`, written once by whoever is first.
+/// The container's log: commit `n` is the object `log/n`, written once by the first writer.
 package struct ChangeLog: Sendable {
     private let store: any ObjectStore
 
@@ -10,11 +10,11 @@ package struct ChangeLog: Sendable {
 
     package enum AppendOutcome: Hashable, Sendable {
         case landed
-        /// Another writer was first: apply this one, reconcile, and try the next number.
+        /// Another writer was first: apply its commit, reconcile, and try the next number.
         case lost(winner: DecodedCommit)
     }
 
-    /// Such as `log/00000000000000000042`: 20 digits, so that the order of the bytes is that of the numbers.
+    /// For example `log/00000000000000000042`: 20 digits, so that the order of the bytes is that of the numbers.
     package static func key(_ number: CommitNumber) -> String { prefix + digits(number) }
 
     static func digits(_ number: CommitNumber) -> String {
@@ -23,8 +23,8 @@ package struct ChangeLog: Sendable {
     }
 
     /// - Returns: `nil` when there is no such commit yet.
-    /// - Throws: ``StoreError`` with `corrupt` when it cannot be understood, `invalid` when it is of a newer format, `notFound` when
-    ///   it was trimmed: then a snapshot has what it did.
+    /// - Throws: ``StoreError`` with `corrupt` when it cannot be decoded, `invalid` when it has a newer format,
+    ///   `notFound` when it was trimmed: then a snapshot covers it.
     package func read(_ number: CommitNumber) async throws(StoreError) -> DecodedCommit? {
         let key = Self.key(number)
         let object: [UInt8]
@@ -38,11 +38,11 @@ package struct ChangeLog: Sendable {
         return try DecodedCommit(text: text, sequence: number, key: key)
     }
 
-    /// Writes a commit at its number, if nobody has.
+    /// Writes a commit at its number, if the number is free.
     ///
-    /// A write may land although it fails. So after every failure the commit at that number is read back, and its nonce tells
-    /// whether it is this one. After an error the caller tries again with the same commit, nonce included: should the write
-    /// have landed in the meantime, it counts as landed then.
+    /// A write may land although it fails. So after every failure the commit at that number is read back, and its nonce
+    /// shows whether it is this one. After an error the caller tries again with the same commit, nonce included: if the
+    /// write has landed in the meantime, it is recognised then.
     package func append(_ commit: Commit) async throws(StoreError) -> AppendOutcome {
         let key = Self.key(commit.sequence)
         let text = try ContainerCoding.encode(commit, key: key)
@@ -53,18 +53,20 @@ package struct ChangeLog: Sendable {
         } catch {
             let found: DecodedCommit?
             do throws(StoreError) { found = try await read(commit.sequence) } catch let second {
-                // A commit that cannot be read is the graver news: the log is stuck there. Else the first error tells why.
+                // An unreadable commit is the more serious error: the log is stuck there. Otherwise the first error
+                // tells the cause.
                 throw error.code == .preconditionFailed ? second : error
             }
             guard let found else {
                 guard error.code == .preconditionFailed else { throw error }
-                throw StoreError(.unavailable, key: key, "the store says that it is there and that it is not")
+                throw StoreError(.unavailable, key: key, "the store reports it both as existing and as missing")
             }
             return found.commit.nonce == commit.nonce ? .landed : .lost(winner: found)
         }
     }
 
-    /// Takes a commit out of the log, for good: an empty object stays, so that nobody who was away creates the number again.
+    /// Removes a commit from the log permanently: an empty object remains, so that no device that was away reuses the
+    /// number.
     package func trim(_ number: CommitNumber) async throws(StoreError) {
         try await store.put(Self.key(number), .bytes([]))
     }
@@ -76,7 +78,7 @@ package struct ChangeLog: Sendable {
         try await store.byteCount(of: Self.key(number)) == 0
     }
 
-    /// The lowest number behind `number` that is in the log.
+    /// The lowest number after `number` that is in the log.
     package func first(after number: CommitNumber) async throws(StoreError) -> CommitNumber? {
         var after = Self.key(number)
         while let listing = try await store.list(prefix: Self.prefix, after: after, limit: 1).first {
@@ -97,16 +99,16 @@ package struct ChangeLog: Sendable {
         }
     }
 
-    /// Looks whether a part of the log is whole.
+    /// Checks whether a part of the log is complete.
     ///
-    /// - Returns: The lowest commit of `numbers` that is missing, and the lowest one behind it, or behind all of them, that is there.
+    /// - Returns: The lowest missing commit of `numbers`, and the lowest existing one after it, or after all of them.
     package func look(
         at numbers: ClosedRange<CommitNumber>
     ) async throws(StoreError) -> (missing: CommitNumber?, next: CommitNumber?) {
         var expected = numbers.lowerBound
         var after = Self.key(expected - 1)
         while true {
-            // Mostly a commit or two are asked for.
+            // Usually one or two commits are checked.
             let limit = min(UInt64(ObjectListing.limit), numbers.upperBound + 2 - expected)
             let page = try await store.list(prefix: Self.prefix, after: after, limit: Int(limit))
             guard let last = page.last else { return (expected <= numbers.upperBound ? expected : nil, nil) }
@@ -119,7 +121,7 @@ package struct ChangeLog: Sendable {
         }
     }
 
-    /// How many bytes the commits of a range have as they are stored.
+    /// The total stored size of a range of commits, in bytes.
     package func byteCount(after number: CommitNumber, through last: CommitNumber) async throws(StoreError) -> Int64 {
         var byteCount: Int64 = 0
         var after = Self.key(number)
@@ -132,10 +134,10 @@ package struct ChangeLog: Sendable {
         }
     }
 
-    /// - Returns: `nil` for whatever else lies there.
+    /// - Returns: `nil` for any other object below the prefix.
     static func number(of key: String) -> CommitNumber? { number(of: key, below: prefix) }
 
-    /// The number that a key ends with: 1 to ``Commit/highestNumber`` in 20 digits.
+    /// The number at the end of a key: 1 to ``Commit/highestNumber`` in 20 digits.
     static func number(of key: String, below prefix: String) -> CommitNumber? {
         guard key.utf8.count == prefix.utf8.count + 20, let number = CommitNumber(key.dropFirst(prefix.count)),
             (1...Commit.highestNumber).contains(number), key == prefix + digits(number)
@@ -143,7 +145,7 @@ package struct ChangeLog: Sendable {
         return number
     }
 
-    /// Looks at the keys of the whole log.
+    /// Examines the keys of the whole log.
     package func survey() async throws(StoreError) -> LogSurvey {
         var survey = LogSurvey()
         var after: String?
@@ -157,7 +159,7 @@ package struct ChangeLog: Sendable {
         }
     }
 
-    /// The highest number in the log, at least `number`. A number in between that is missing is a damaged log.
+    /// The highest number in the log, at least `number`. A missing number in between means that the log is damaged.
     package func newest(from number: CommitNumber) async throws(StoreError) -> CommitNumber {
         var newest = number
         var after = Self.key(number)

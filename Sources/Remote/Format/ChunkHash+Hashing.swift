@@ -14,7 +14,7 @@ extension ChunkHash {
         self = bytes.withUnsafeBytes { ChunkHash(hashing: $0) }
     }
 
-    /// The hash of a chunk's head that its writer notes: of a file's first chunk, when that is a whole one.
+    /// The hash of a chunk's head that its writer records: for a file's first chunk, when it is a whole one.
     ///
     /// - Parameter index: The number of the chunk in the file.
     package init?(headOf chunk: [UInt8], index: Int) {

@@ -1,9 +1,10 @@
 import Foundation
 import Model
 
-/// The text of a commit, of which one entry at a time is decoded: what is no entry, and there may be millions, is only passed over.
+/// The text of a commit, decoded one entry at a time: values that are no entries, of which there may be millions, are
+/// skipped.
 struct CommitParts {
-    /// The most values that an entry has in it: more than any record needs, and few enough to be decoded in little memory.
+    /// The most JSON values in an entry: more than any record needs, and few enough to be decoded in little memory.
     static let valueLimit = 1 << 18
     /// The longest member of the commit itself, in bytes: 64 KiB.
     static let memberByteLimit = 64 << 10
@@ -11,7 +12,7 @@ struct CommitParts {
     enum List: String {
         case records, tombstones, condemned
 
-        /// No entry that keeps to the format is shorter: it has an identity, or the end of a key.
+        /// No valid entry is shorter: it has an id, or the end of a key.
         var entryByteMinimum: Int {
             switch self {
             case .records: 200
@@ -39,7 +40,7 @@ struct CommitParts {
         }
     }
 
-    /// What the commit says of itself.
+    /// The commit's own members.
     func head() throws(StoreError) -> CommitHead {
         var object = Array("{".utf8)
         for name in CommitHead.names {
@@ -53,7 +54,7 @@ struct CommitParts {
         return try ContainerCoding.decode(CommitHead.self, from: object + Array("}".utf8), key: key)
     }
 
-    /// Hands over the entries of a list that can be decoded.
+    /// Passes on the entries of a list that can be decoded.
     ///
     /// - Throws: ``StoreError`` with `corrupt` when there is no such list.
     func forEach<Entry: Decodable>(
@@ -67,7 +68,7 @@ struct CommitParts {
         var scan = JSONScan(text, in: range)
         do throws(JSONScan.Failure) {
             while let value = try scan.nextElement() {
-                // Most of what is no entry is seen without looking into it.
+                // Most invalid values are recognised without decoding them.
                 guard value.range.count >= list.entryByteMinimum, value.valueCount <= Self.valueLimit else {
                     rejected.add("\(label(value.range)): \(value.range.count) bytes with \(value.valueCount) values")
                     continue
@@ -79,13 +80,13 @@ struct CommitParts {
                 }
             }
         } catch {
-            throw StoreError(.corrupt, key: key, "\(list.rawValue) is no list")
+            throw StoreError(.corrupt, key: key, "\(list.rawValue) is not a list")
         }
     }
 
     private func isNull(_ range: Range<Int>) -> Bool { text[range].elementsEqual("null".utf8) }
 
-    /// The id of an entry as far as there is one. Without even an id its place has to do.
+    /// The id of an entry, as far as it can be read; otherwise its position.
     private func label(_ range: Range<Int>) -> String {
         guard range.count <= Self.memberByteLimit,
             let id = try? decoder.decode(Identity.self, from: Data(text[range])).id

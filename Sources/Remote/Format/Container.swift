@@ -1,12 +1,12 @@
 import Foundation
 package import Model
 
-/// A container in a store: `container.json` and what it says.
+/// A container in a store: `container.json` and its contents.
 package struct Container: Sendable {
     package let store: any ObjectStore
     package let identity: ContainerIdentity
 
-    /// - Parameter identity: What `container.json` says, or said when it was last read.
+    /// - Parameter identity: The contents of `container.json`, as of now or when it was last read.
     package init(store: any ObjectStore, identity: ContainerIdentity) {
         self.store = store
         self.identity = identity
@@ -17,18 +17,18 @@ package struct Container: Sendable {
     /// The longest `container.json` that is read: 64 KiB.
     static let byteLimit = 64 << 10
 
-    /// Makes the container, after a probe that the store keeps the promise of ``ObjectStore/create(_:_:)``.
+    /// Creates the container, after a probe that the store keeps the promise of ``ObjectStore/create(_:_:)``.
     ///
-    /// - Throws: ``StoreError`` with `preconditionFailed` when there is another container, `invalid` when the store ignores
-    ///   create-only writes.
+    /// - Throws: ``StoreError`` with `preconditionFailed` when there is another container, `invalid` when the store
+    ///   ignores create-only writes.
     package static func create(in store: any ObjectStore, identity: ContainerIdentity) async throws(StoreError) {
         try await probe(store, name: identity.uuid)
         let body = Body.bytes(try ContainerCoding.encode(identity, key: key))
         do throws(StoreError) {
             try await store.create(key, body)
         } catch {
-            // The write may have landed although it failed; the UUID tells whose container it is. When that cannot be read,
-            // the first error says more than the second.
+            // The write may have landed although it failed; the UUID shows whose container it is. If that cannot be
+            // read, the first error is more informative.
             guard let found = try? await open(in: store).identity else { throw error }
             guard found.uuid == identity.uuid else {
                 throw StoreError(.preconditionFailed, key: key, "there is already a container here, \(found.id)")
@@ -36,7 +36,7 @@ package struct Container: Sendable {
         }
     }
 
-    /// Reads what the container is.
+    /// Reads the container's identity.
     ///
     /// - Throws: ``StoreError`` with `notFound` when there is none, `invalid` when it needs a newer version.
     package static func open(in store: any ObjectStore) async throws(StoreError) -> Container {
@@ -49,7 +49,7 @@ package struct Container: Sendable {
         return Container(store: store, identity: try ContainerCoding.decode(Opened.self, from: text, key: key).identity)
     }
 
-    /// Checks that the store refuses to create what is there, by trying to write `container.json` once more as it is.
+    /// Checks that the store refuses to create an existing object, by trying to write `container.json` again unchanged.
     ///
     /// - Throws: ``StoreError`` with `invalid` when it does not.
     package func verifyCreateOnly() async throws(StoreError) {
@@ -64,7 +64,7 @@ package struct Container: Sendable {
         do throws(StoreError) {
             try await store.create(key, body)
         } catch  where error.code == .preconditionFailed {
-            // Left by an attempt that was cut off.
+            // Left behind by an interrupted attempt.
         }
         try await expectRefusal(store, key, body)
         try await store.delete(key)
@@ -80,12 +80,12 @@ package struct Container: Sendable {
         }
         throw StoreError(
             .invalid, key: key,
-            "this store overwrites objects that it was told only to create, so two devices could lose each other's changes"
+            "this store overwrites objects despite create-only writes, so two devices could lose each other's changes"
         )
     }
 }
 
-/// `container.json` as it is read: the format first, since nothing else is known of a newer one.
+/// `container.json` as it is decoded: the format first, since nothing else is known about a newer one.
 private struct Opened: Decodable {
     let identity: ContainerIdentity
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How the container's JSON objects are written and read: keys sorted, so that equal values give equal bytes.
+/// Encoding and decoding of the container's JSON objects: keys are sorted, so that equal values give equal bytes.
 enum ContainerCoding {
     /// The longest JSON text that is written or unpacked: 256 MiB.
     static let textByteLimit = 256 << 20
@@ -50,18 +50,18 @@ enum ContainerCoding {
         }
     }
 
-    /// What was wrong with a value, in one line, with the path to it.
+    /// The error of a value, in one line, with the path to it.
     static func reason(_ error: any Error) -> String {
         let context: DecodingError.Context
         switch error {
-        // So comes a number that is out of range in a value that is nothing else.
+        // Foundation reports a number out of range this way, if the value is nothing else.
         case DecodingError.dataCorrupted(let found) where found.codingPath.isEmpty:
             return "not a value of its type: \(found.debugDescription)"
         case DecodingError.dataCorrupted(let found): context = found
         case DecodingError.keyNotFound(_, let found): context = found
         case DecodingError.typeMismatch(_, let found): context = found
         case DecodingError.valueNotFound(_, let found): context = found
-        // A number out of its type's range comes as an error that Foundation does not show.
+        // A number out of its type's range is reported as an error that Foundation does not export.
         default: return "not a value of its type: \(error)"
         }
         let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
@@ -69,7 +69,7 @@ enum ContainerCoding {
     }
 }
 
-/// An object was written by a version of Dewpoint that this one does not understand.
+/// An object was written in a format that this version of Dewpoint does not know.
 struct NewerFormat: Error {
     let format: Int
     let supported: Int

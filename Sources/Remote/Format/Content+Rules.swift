@@ -4,12 +4,12 @@ extension Content {
     /// The longest file that is accepted: 16 TiB, the limit of ext4.
     package static let byteLimit: Int64 = 1 << 44
 
-    /// The highest offset that a byte of a pack can have: no sum that a reader builds with it can overflow.
+    /// The highest offset of a byte in a pack: no sum that a reader computes with it can overflow.
     package static let offsetLimit: Int64 = 1 << 62
 
-    /// What of a chunk list that somebody else wrote breaks the format, or `nil` when nothing does.
+    /// How a chunk list from another device violates the format, or `nil` when it is valid.
     ///
-    /// Without a fault ``byteCount`` and ``pieces`` cannot overflow.
+    /// In a valid list ``byteCount`` and ``pieces`` cannot overflow.
     package var fault: String? {
         var total: Int64 = 0
         for (index, run) in runs.enumerated() {

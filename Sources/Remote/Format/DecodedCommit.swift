@@ -1,39 +1,40 @@
 import Foundation
 package import Model
 
-/// A commit as it was read: the records that keep to the format, and what was wrong with the others.
+/// A commit as it was read: the valid records, and the errors of the others.
 ///
-/// One bad record must not stop the rest of the log, and every device must drop the same ones, so that all keep the same
-/// state: what is dropped depends on the commit's bytes alone. A bad one costs no memory, and hardly more time than its bytes.
+/// One invalid record must not block the rest of the log, and every device must drop the same ones, so that all keep
+/// the same state: the decision depends on the commit's bytes alone. An invalid record costs no memory, and hardly more
+/// time than its bytes.
 package struct DecodedCommit: Hashable, Sendable {
     package let commit: Commit
     package let rejected: Rejections
 
-    /// The records and tombstones that were left out.
+    /// The records and tombstones that were dropped.
     package struct Rejections: Hashable, Sendable {
-        /// How many are told with their reasons.
+        /// How many are reported with their reasons.
         package static let exampleLimit = 20
 
         package private(set) var count = 0
-        /// The first ones: the id as far as there is one, and the reason.
+        /// The first ones: the id as far as it can be read, and the reason.
         package private(set) var examples: [String] = []
 
         package var isEmpty: Bool { count == 0 }
 
-        /// - Parameter reason: Asked for the first ones only.
+        /// - Parameter reason: Evaluated for the first ones only.
         mutating func add(_ reason: @autoclosure () -> String) {
             if count < Self.exampleLimit { examples.append(reason()) }
             count += 1
         }
     }
 
-    /// - Throws: ``StoreError`` with `corrupt` when the commit cannot be understood at all, `invalid` when it is of a newer
+    /// - Throws: ``StoreError`` with `corrupt` when the commit cannot be decoded at all, `invalid` when it has a newer
     ///   format.
     init(text: [UInt8], sequence: CommitNumber, key: String) throws(StoreError) {
         let parts = try CommitParts(text, key: key)
         let head = try parts.head()
         guard head.sequence == sequence else {
-            throw StoreError(.corrupt, key: key, "it says that it is commit \(head.sequence)")
+            throw StoreError(.corrupt, key: key, "it states the number \(head.sequence)")
         }
         var rejected = Rejections()
         var seen: Set<ItemID> = []
@@ -52,7 +53,7 @@ package struct DecodedCommit: Hashable, Sendable {
             if tombstone.id == .root || tombstone.base >= sequence {
                 rejected.add("\(tombstone.id): a tombstone based on commit \(tombstone.base)")
             } else if !seen.insert(tombstone.id).inserted {
-                rejected.add("\(tombstone.id): a tombstone for what the same commit sets or removes")
+                rejected.add("\(tombstone.id): a tombstone for an item that the same commit sets or removes")
             } else {
                 tombstones.append(tombstone)
             }

@@ -7,10 +7,11 @@ extension Gzip {
     /// How much of a file is read at a time: 1 MiB.
     private static let readByteCount = 1 << 20
 
-    /// Packs a file into another, with the SHA-256 of the unpacked bytes as the member's comment (RFC 1952, section 2.3.1). Blocks.
+    /// Compresses a file into another, with the SHA-256 of the uncompressed bytes as the member's comment (RFC 1952,
+    /// section 2.3.1). Blocks.
     ///
-    /// - Parameter target: A file that is not there.
-    /// - Returns: The length of the packed file in bytes.
+    /// - Parameter target: A file that does not exist.
+    /// - Returns: The length of the compressed file in bytes.
     static func compress(file source: String, to target: String) throws(SystemCallFailure) -> Int64 {
         let input = try OpenFile(path: source, flags: O_RDONLY)
         let output = try OpenFile(path: target, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
@@ -25,7 +26,7 @@ extension Gzip {
             let flush = isLast ? Z_FINISH : Z_NO_FLUSH
             try zlib.feed(piece) { (stream) throws(SystemCallFailure) in
                 deflate(stream, flush)
-                // Room that is left says that nothing more comes of this piece.
+                // Unused output space means that this piece is finished.
                 return stream.pointee.avail_out > 0
             } _: { (bytes) throws(SystemCallFailure) in
                 try output.write(bytes)
@@ -47,13 +48,13 @@ extension Gzip {
     }
 }
 
-/// Unpacks a gzip member that arrives in pieces, and sees that it is whole: by its checksum and length, and by the SHA-256 in its
-/// comment. Not for use by several threads at once.
+/// Decompresses a gzip member that arrives in pieces, and verifies it: by its checksum and length, and by the SHA-256
+/// in its comment. Not for use by several threads at once.
 final class GzipUnpacker {
     enum Failure: Error {
-        /// Cut off, a wrong checksum, something behind the member, or no or another SHA-256.
+        /// Truncated, a wrong checksum, trailing data, or a missing or wrong SHA-256.
         case damaged
-        /// More than the limit comes out.
+        /// The output exceeds the limit.
         case tooLong
         case notWritten(SystemCallFailure)
     }
@@ -62,24 +63,25 @@ final class GzipUnpacker {
     private var digest = SHA256()
     private var isEnded = false
     private var byteCount: Int64 = 0
-    /// How many bytes were taken.
+    /// How many bytes were consumed.
     private var packedByteCount: Int64 = 0
     private let limit: Int64
 
-    /// How many bytes may come out of each one that was taken, beyond the first ``freeByteCount``. SQLite's pages give some ten.
+    /// How many output bytes are allowed for each input byte, beyond the first ``freeByteCount``. SQLite's pages give
+    /// some ten.
     static let ratioLimit: Int64 = 64
     /// 64 MiB.
     static let freeByteCount: Int64 = 64 << 20
 
-    /// - Parameter limit: The most bytes that may come out.
+    /// - Parameter limit: The maximum number of output bytes.
     init(limit: Int64) { self.limit = limit }
 
-    /// Takes the next piece and hands over what comes out of it.
+    /// Consumes the next piece and passes on its output.
     func take(
         _ piece: [UInt8], _ handle: (UnsafeRawBufferPointer) throws(SystemCallFailure) -> Void
     ) throws(Failure) {
         guard !piece.isEmpty else { return }
-        // One member and nothing behind it.
+        // One member without trailing data.
         guard !isEnded else { throw .damaged }
         packedByteCount += Int64(piece.count)
         let limit = min(limit, Self.freeByteCount + packedByteCount * Self.ratioLimit)
@@ -90,7 +92,7 @@ final class GzipUnpacker {
                 guard stream.pointee.avail_in == 0 else { throw .damaged }
                 return true
             }
-            // Z_BUF_ERROR: nothing was left to do, since the piece was used up together with the room for its bytes.
+            // Z_BUF_ERROR: no progress was possible, since the piece and its output space were used up together.
             guard result == Z_OK || result == Z_BUF_ERROR else { throw .damaged }
             return stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0
         } _: { (bytes) throws(Failure) in
@@ -103,7 +105,7 @@ final class GzipUnpacker {
 
     /// Ends the member.
     ///
-    /// - Throws: `damaged` when it was cut off, or its bytes are not those that the comment tells of.
+    /// - Throws: `damaged` when it was truncated, or its bytes do not match the comment.
     func finish() throws(Failure) {
         guard isEnded, zlib.comment == ChunkHash(digest: digest.finalize()).description else { throw .damaged }
     }

@@ -3,13 +3,13 @@ import CZlib
 /// The gzip framing (RFC 1952): one member, no name, no time, so that equal input gives equal output.
 package enum Gzip {
     package enum Failure: Error, Equatable {
-        /// Not gzip, cut off, a wrong checksum, or something behind the one member.
+        /// Not gzip, truncated, a wrong checksum, or trailing data after the one member.
         case damaged
-        /// More than the limit comes out.
+        /// The output exceeds the limit.
         case tooLong
     }
 
-    /// How much is unpacked at a time: 64 KiB.
+    /// The size of a decompression step: 64 KiB.
     private static let stepByteCount = 64 << 10
 
     package static func compress(_ bytes: [UInt8]) -> [UInt8] {
@@ -17,7 +17,7 @@ package enum Gzip {
         let started = dewpoint_gzip_deflate_init(&stream, Z_DEFAULT_COMPRESSION)
         precondition(started == Z_OK, "zlib has no memory")
         defer { deflateEnd(&stream) }
-        // zlib counts in 32 bits; the formats that come here are bounded far below.
+        // zlib counts in 32 bits; the formats that use it are limited far below.
         let bound = deflateBound(&stream, uLong(bytes.count))
         precondition(bound <= UInt32.max, "too long to be compressed in one go")
         var input = bytes
@@ -34,7 +34,7 @@ package enum Gzip {
         }
     }
 
-    /// Unpacks one gzip member, never holding more than `limit` bytes of output and one step.
+    /// Decompresses one gzip member, never holding more than `limit` bytes of output and one step.
     package static func decompress(_ bytes: [UInt8], limit: Int) throws(Failure) -> [UInt8] {
         guard bytes.count <= UInt32.max else { throw .tooLong }
         var stream = z_stream()
@@ -43,7 +43,7 @@ package enum Gzip {
         defer { inflateEnd(&stream) }
         var input = bytes
         var output: [UInt8] = []
-        // What the member says of its length is only a hint: nothing is used that does not come out.
+        // The length that the member states is only a hint: nothing beyond the actual output is used.
         if bytes.count >= 18 {
             let stated = bytes.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
             output.reserveCapacity(min(stated, limit) + stepByteCount)

@@ -1,12 +1,13 @@
 package import Model
 
 extension ItemRecord {
-    /// The longest record that is written, by ``byteCountInCommit``: 48 MiB. As base64 and compressed it still fits into one object.
+    /// The longest record that is written, by ``byteCountInCommit``: 48 MiB. As base64 and compressed it still fits
+    /// into one object.
     package static let byteLimit = 48 << 20
 
-    /// How many bytes the record takes at most in the text of a commit.
+    /// The maximum size of the record in the text of a commit, in bytes.
     package var byteCountInCommit: Int {
-        // Names of members, identities and numbers.
+        // Member names, ids and numbers.
         var byteCount = 1024 + Self.escaped(name.string) + Self.escaped(target ?? "")
         for (name, value) in xattrs { byteCount += Self.escaped(name) + (value.count + 2) / 3 * 4 + 8 }
         if let content { byteCount += content.byteCountInCommit }
@@ -30,7 +31,7 @@ extension ItemRecord.Reference {
 }
 
 extension Content {
-    /// As a list in a record. A longer one is written as a manifest, of which the record has only the name.
+    /// As a list in a record. A longer one is written as a manifest, and the record has only its name.
     fileprivate var byteCountInCommit: Int {
         let entryCount = runs.reduce(0) { count, run in
             switch run {
@@ -43,6 +44,6 @@ extension Content {
 }
 
 extension Commit.Tombstone {
-    /// How many bytes one takes at most in the text of a commit.
+    /// The maximum size of one in the text of a commit, in bytes.
     package static let byteCountInCommit = 128
 }

@@ -7,15 +7,15 @@ extension ItemRecord {
     /// The longest value of an attribute in bytes (`XATTR_SIZE_MAX`).
     package static let xattrByteLimit = 64 << 10
 
-    /// What of a record that somebody else wrote breaks the format, or `nil` when nothing does.
+    /// How a record from another device violates the format, or `nil` when it is valid.
     ///
-    /// A record says everything about its item, so it is judged alone; whether its parent exists and is no descendant of it
-    /// is for those who know the other items.
-    /// - Parameter sequence: The commit it stands in.
+    /// A record is self-contained, so it is checked alone; whether its parent exists and is no descendant of it is
+    /// checked with the other items.
+    /// - Parameter sequence: The number of its commit.
     package func fault(in sequence: CommitNumber) -> String? {
         if id == .root { return "the root has no record" }
         if parent == id { return "it lies in itself" }
-        if !kind.isSynced { return "an item of kind \(kind.rawValue) never isSynced" }
+        if !kind.isSynced { return "an item of kind \(kind.rawValue) is never synced" }
         if mode > 0o7777 { return "mode \(mode)" }
         if base >= sequence { return "based on commit \(base), which is not before \(sequence)" }
         return faultOfKind ?? faultOfXattrs ?? faultOfConflicts
@@ -41,9 +41,9 @@ extension ItemRecord {
     }
 
     private var faultOfKind: String? {
-        if (target != nil) != (kind == .symbolicLink) { return "a \(kind.rawValue) with or without a target" }
+        if (target != nil) != (kind == .symbolicLink) { return "a wrong or missing target for a \(kind.rawValue)" }
         if let target, !(1...Self.targetByteLimit).contains(target.utf8.count) || target.utf8.contains(0) {
-            return "a target that no symbolic link can have"
+            return "an invalid target of a symbolic link"
         }
         switch (kind, content) {
         case (.file, nil): return "a file without content"

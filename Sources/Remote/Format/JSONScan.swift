@@ -1,24 +1,24 @@
 /// Finds the values of a JSON text (RFC 8259) without decoding them, in memory that does not depend on the text.
 ///
-/// Sees that the text is JSON; whether strings are UTF-8 and numbers have a range, decoding them tells.
+/// Verifies that the text is JSON; whether strings are UTF-8 and numbers are in range is found when they are decoded.
 struct JSONScan {
-    /// Not JSON, nested deeper than ``depthLimit``, or not of the shape that was asked for.
+    /// Not JSON, nested deeper than ``depthLimit``, or not of the requested shape.
     struct Failure: Error {
         let offset: Int
     }
 
-    /// How deep values may lie in each other.
+    /// The maximum nesting depth.
     static let depthLimit = 512
 
     private let bytes: [UInt8]
     private var offset: Int
     private let end: Int
-    /// How the objects and lists that are open end.
+    /// The closing characters of the open objects and lists.
     private var closers: [UInt8] = []
     /// How many values of a list were read.
     private var elementCount = 0
 
-    /// - Parameter range: The part of the bytes that is looked at; all of them when it is `nil`.
+    /// - Parameter range: The part of the bytes to scan; all of them when it is `nil`.
     init(_ bytes: [UInt8], in range: Range<Int>? = nil) {
         self.bytes = bytes
         offset = range?.lowerBound ?? 0
@@ -28,15 +28,15 @@ struct JSONScan {
     /// A value in the text.
     struct Value {
         let range: Range<Int>
-        /// How many values it has in it, itself included.
+        /// The number of values in it, itself included.
         let valueCount: Int
     }
 
     // MARK: Shapes
 
-    /// Reads an object to its end, behind which there must be nothing.
+    /// Reads an object to its end, after which there must be nothing.
     ///
-    /// - Parameter names: The members that are wanted; none of them may be there twice.
+    /// - Parameter names: The requested members; none of them may occur twice.
     mutating func object(_ names: Set<String>) throws(Failure) -> [String: Value] {
         var found: [String: Value] = [:]
         try expect("{")
@@ -56,7 +56,7 @@ struct JSONScan {
         return try atEnd(found)
     }
 
-    /// The next value of a list; `nil` behind the last one, after which it must not be asked again.
+    /// The next value of a list; `nil` after the last one, after which it must not be called again.
     mutating func nextElement() throws(Failure) -> Value? {
         if elementCount == 0 {
             try expect("[")
@@ -75,7 +75,7 @@ struct JSONScan {
         return found
     }
 
-    /// A name as it is meant: it may be written with escapes.
+    /// The unescaped form of a name: it may be written with escapes.
     private func name(_ quoted: Range<Int>) -> String? {
         let name = bytes[quoted.dropFirst().dropLast()]
         if !name.contains(UInt8(ascii: "\\")) { return String(validating: name, as: UTF8.self) }
@@ -84,7 +84,7 @@ struct JSONScan {
 
     // MARK: Values
 
-    /// Passes over one value.
+    /// Skips one value.
     private mutating func value() throws(Failure) -> Value {
         skipSpace()
         let start = offset
@@ -94,9 +94,9 @@ struct JSONScan {
         return Value(range: start..<offset, valueCount: valueCount)
     }
 
-    /// Passes over a value that has none in it, or opens one that has some; then over what follows, to the next value.
+    /// Skips a scalar value, or opens a nested one; then skips to the next value.
     ///
-    /// - Returns: Whether there is a next one before all that were opened are closed.
+    /// - Returns: Whether there is a next one before all opened values are closed.
     private mutating func passOne() throws(Failure) -> Bool {
         if take("{") {
             if !take("}") {

@@ -2,14 +2,14 @@ package import Model
 
 /// Which commits a log has, by its keys alone.
 package struct LogSurvey: Hashable, Sendable {
-    /// How many gaps are kept; the others are only counted.
+    /// How many gaps are listed; the others are only counted.
     package static let gapLimit = 20
 
-    /// The highest commit that is there; 0 for an empty log.
+    /// The highest existing commit; 0 for an empty log.
     package private(set) var newest: CommitNumber = 0
     /// The highest commit that was trimmed; 0 for none.
     package private(set) var trimmed: CommitNumber = 0
-    /// Commits that are missing although later ones are there: the last gaps.
+    /// Commits that are missing although later ones exist: the last gaps.
     package private(set) var gaps: [ClosedRange<CommitNumber>] = []
     package private(set) var gapCount = 0
 

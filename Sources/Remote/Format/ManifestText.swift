@@ -1,7 +1,7 @@
 import Foundation
 import Model
 
-/// The text of a manifest, of which a part at a time is decoded: a list of millions of chunks takes hardly more memory than its text.
+/// The text of a manifest, decoded in parts: a list of millions of chunks takes hardly more memory than its text.
 struct ManifestText {
     /// How many JSON values are decoded at a time.
     static let valuesPerStep = 1 << 14
@@ -21,17 +21,17 @@ struct ManifestText {
         return Content(runs: try elements(Content.Run.self, in: runs) { run throws(StoreError) in try self.run(run) })
     }
 
-    /// A run of very many chunks.
+    /// Decodes a run of very many chunks.
     private func run(_ range: Range<Int>) throws(StoreError) -> Content.Run {
         let members = try members(["pack", "offset", "zeros", "chunks"], in: range)
         guard members["zeros"].map({ text[$0].elementsEqual("null".utf8) }) ?? true, let pack = members["pack"],
             let offset = members["offset"], let chunks = members["chunks"]
-        else { throw corrupt("a run that is none") }
+        else { throw corrupt("an invalid run") }
         return .stored(
             pack: try ContainerCoding.decode(PackID.self, from: Array(text[pack]), key: key),
             offset: try ContainerCoding.decode(Int64.self, from: Array(text[offset]), key: key),
             chunks: try elements(Content.Chunk.self, in: chunks) { _ throws(StoreError) in
-                throw self.corrupt("a chunk that is none")
+                throw self.corrupt("an invalid chunk")
             })
     }
 
@@ -63,7 +63,7 @@ struct ManifestText {
         return elements
     }
 
-    /// Decodes elements that stand one behind the other.
+    /// Decodes adjacent elements.
     private func decode<Element: Decodable>(
         _ type: Element.Type, listed range: Range<Int>
     ) throws(StoreError) -> [Element] {

@@ -2,15 +2,16 @@ import Glibc
 package import Model
 import Synchronization
 
-/// The objects `snapshot/NUMBER`: gzip of a SQLite file with all items as of a commit, for devices that do not read the whole log.
+/// The objects `snapshot/NUMBER`: gzip of a SQLite file with all items as of a commit, for devices that do not read the
+/// whole log.
 ///
-/// There may be any number of them, or none. A damaged one is left aside, and the next lower one counts.
+/// There may be any number of them, or none. A damaged one is skipped, and the next lower one is used.
 package struct SnapshotStore: Sendable {
     package static let prefix = "snapshot/"
 
     /// The longest snapshot object: 5 GiB, the most that one PUT takes on S3.
     static let objectByteLimit: Int64 = 5 << 30
-    /// The longest SQLite file that is unpacked from one: 64 GiB, and 64 MiB more than 64 times the object.
+    /// The longest SQLite file that is decompressed: 64 GiB, and 64 MiB more than 64 times the object.
     static let fileByteLimit: Int64 = 64 << 30
 
     private let store: any ObjectStore
@@ -18,10 +19,10 @@ package struct SnapshotStore: Sendable {
 
     package init(store: any ObjectStore) { self.store = store }
 
-    /// Such as `snapshot/00000000000000000040`: digits as in the log.
+    /// For example `snapshot/00000000000000000040`: digits as in the log.
     package static func key(_ number: CommitNumber) -> String { prefix + ChangeLog.digits(number) }
 
-    /// The numbers of the snapshots behind `number`, ascending; whether they can be read, reading them tells.
+    /// The numbers of the snapshots after `number`, ascending; they may be unreadable.
     package func numbers(after number: CommitNumber = 0) async throws(StoreError) -> [CommitNumber] {
         var numbers: [CommitNumber] = []
         var after = Self.key(number)
@@ -29,14 +30,15 @@ package struct SnapshotStore: Sendable {
             let page = try await store.list(prefix: Self.prefix, after: after, limit: ObjectListing.limit)
             guard let last = page.last else { return numbers }
             after = last.key
-            // Whatever else lies there is none of ours.
+            // Any other object is not ours.
             numbers += page.compactMap { ChangeLog.number(of: $0.key, below: Self.prefix) }
         }
     }
 
-    /// Packs a SQLite file and writes it as the snapshot of a number, if there is none. One that somebody else wrote is as good.
+    /// Compresses a SQLite file and writes it as the snapshot of a number, unless there is one. Another device's is
+    /// equivalent.
     ///
-    /// - Parameter scratch: Where the packed file stands meanwhile: a file that is not there. It is the caller's to remove.
+    /// - Parameter scratch: A path that does not exist, for the compressed file. The caller removes it.
     package func create(
         _ number: CommitNumber, from path: String, through scratch: String
     ) async throws(StoreError) {
@@ -54,14 +56,14 @@ package struct SnapshotStore: Sendable {
         do throws(StoreError) {
             try await store.create(key, .file(path: scratch, range: 0..<byteCount))
         } catch  where error.code == .preconditionFailed {
-            // Of this state there is one already.
+            // There is a snapshot of this state already.
         }
     }
 
-    /// Fetches and unpacks a snapshot.
+    /// Fetches and decompresses a snapshot.
     ///
-    /// - Parameter path: A file that is not there; what a failure leaves of it is the caller's to remove. `nil` only to see that
-    ///   the object is whole.
+    /// - Parameter path: A file that does not exist; after a failure the caller removes its remains. `nil` only to
+    ///   verify the object.
     /// - Throws: ``StoreError`` with `corrupt` when it is not what was written, `notFound` when there is none.
     package func fetch(_ number: CommitNumber, to path: String?) async throws(StoreError) {
         let key = Self.key(number)
@@ -79,7 +81,7 @@ package struct SnapshotStore: Sendable {
         while let piece = try await stream.next() {
             byteCount += Int64(piece.count)
             guard byteCount <= Self.objectByteLimit else {
-                throw StoreError(.corrupt, key: key, "longer than it may be")
+                throw StoreError(.corrupt, key: key, "longer than the limit")
             }
             try await queue.run { () throws(StoreError) in try unpacking.take(piece, into: target, key: key) }
         }
@@ -89,7 +91,7 @@ package struct SnapshotStore: Sendable {
     package func delete(_ number: CommitNumber) async throws(StoreError) { try await store.delete(Self.key(number)) }
 }
 
-/// The unpacker, handed from thread to thread.
+/// The unpacker, passed between threads.
 private final class Unpacking: Sendable {
     private let unpacker: Mutex<GzipUnpacker>
 
@@ -123,8 +125,8 @@ private final class Unpacking: Sendable {
 extension GzipUnpacker.Failure {
     fileprivate func storeError(key: String) -> StoreError {
         switch self {
-        case .damaged: StoreError(.corrupt, key: key, "not the whole gzip member that was written")
-        case .tooLong: StoreError(.corrupt, key: key, "unpacks to more than it may")
+        case .damaged: StoreError(.corrupt, key: key, "not a complete gzip member")
+        case .tooLong: StoreError(.corrupt, key: key, "unpacks to more than the limit")
         case .notWritten(let failure): failure.storeError(key: key)
         }
     }

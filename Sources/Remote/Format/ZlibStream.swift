@@ -1,6 +1,6 @@
 import CZlib
 
-/// zlib's state at an address that stays: zlib keeps a pointer to it. With the gzip header, whose comment carries a text of a
+/// zlib's state at a stable address: zlib keeps a pointer to it. With the gzip header, whose comment has a text of a
 /// fixed length. Not for use by several threads at once.
 final class ZlibStream {
     let stream: UnsafeMutablePointer<z_stream>
@@ -29,7 +29,7 @@ final class ZlibStream {
         commentBuffer.deallocate()
     }
 
-    /// For packing, with a comment in the header.
+    /// For compression, with a comment in the header.
     static func packing(comment: String) -> ZlibStream {
         let packing = ZlibStream(commentByteCount: comment.utf8.count) { deflateEnd($0) }
         let started = dewpoint_gzip_deflate_init(packing.stream, Z_DEFAULT_COMPRESSION)
@@ -40,7 +40,7 @@ final class ZlibStream {
         return packing
     }
 
-    /// For unpacking; of a longer comment only the beginning is kept.
+    /// For decompression; of a longer comment only the beginning is kept.
     static func unpacking(commentByteLimit: Int) -> ZlibStream {
         let unpacking = ZlibStream(commentByteCount: commentByteLimit) { inflateEnd($0) }
         let started = dewpoint_gzip_inflate_init(unpacking.stream)
@@ -50,14 +50,14 @@ final class ZlibStream {
         return unpacking
     }
 
-    /// The comment, once the header was read.
+    /// The comment, after the header was read.
     var comment: String { String(decoding: commentBuffer.prefix { $0 != 0 }, as: UTF8.self) }
 
-    /// Has zlib take a piece, and hands over what comes of it in steps.
+    /// Passes a piece to zlib, and passes on the output in steps.
     ///
     /// - Parameters:
     ///   - piece: At most 4 GiB.
-    ///   - run: Calls zlib once and says whether it is through, with this piece or with all.
+    ///   - run: Calls zlib once and returns whether it is finished, with this piece or with all.
     func feed<Failure: Error>(
         _ piece: [UInt8], _ run: (UnsafeMutablePointer<z_stream>) throws(Failure) -> Bool,
         _ handle: (UnsafeRawBufferPointer) throws(Failure) -> Void

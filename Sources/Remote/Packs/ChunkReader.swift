@@ -1,18 +1,18 @@
 import Crypto
 package import Model
 
-/// Fetches chunks: many with one ranged GET, each verified on its own and handed over as soon as it is whole.
+/// Fetches chunks: many with one ranged GET, each verified separately and passed on as soon as it is complete.
 ///
-/// The hash is reckoned as the bytes arrive: when the last of them is here it is all but done.
+/// The hash is computed as the bytes arrive: it is almost finished when the last of them arrives.
 package struct ChunkReader: Sendable {
     private let packs: PackStore
     private let windows: PackWindows?
     private let readAhead: PackReadAhead?
 
-    /// How many bytes one GET is asked for at most: 8 MiB.
+    /// The most bytes of one GET: 8 MiB.
     package static let batchByteLimit = 8 << 20
 
-    /// With a GET of its own for every batch.
+    /// With a separate GET for every batch.
     package init(packs: PackStore) {
         self.packs = packs
         windows = nil
@@ -20,15 +20,15 @@ package struct ChunkReader: Sendable {
     }
 
     /// - Parameters:
-    ///   - windows: Where small pieces are looked for first.
-    ///   - readAhead: Where files of one piece are looked for then.
+    ///   - windows: Searched first for small pieces.
+    ///   - readAhead: Searched then for files of one piece.
     package init(windows: PackWindows, readAhead: PackReadAhead? = nil) {
         packs = windows.packs
         self.windows = windows
         self.readAhead = readAhead
     }
 
-    /// Groups pieces so that each group lies end to end in one pack and has at most ``batchByteLimit`` bytes.
+    /// Groups pieces so that each group is contiguous in one pack and has at most ``batchByteLimit`` bytes.
     ///
     /// - Returns: Ranges of indices into `pieces`, in order; holes are in none of them.
     package static func batches<Pieces: RandomAccessCollection<Content.Piece>>(
@@ -60,13 +60,14 @@ package struct ChunkReader: Sendable {
     /// Fetches one batch. A chunk that arrives damaged, or not at all, is fetched once more after the others.
     ///
     /// - Parameters:
-    ///   - pieces: Stored, and end to end in one pack, as ``batches(of:)`` gives them.
-    ///   - isWholeFile: Whether there is no more of the file.
-    ///   - next: Which pack is expected to be read after that of the pieces; asked now and then.
-    ///   - received: Called with the length of whatever arrives, before it is verified: for showing progress.
-    ///   - deliver: Called with each chunk whose hash is right, in the order of arrival. What it throws ends the fetch.
-    /// - Throws: What `deliver` throws, or ``StoreError``: `corrupt`, naming pack, offset and hash, for a chunk that is wrong
-    ///   twice.
+    ///   - pieces: Stored, and contiguous in one pack, as returned by ``batches(of:)``.
+    ///   - isWholeFile: Whether the pieces are the whole file.
+    ///   - next: Returns the pack that is expected to be read after that of the pieces; called occasionally.
+    ///   - received: Called with the length of arriving data, before it is verified: for showing progress.
+    ///   - deliver: Called with each chunk whose hash is right, in the order of arrival. An error that it throws ends
+    ///     the fetch.
+    /// - Throws: An error of `deliver`, or ``StoreError``: `corrupt`, naming pack, offset and hash, for a chunk that is
+    ///   wrong twice.
     package func fetch(
         pieces: ArraySlice<Content.Piece>, isWholeFile: Bool = false, next: () -> PackID? = { nil },
         received: (Int) -> Void = { _ in },
@@ -81,18 +82,18 @@ package struct ChunkReader: Sendable {
         }
     }
 
-    /// Fetches the first ``Content/headByteCount`` bytes of a chunk by themselves.
+    /// Fetches only the first ``Content/headByteCount`` bytes of a chunk.
     ///
-    /// - Returns: `nil` when their hash is not known, or another: then the whole chunk tells.
+    /// - Returns: `nil` when their hash is unknown or does not match: then the whole chunk must be verified.
     package func head(of stored: Content.Piece.Stored) async throws(StoreError) -> [UInt8]? {
         guard let head = stored.head else { return nil }
         let range = stored.offset..<stored.offset + Int64(Content.headByteCount)
         let bytes = try await packs.get(stored.pack, range: range).collect(upTo: Content.headByteCount)
-        // A pack may end early, and whoever wrote the record may have hashed just that.
+        // A pack may be truncated, and the writer of the record may have hashed the truncated bytes.
         return bytes.count == Content.headByteCount && ChunkHash(hashing: bytes) == head ? bytes : nil
     }
 
-    /// - Returns: The pieces that did not come, or came damaged.
+    /// - Returns: The pieces that did not arrive, or arrived damaged.
     private func fetchTogether(
         _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ next: () -> PackID?, _ received: (Int) -> Void,
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
@@ -111,7 +112,7 @@ package struct ChunkReader: Sendable {
         return damaged
     }
 
-    /// What one GET brings together with what lies around it in the pack; `nil` when it should come alone.
+    /// The bytes of a piece from a GET for its surroundings in the pack; `nil` when it should be fetched alone.
     private func neighbourly(
         _ pieces: ArraySlice<Content.Piece>, _ isWholeFile: Bool, _ next: () -> PackID?
     ) async throws -> [UInt8]? {
@@ -121,7 +122,7 @@ package struct ChunkReader: Sendable {
         return isWholeFile ? await readAhead?.bytes(of: first.pack, range, next: next) : nil
     }
 
-    /// - Returns: The pieces that did not come, or came damaged.
+    /// - Returns: The pieces that did not arrive, or arrived damaged.
     private func fetchOnce(
         _ pieces: ArraySlice<Content.Piece>, _ received: (Int) -> Void,
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void
@@ -138,7 +139,7 @@ package struct ChunkReader: Sendable {
             received(arrived.count)
             var unused = arrived[...]
             while let piece = rest.first, !unused.isEmpty {
-                // A chunk that arrives as one piece is handed over as it is.
+                // A chunk that arrives in one piece is passed on without a copy.
                 if chunk.isEmpty, unused.count == arrived.count, arrived.count == piece.byteCount {
                     chunk = arrived
                     unused = []
@@ -160,7 +161,7 @@ package struct ChunkReader: Sendable {
         return damaged + rest
     }
 
-    /// Hands a chunk over if it is the right one.
+    /// Passes a chunk on if its hash is right.
     private func hand(
         _ piece: Content.Piece, _ bytes: [UInt8], _ hash: ChunkHash, _ damaged: inout [Content.Piece],
         _ deliver: (Content.Piece, [UInt8]) async throws -> Void

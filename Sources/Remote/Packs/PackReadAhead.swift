@@ -1,18 +1,18 @@
 import Model
 import Synchronization
 
-/// Files of one piece that went up together and are read one after another come together: one GET for several, each of which goes to its
-/// reader as soon as it is there.
+/// Fetches several one-piece files with one GET if they were uploaded together and are read one after another; each
+/// goes to its reader as soon as it arrives.
 ///
-///     fetching ──▶ over ──▶ dropped      when all of it was handed out, ``keepTime`` later, or when the store failed
+///     fetching ──▶ over ──▶ dropped      when all of it was used, ``keepTime`` later, or when the store failed
 ///
-/// Which files, ``PackRuns`` says. They stay in memory only: what nobody asks for is not downloaded.
+/// ``PackRuns`` selects the files. They stay in memory only: unread files are not downloaded.
 package final class PackReadAhead: Sendable {
-    /// The longest file that comes so: one chunk.
+    /// The longest file that is fetched this way: one chunk.
     static let rangeByteLimit = Content.chunkByteCount
-    /// How many stretches are fetched or kept: 32 MiB in all.
+    /// How many ranges are fetched or kept: 32 MiB in all.
     static let stretchLimit = 8
-    /// How long what nobody has asked for is kept.
+    /// How long unread bytes are kept.
     static let keepTime = Duration.seconds(5)
 
     private struct Waiter {
@@ -23,7 +23,7 @@ package final class PackReadAhead: Sendable {
     private struct Stretch {
         let pack: PackID
         let range: Range<Int64>
-        /// As they came.
+        /// In order of arrival.
         var arrivals: [[UInt8]] = []
         var end: Int64
         var handedByteCount: Int64 = 0
@@ -31,10 +31,10 @@ package final class PackReadAhead: Sendable {
         var waiters: [UInt64: Waiter] = [:]
     }
 
-    /// What a reader gets: the arrivals that its bytes are in, put together outside of the lock.
+    /// A reader's part: the arrivals that contain its bytes, concatenated outside of the lock.
     private struct Piece {
         var arrivals: ArraySlice<[UInt8]> = []
-        /// How much of the first belongs to what lies before.
+        /// How much of the first arrival precedes the part.
         var skipped = 0
     }
 
@@ -61,7 +61,7 @@ package final class PackReadAhead: Sendable {
         (begun, begin) = AsyncStream.makeStream(of: UInt64.self)
     }
 
-    /// Fetches ahead until cancelled; without it nothing is.
+    /// Fetches ahead until cancelled; nothing is fetched ahead while it does not run.
     ///
     /// - Parameter sleep: Throws when the task is cancelled.
     package func run(
@@ -88,8 +88,8 @@ package final class PackReadAhead: Sendable {
 
     /// - Parameters:
     ///   - range: A whole file's bytes in the pack.
-    ///   - next: Which pack is expected to be read after this one; asked when it is time for that.
-    /// - Returns: Them, not verified; `nil` when the caller should fetch them itself.
+    ///   - next: Returns the pack that is expected to be read after this one; called when needed.
+    /// - Returns: The bytes, not verified; `nil` when the caller should fetch them itself.
     func bytes(of pack: PackID, _ range: Range<Int64>, next: () -> PackID?) async -> [UInt8]? {
         guard range.count <= Self.rangeByteLimit else { return nil }
         let (part, wantsNext) = state.withLock { state in
@@ -148,7 +148,7 @@ package final class PackReadAhead: Sendable {
         begin.yield(state.last)
     }
 
-    /// - Returns: `nil` while not all of it is there.
+    /// - Returns: `nil` while it is incomplete.
     private static func take(_ range: Range<Int64>, from id: UInt64, _ state: inout State) -> Piece? {
         guard let stretch = state.stretches[id], stretch.end >= range.upperBound else { return nil }
         var offset = stretch.range.lowerBound
@@ -203,7 +203,7 @@ package final class PackReadAhead: Sendable {
         let start = uptime()
         do {
             let stream = try await packs.get(pack, range: range)
-            // No more than was asked for, whatever the store sends.
+            // No more than was requested, whatever the store sends.
             var left = range.count
             while left > 0, let bytes = try await stream.next() {
                 left -= bytes.count
@@ -212,9 +212,9 @@ package final class PackReadAhead: Sendable {
             let elapsed = uptime() - start
             state.withLock { $0.runs.took(elapsed) }
         } catch {
-            // Who waits asks for its own bytes, and meets the same.
+            // A waiting reader requests its own bytes, and gets the same error.
         }
-        // The pack may end before the stretch does.
+        // The pack may end before the range does.
         let waiters = state.withLock { state in
             defer {
                 state.stretches[id]?.waiters = [:]

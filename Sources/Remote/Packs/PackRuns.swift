@@ -1,35 +1,37 @@
 import Model
 
-/// Sees which files that went up one after another are read one after another, and how far ahead it is worth fetching.
+/// Detects that files that were uploaded one after another are read one after another, and decides how far ahead to
+/// fetch.
 ///
-/// A run is a stretch of a pack of which nearly everything was asked for, file after file. What is fetched ahead is never more than what
-/// the run has been asked for already, so that whoever stops has cost no more than the same again. A run that comes to the end of a pack
-/// goes on at the beginning of the next one that is read. Which that will be the index may tell beforehand:
+/// A run is a range of a pack that was requested almost completely, file after file. Never more is fetched ahead than
+/// the run has requested already, so that a reader that stops has cost at most twice its bytes. A run that reaches the
+/// end of a pack continues at the beginning of the next one that is read. The index may predict that pack:
 ///
-///     at the end ──wantsNext──▶ guessed ──a file of it is asked for──▶ a run like any other
-///                                  └──the next guess──▶ missed: after ``missLimit`` of them it is left for ``missPause`` packs
+///     at the end ──wantsNext──▶ guessed ──one of its files is requested──▶ a run like any other
+///                                  └──the next guess──▶ missed: after ``missLimit`` none for ``missPause`` packs
 struct PackRuns {
     /// How many runs are remembered.
     static let limit = 64
-    /// From which file of a run on something is fetched ahead.
+    /// The number of files in a run from which on it is fetched ahead.
     static let leastCount = 3
-    /// How far outside of a run the next file may begin: several readers do not ask in the order of the pack. 8 MiB.
+    /// How far outside of a run the next file may begin: several readers do not follow the order of the pack. 8 MiB.
     static let gapByteLimit: Int64 = 8 << 20
-    /// The bounds of what one request brings: 1 MiB to 4 MiB.
+    /// The limits of one request's size: 1 MiB to 4 MiB.
     static let leastByteCount: Int64 = 1 << 20
     static let mostByteCount: Int64 = 4 << 20
-    /// How far what is fetched reaches ahead of who reads at most: 12 MiB, what eight readers of 1 MiB ask for next while one round trip goes by.
+    /// How far ahead of the reader bytes are fetched: 12 MiB, the amount that eight readers of 1 MiB request during one
+    /// round trip.
     static let aheadByteLimit: Int64 = 12 << 20
-    /// A request that took no longer lets the next be twice as long, one that took more than the other makes it half: behind a slow link the
-    /// last file of a stretch is not to wait for the others.
+    /// A request within this time doubles the size of the next, one that took longer than the other limit halves it: on
+    /// a slow link the last file of a range must not wait for the others.
     static let quick = Duration.milliseconds(200)
     static let slow = Duration.milliseconds(400)
 
-    /// How many guesses in a row may go wrong before no more are made for a while, and for how many packs.
+    /// How many guesses in a row may fail before guessing pauses, and for how many packs.
     static let missLimit = 3
     static let missPause = 32
 
-    /// What one request is to bring.
+    /// The range of one request.
     struct Stretch: Hashable {
         let pack: PackID
         let range: Range<Int64>
@@ -41,45 +43,45 @@ struct PackRuns {
         var end: Int64
         var askedByteCount: Int64 = 0
         var count = 0
-        /// Where what was fetched ahead ends.
+        /// The end of the range that was fetched ahead.
         var covered: Int64
-        /// What the run was asked for in the packs before.
+        /// The number of bytes that the run requested in earlier packs.
         var earlierByteCount: Int64 = 0
-        /// Whether it went on in another pack.
+        /// Whether it continued in another pack.
         var isContinued = false
-        /// Whether it was said which pack comes next.
+        /// Whether the next pack was announced.
         var isNextKnown = false
-        /// Whether nothing of it was asked for yet: it is what the index expects.
+        /// Whether none of it was requested yet: it is a prediction of the index.
         var isGuess = false
 
         var allAskedByteCount: Int64 { earlierByteCount + askedByteCount }
 
-        /// Whether it has shown that what comes next will be asked for.
+        /// Whether the run is long enough to predict further requests.
         var isEstablished: Bool {
             (count >= PackRuns.leastCount || earlierByteCount > 0) && askedByteCount * 4 >= (end - start) * 3
         }
 
-        /// Whether what is read next lies in another pack.
+        /// Whether the next read is in another pack.
         var isAtEnd: Bool { end + PackRuns.gapByteLimit >= Pack.byteLimit }
 
-        /// How much of what was fetched ahead is still to be asked for.
+        /// How many of the bytes fetched ahead are not requested yet.
         var aheadByteCount: Int64 { max(0, covered - end) }
     }
 
-    /// The one that was used last is last.
+    /// In order of use, the most recent last.
     private var runs: [Run] = []
-    /// How much one request brings at most by what the last ones took.
+    /// The maximum size of one request, adapted to the duration of the last ones.
     private(set) var byteCount = 2 << 20 as Int64
-    /// How many guesses in a row went wrong, and then packs that passed without one.
+    /// How many guesses failed in a row, and then how many packs passed without one.
     private var missCount = 0
 
-    /// Notes that a file is asked for.
+    /// Notes that a file is requested.
     ///
     /// - Parameters:
     ///   - range: Byte offsets in the pack.
     ///   - hasRoom: Whether another request can be made now.
-    /// - Returns: What a request should bring: the file with what lies behind it, or only that, ahead of who reads; `nil` when there is
-    ///   nothing to fetch but the file, or not even that.
+    /// - Returns: The range to request: the file and the bytes after it, or only those, ahead of the reader; `nil` when
+    ///   only the file, or nothing, is to be fetched.
     mutating func ask(_ pack: PackID, _ range: Range<Int64>, hasRoom: Bool = true) -> Stretch? {
         let found = runs.lastIndex {
             $0.pack == pack && $0.start <= range.lowerBound + Self.gapByteLimit
@@ -93,14 +95,14 @@ struct PackRuns {
         defer { append(run) }
         run.count += 1
         run.askedByteCount += Int64(range.count)
-        // A reader that others have overtaken asks for what they left out.
+        // A reader that others have overtaken requests the files that they skipped.
         let isAlone = range.lowerBound >= max(run.end, run.covered)
         run.start = min(run.start, range.lowerBound)
         run.end = max(run.end, range.upperBound)
         let byteCount = min(byteCount, run.allAskedByteCount)
         guard run.isEstablished, hasRoom, byteCount > range.count else { return nil }
         if isAlone {
-            // Of a longer pack, or at the end of one, there is no more than the file.
+            // In a longer pack, or at the end of one, there is nothing beyond the file.
             let upper = min(range.lowerBound + byteCount, Int64(Pack.byteLimit))
             guard upper > range.upperBound else { return nil }
             run.covered = upper
@@ -112,7 +114,7 @@ struct PackRuns {
         return Self.extend(&runs[guess], byteCount, allowance - run.aheadByteCount)
     }
 
-    /// - Parameter allowance: How much the run may be ahead.
+    /// - Parameter allowance: How far ahead the run may be.
     private static func extend(_ run: inout Run, _ byteCount: Int64, _ allowance: Int64) -> Stretch? {
         let start = max(run.end, run.covered)
         let upper = min(start + byteCount, Int64(Pack.byteLimit))
@@ -121,7 +123,7 @@ struct PackRuns {
         return Stretch(pack: run.pack, range: start..<upper)
     }
 
-    /// Whether the run that was asked last has come so far that ``goOn(from:in:)`` should be told where it goes on; once for each.
+    /// Whether the last run is so close to the end of its pack that ``goOn(from:in:)`` should be called; once for each.
     mutating func wantsNext() -> Bool {
         guard let run = runs.last, run.isEstablished, run.isAtEnd || run.covered >= Pack.byteLimit, !run.isContinued,
             !run.isNextKnown, run.aheadByteCount + byteCount <= min(Self.aheadByteLimit, run.allAskedByteCount)
@@ -137,7 +139,7 @@ struct PackRuns {
         return missCount < Self.missLimit
     }
 
-    /// Goes on in the pack that is expected to be read next.
+    /// Continues in the pack that is expected to be read next.
     mutating func goOn(from pack: PackID, in next: PackID) -> Stretch? {
         guard let index = runs.lastIndex(where: { $0.pack == pack }), !runs[index].isContinued,
             !runs.contains(where: { $0.pack == next })
@@ -146,13 +148,13 @@ struct PackRuns {
         var run = Run(pack: next, start: 0, end: 0, covered: 0)
         run.earlierByteCount = runs[index].allAskedByteCount
         run.isGuess = true
-        // Behind the one that it goes on from, which is still asked.
+        // Behind the run that it continues, which is still in use.
         defer { runs.insert(run, at: index) }
         let allowance = min(Self.aheadByteLimit, run.earlierByteCount) - runs[index].aheadByteCount
         return Self.extend(&run, min(byteCount, run.earlierByteCount), allowance)
     }
 
-    /// A run without a file yet: a new one, or what one that came to the end of its pack goes on with.
+    /// A run without a file yet: a new one, or the continuation of one that reached the end of its pack.
     private mutating func begin(_ pack: PackID, _ range: Range<Int64>) -> Run {
         var run = Run(pack: pack, start: range.lowerBound, end: range.lowerBound, covered: range.lowerBound)
         guard range.lowerBound <= Self.gapByteLimit,
@@ -168,7 +170,7 @@ struct PackRuns {
         if runs.count > Self.limit { runs.removeFirst() }
     }
 
-    /// Notes how long a request took.
+    /// Notes the duration of a request.
     mutating func took(_ elapsed: Duration) {
         if elapsed <= Self.quick { byteCount = min(byteCount * 2, Self.mostByteCount) }
         if elapsed > Self.slow { byteCount = max(byteCount / 2, Self.leastByteCount) }

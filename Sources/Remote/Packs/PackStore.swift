@@ -1,12 +1,12 @@
 package import Model
 import Synchronization
 
-/// Where the bytes of packs are: in `packs/UUID`, or in the neighbour that `adopted/UUID` names.
+/// Locates the bytes of packs: in `packs/UUID`, or in the neighbour that `adopted/UUID` names.
 ///
-/// Which of the two, the identity tells: those of adopted objects have version 8 (RFC 9562). A pack of an earlier day may have it too by
-/// chance, so where there is no `adopted/UUID` the pack is looked for. No other pack costs a request more than its bytes.
+/// The id determines which: those of adopted objects have version 8 (RFC 9562). An older pack may have it too by
+/// chance, so without an `adopted/UUID` the pack is tried. For all other packs no additional request is needed.
 package final class PackStore: Sendable {
-    /// Of how many packs it is remembered where they are: some 200 bytes each.
+    /// For how many packs the location is remembered: some 200 bytes each.
     static let memoryLimit = 4096
 
     private enum PackLocation {
@@ -34,10 +34,10 @@ package final class PackStore: Sendable {
         }
     }
 
-    /// The length of a pack in bytes, as the store has it now.
+    /// The current length of a pack in the store, in bytes.
     ///
-    /// - Throws: ``StoreError`` with `notFound` when there is no such pack, `corrupt` when an adopted object is gone or is another
-    ///   by now.
+    /// - Throws: ``StoreError`` with `notFound` when there is no such pack, `corrupt` when an adopted object is missing
+    ///   or was replaced.
     package func byteCount(of pack: PackID) async throws(StoreError) -> Int64 {
         switch try await place(of: pack) {
         case .pack: return try await store.byteCount(of: Pack.key(pack))
@@ -54,7 +54,7 @@ package final class PackStore: Sendable {
         }
     }
 
-    /// What to say of a chunk that is not what its hash says.
+    /// The error for a chunk that does not match its hash.
     func damage(_ stored: Content.Piece.Stored, byteCount: Int) -> StoreError {
         if case .neighbour(let object)? = places.withLock({ $0[stored.pack] }) {
             return StoreError(
@@ -77,7 +77,7 @@ package final class PackStore: Sendable {
 
     /// Notes that a pack's bytes are those of a neighbour.
     ///
-    /// - Parameter pack: New, and of ``PackID/adopted(_:)``.
+    /// - Parameter pack: A new id from ``PackID/adopted(_:)``.
     package func adopt(_ object: NeighbourObject, as pack: PackID) async throws(StoreError) {
         let key = Pack.adoptedKey(pack)
         if let fault = object.fault { throw StoreError(.invalid, key: object.key, fault) }
@@ -90,7 +90,7 @@ package final class PackStore: Sendable {
     private static let byteLimit = 16 << 10
 
     private static func gone(_ object: NeighbourObject) -> StoreError {
-        StoreError(.corrupt, key: object.key, "\(object.key), whose bytes were adopted, is gone")
+        StoreError(.corrupt, key: object.key, "\(object.key), whose bytes were adopted, is missing")
     }
 
     private func place(of pack: PackID) async throws(StoreError) -> PackLocation {
@@ -98,7 +98,7 @@ package final class PackStore: Sendable {
         if let known = places.withLock({ $0[pack] }) { return known }
         let place = try await find(pack)
         places.withLock { places in
-            // Whoever needs one again asks again.
+            // Evicted locations are read again on demand.
             if places.count >= Self.memoryLimit { places = [:] }
             places[pack] = place
         }

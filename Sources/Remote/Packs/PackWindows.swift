@@ -1,22 +1,22 @@
 import Model
 import Synchronization
 
-/// Recently fetched stretches of packs, so that small files that went up together come down together: one GET brings the files that lie
-/// around the one that is read.
+/// Caches recently fetched ranges of packs, so that small files that were uploaded together are downloaded together:
+/// one GET fetches the files around the one that is read.
 ///
-/// The first small read in a pack brings just what it asks for, since it may stay the only one. From the second on whole stretches are
-/// fetched and kept for a while. Several readers of one stretch wait for one GET.
+/// The first small read in a pack fetches only its own range, since it may be the only one. From the second on whole
+/// windows are fetched and kept for a while. Several readers of one window wait for one GET.
 ///
-///     absent ── second small read in the pack ──▶ fetching ──▶ here ── ``windowLimit`` newer ones ──▶ absent
+///     absent ── second small read in the pack ──▶ fetching ──▶ present ── ``windowLimit`` newer ones ──▶ absent
 ///                                                     └─ failure ─▶ absent: each waiting reader fetches for itself
 package final class PackWindows: Sendable {
-    /// How long a stretch is; it starts at a multiple of that: 1 MiB.
+    /// The length of a window, which starts at a multiple of it: 1 MiB.
     static let windowByteCount: Int64 = 1 << 20
-    /// The longest range that is taken from a stretch; longer ones are worth a GET of their own: 64 KiB.
+    /// The longest range that is taken from a window; a longer one justifies its own GET: 64 KiB.
     static let rangeByteLimit: Int64 = 64 << 10
-    /// How many stretches are kept: 16 MiB in all.
+    /// How many windows are kept: 16 MiB in all.
     static let windowLimit = 16
-    /// Of how many packs it is remembered that something small was read there.
+    /// For how many packs a small read is remembered.
     static let packLimit = 64
 
     private struct WindowKey: Hashable {
@@ -31,7 +31,7 @@ package final class PackWindows: Sendable {
 
     private struct State {
         var windows: [WindowKey: Window] = [:]
-        /// The latest last.
+        /// The most recent last.
         var packs: [PackID] = []
         var uses: UInt64 = 0
     }
@@ -49,7 +49,7 @@ package final class PackWindows: Sendable {
     package init(packs: PackStore) { self.packs = packs }
 
     /// - Parameter range: Byte offsets in the pack.
-    /// - Returns: The bytes; `nil` when the caller should fetch the range itself. They are not verified.
+    /// - Returns: The bytes, not verified; `nil` when the caller should fetch the range itself.
     func bytes(of pack: PackID, _ range: Range<Int64>) async throws(StoreError) -> [UInt8]? {
         let index = range.lowerBound / Self.windowByteCount
         let start = index * Self.windowByteCount

@@ -1,17 +1,17 @@
 package import Model
 
-/// The objects `packs/UUID`: chunks laid end to end, with nothing before, between or behind them.
+/// The objects `packs/UUID`: concatenated chunks, without a header, separators or a trailer.
 package enum Pack {
-    /// How long a pack gets before the next one is begun: 16 MiB. Readers accept any length.
+    /// The size at which a pack is closed and the next one is begun: 16 MiB. Readers accept any length.
     package static let byteLimit = 16 << 20
 
     package static func key(_ id: PackID) -> String { "packs/\(id)" }
 
-    /// Where it stands which object of the bucket is the pack; see ``PackStore``.
+    /// The object that names the bucket's object for the pack; see ``PackStore``.
     package static func adoptedKey(_ id: PackID) -> String { "adopted/\(id)" }
 }
 
-/// A chunk that is safely in the container, and where.
+/// A chunk that is stored in the container, and its place.
 package struct StoredChunk: Hashable, Sendable {
     package let hash: ChunkHash
     package let pack: PackID
@@ -26,22 +26,22 @@ package struct StoredChunk: Hashable, Sendable {
     }
 }
 
-/// Gathers chunks in memory and writes them as packs. A chunk counts once it is among those that a call returned.
+/// Collects chunks in memory and writes them as packs. A chunk is stored once a call has returned it.
 ///
 ///     open    ── append ──▶ open        the chunk fits
 ///     open    ── append ──▶ open        it does not: the pack is written, its chunks returned, the next one begun
 ///     any     ── flush ───▶ open        written and returned
-///     any     ── failure ─▶ sealed      nothing more goes into the pack; the next call writes it again under the same id
+///     any     ── failure ─▶ sealed      nothing is added any more; the next call writes it again under the same id
 package struct PackWriter: Sendable {
     private let store: any ObjectStore
     private let makeID: @Sendable () -> PackID
     private var bytes: [UInt8] = []
     private var pending: [(hash: ChunkHash, offset: Int, byteCount: Int)] = []
     private var known: Set<ChunkHash> = []
-    /// The id under which the pack was or is to be written.
+    /// The id under which the pack was or will be written.
     private var sealed: PackID?
 
-    /// - Parameter makeID: Gives an id that was never used before.
+    /// - Parameter makeID: Returns an id that was never used before.
     package init(store: any ObjectStore, makeID: @escaping @Sendable () -> PackID) {
         self.store = store
         self.makeID = makeID
@@ -50,10 +50,10 @@ package struct PackWriter: Sendable {
     /// How many bytes wait to be written.
     package var pendingByteCount: Int { bytes.count }
 
-    /// Takes a chunk; one that is already waiting is not taken twice.
+    /// Adds a chunk, unless it is already waiting.
     ///
-    /// - Returns: The chunks of the pack that had to be written to make room; most often none. Never this chunk.
-    /// - Throws: ``StoreError``; then the chunk was not taken and all that waited still does.
+    /// - Returns: The chunks of the pack that had to be written to make space; usually none. Never this chunk.
+    /// - Throws: ``StoreError``; then the chunk was not added and all waiting chunks still wait.
     package mutating func append(
         _ hash: ChunkHash, _ chunk: some Collection<UInt8>
     ) async throws(StoreError) -> [StoredChunk] {
@@ -67,9 +67,9 @@ package struct PackWriter: Sendable {
         return flushed
     }
 
-    /// Writes what waits.
+    /// Writes the waiting chunks.
     ///
-    /// - Returns: Where it is now.
+    /// - Returns: The chunks with their places.
     package mutating func flush() async throws(StoreError) -> [StoredChunk] {
         guard !pending.isEmpty else { return [] }
         let id = sealed ?? makeID()

@@ -1,9 +1,9 @@
 import Foundation
 import Model
 
-/// Threads for calls that block, so that a slow disk holds up nobody who waits for something else.
+/// Threads for blocking calls, so that a slow disk does not delay tasks that wait for something else.
 struct BlockingQueue: Sendable {
-    /// How many calls run at a time; the others wait in line, at most one of each calling task.
+    /// How many calls run at a time; the others wait in a queue, at most one of each calling task.
     static let width = 4
 
     private let queue: OperationQueue

@@ -1,4 +1,4 @@
-/// What is written: bytes in memory, or a part of a local file that is read while it is sent.
+/// The data of a write: bytes in memory, or a part of a local file that is read while it is sent.
 package enum Body: Sendable {
     case bytes([UInt8])
     /// The file must not change meanwhile.
@@ -14,7 +14,7 @@ package enum Body: Sendable {
     /// How much of a file is read at a time: 1 MiB.
     static let pieceByteCount = 1 << 20
 
-    /// Hands over the body in pieces of at most ``pieceByteCount``. Blocks: only for threads that may.
+    /// Passes on the body in pieces of at most ``pieceByteCount``. Blocks: only for threads that may.
     ///
     /// - Throws: ``StoreError`` with `invalid` when the file cannot be read or is shorter than its range.
     package func forEachPiece(
@@ -41,7 +41,7 @@ package enum Body: Sendable {
                     throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
                 }
                 guard !piece.isEmpty else {
-                    throw StoreError(.invalid, key: key, "\(path) got shorter while it was being sent")
+                    throw StoreError(.invalid, key: key, "\(path) was truncated while it was being sent")
                 }
                 offset += Int64(piece.count)
                 let result = piece.withUnsafeBytes { buffer in

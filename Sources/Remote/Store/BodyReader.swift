@@ -1,4 +1,4 @@
-/// Reads a body piece by piece, from any place and any number of times, for callers that must not block.
+/// Reads a body piece by piece, from any offset and any number of times, for callers that must not block.
 package final class BodyReader: Sendable {
     package let byteCount: Int64
     private let key: String
@@ -35,7 +35,7 @@ package final class BodyReader: Sendable {
 
     /// - Parameters:
     ///   - range: Within the body.
-    /// - Throws: ``StoreError`` with `invalid` when the file is shorter than it was said to be.
+    /// - Throws: ``StoreError`` with `invalid` when the file is shorter than stated.
     package func bytes(in range: Range<Int64>) async throws(StoreError) -> [UInt8] {
         switch source {
         case .bytes(let bytes): return Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
@@ -48,7 +48,7 @@ package final class BodyReader: Sendable {
                     throw StoreError(.invalid, key: key, "cannot read \(path): \(error)")
                 }
                 guard piece.count == range.count else {
-                    throw StoreError(.invalid, key: key, "\(path) got shorter while it was being sent")
+                    throw StoreError(.invalid, key: key, "\(path) was truncated while it was being sent")
                 }
                 return piece
             }

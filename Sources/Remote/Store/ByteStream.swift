@@ -1,6 +1,7 @@
-/// The bytes of an object as they arrive: pieces of any size but 0, pulled by the reader, to be read once.
+/// The bytes of an object as they arrive: non-empty pieces of any size, pulled by the reader, to be read once.
 ///
-/// Nothing is fetched ahead of the reader, so a slow reader holds the sender back. Letting go of the stream ends the transfer.
+/// Nothing is fetched ahead of the reader, so a slow reader slows the sender down. Releasing the stream ends the
+/// transfer.
 package struct ByteStream: AsyncSequence, Sendable {
     package typealias Element = [UInt8]
     package typealias Failure = StoreError
@@ -9,7 +10,7 @@ package struct ByteStream: AsyncSequence, Sendable {
     package let key: String
     private let pull: @Sendable () async throws(StoreError) -> [UInt8]?
 
-    /// - Parameter pull: Gives the next piece, `nil` at the end and ever after.
+    /// - Parameter pull: Returns the next piece, `nil` at the end and ever after.
     package init(key: String, pull: @escaping @Sendable () async throws(StoreError) -> [UInt8]?) {
         self.key = key
         self.pull = pull
@@ -18,14 +19,14 @@ package struct ByteStream: AsyncSequence, Sendable {
     /// The next piece; `nil` at the end.
     package func next() async throws(StoreError) -> [UInt8]? { try await pull() }
 
-    /// All bytes that are left.
+    /// All remaining bytes.
     ///
     /// - Throws: ``StoreError`` with `corrupt` once there are more than `limit`, before they are in memory.
     package func collect(upTo limit: Int) async throws(StoreError) -> [UInt8] {
         var bytes: [UInt8] = []
         while let piece = try await next() {
             guard piece.count <= limit - bytes.count else {
-                throw StoreError(.corrupt, key: key, "longer than the \(limit) bytes that it may have")
+                throw StoreError(.corrupt, key: key, "longer than the limit of \(limit) bytes")
             }
             if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
         }

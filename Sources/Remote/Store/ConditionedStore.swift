@@ -2,12 +2,12 @@ import Synchronization
 
 /// A store behind a slow or lossy link: the link conditioner.
 ///
-/// Transfers of one direction share its bandwidth. They move in slices of a twentieth of a second, so that bytes trickle as
-/// they do on a slow line, and a new ``condition`` counts from the next slice on.
+/// Transfers in one direction share its bandwidth. They proceed in slices of a twentieth of a second, so that bytes
+/// trickle as on a slow line, and a new ``condition`` takes effect with the next slice.
 package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, NeighbourStore {
     private struct State {
         var condition: LinkCondition
-        /// When the line is free again after what was already promised, by direction.
+        /// When the line is free again after the transfers already scheduled, by direction.
         var downFree: LinkClock.Instant?
         var upFree: LinkClock.Instant?
     }
@@ -35,7 +35,7 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         set {
             state.withLock { state in
                 state.condition = newValue
-                // What was promised at the old speed no longer holds.
+                // Transfers scheduled at the old speed are void.
                 state.downFree = nil
                 state.upFree = nil
             }
@@ -105,12 +105,12 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         return try await base.neighbourStore.neighbour(key)
     }
 
-    /// Hints come through as they are: without them the follower polls, and the delay counts then.
+    /// Hints are passed on without a delay: without them the follower polls, and the delay applies to that.
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
 
     // MARK: - The link
 
-    /// A write of which, when lost, either the request or the answer was.
+    /// Performs a write, of which either the request or the response may get lost.
     private func send(
         _ key: String, _ body: Body, _ write: () async throws(StoreError) -> Void
     ) async throws(StoreError) {
@@ -146,12 +146,12 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         }
     }
 
-    /// A twentieth of a second's bytes; `nil` without a limit.
+    /// The bytes of a twentieth of a second; `nil` without a limit.
     private func sliceByteCount(_ direction: Direction) -> Int? {
         rate(direction, condition).map { Int(max(1, $0 / 20)) }
     }
 
-    /// Takes the line for as long as the bytes need, behind those that took it earlier.
+    /// Occupies the line for as long as the bytes need, after the transfers before.
     private func pass(_ byteCount: Int, _ direction: Direction, _ key: String) async throws(StoreError) {
         let now = clock.now
         let end: LinkClock.Instant? = state.withLock { state in

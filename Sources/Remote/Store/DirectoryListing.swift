@@ -1,6 +1,6 @@
 import Glibc
 
-/// Finds the first keys of a directory store in the order of their bytes, whatever order the file system has.
+/// Finds the first keys of a directory store in the order of their bytes, regardless of the file system's order.
 struct DirectoryListing {
     let root: StoreRoot
     let prefix: String
@@ -19,18 +19,18 @@ struct DirectoryListing {
 
     mutating func read() throws(SystemCallFailure) -> [ObjectListing] {
         guard limit > 0 else { return [] }
-        // From the directory that the prefix names: one that was replaced is refused rather than passed over.
+        // Starts at the directory that the prefix names: one that was replaced is refused rather than skipped.
         try collect(below: prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? "")
         keep()
         var objects: [ObjectListing] = []
-        // Keys in order lie in one directory after the other.
+        // Sorted keys of one directory are adjacent.
         var last: (key: Substring, directory: OpenFile)?
         for key in keys {
             let parent = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key[..<$0] } ?? ""
             if last?.key != parent { last = try directory(parent).map { (parent, $0) } }
             guard let directory = last?.directory else { continue }
             let name = String(key.dropFirst(parent.isEmpty ? 0 : parent.count + 1))
-            // Deleted meanwhile, or nothing that this store made.
+            // Deleted meanwhile, or not created by this store.
             guard let status = StoreRoot.ResolvedPath(directory: directory, name: name, path: key).status(),
                 status.st_mode & S_IFMT == S_IFREG
             else { continue }
@@ -53,7 +53,7 @@ struct DirectoryListing {
         do throws(SystemCallFailure) {
             try Self.forEachEntry(in: try root.directory(directory.split(separator: "/"))) { name, isDirectory in
                 let key = directory + name
-                // What cannot be a key was put there by somebody else; that bounds the depth as well.
+                // A name that is no valid key was put there by someone else; skipping it also limits the depth.
                 guard ObjectKey.isValid(key) else { return }
                 if isDirectory {
                     if mayHoldMatches("\(key)/") { directories.append("\(key)/") }
@@ -69,7 +69,7 @@ struct DirectoryListing {
         for directory in directories { try collect(below: directory) }
     }
 
-    /// Whether a key below `directory` can begin with the prefix and lie after the key to go on behind.
+    /// Whether a key below `directory` can begin with the prefix and come after the key to continue from.
     private func mayHoldMatches(_ directory: String) -> Bool {
         (directory.hasPrefix(prefix) || prefix.hasPrefix(directory))
             && after.map { $0.hasPrefix(directory) || ObjectKey.precedes($0, directory) } ?? true
@@ -84,11 +84,12 @@ struct DirectoryListing {
         keys.removeLast(max(0, keys.count - limit))
     }
 
-    /// Calls `handle` with every name that can be part of a key, and whether it is a directory's. Related: `readdir(3)`.
+    /// Calls `handle` with every name that can be part of a key, and whether it is a directory's. Related:
+    /// `readdir(3)`.
     static func forEachEntry(
         in directory: OpenFile, _ handle: (_ name: String, _ isDirectory: Bool) -> Void
     ) throws(SystemCallFailure) {
-        // A fresh description, since the stream moves and closes the one that it is given.
+        // A separate open file, since the stream moves and closes the one that it is given.
         let descriptor = try SystemCallFailure.check("opendir") {
             openat(directory.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         }
@@ -104,7 +105,7 @@ struct DirectoryListing {
                 guard errno == 0 else { throw SystemCallFailure(call: "readdir", number: errno) }
                 return
             }
-            // The declared 256 bytes may reach beyond the entry, so the name is read where it is.
+            // The declared 256 bytes may reach beyond the entry, so the name is read in place.
             let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
             let name = String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self))
             guard !name.utf8.starts(with: ".".utf8) else { continue }

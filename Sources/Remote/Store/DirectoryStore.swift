@@ -3,21 +3,21 @@ import Synchronization
 
 /// A store in a directory: the object `log/7` is the file `log/7` below the root.
 ///
-///     ROOT/.tmp/UUID       what is being written; never listed
+///     ROOT/.tmp/UUID       objects being written; never listed
 ///     ROOT/packs/UUID …    the objects
 ///
-/// Everything is first written to a file in `.tmp` and synced; then ``put(_:_:)`` renames it and ``create(_:_:)`` links it
-/// to its name, which the file system grants to one caller only, whichever process or machine it is in. All state is on
+/// Every object is first written to a file in `.tmp` and synced; then ``put(_:_:)`` renames it and ``create(_:_:)``
+/// links it to its name, which the file system grants to one caller only, in any process or machine. All state is on
 /// disk, so any number of stores may use one directory.
 ///
-/// Whatever lies in the directory, nothing outside of it is touched; see ``StoreRoot``.
+/// Whatever the directory contains, nothing outside of it is touched; see ``StoreRoot``.
 ///
-/// The store makes its root, and `.tmp`, only when it is opened. When either is gone later, as after a disk was unmounted,
-/// every call says `unavailable`: an empty mount point is not an empty container.
+/// The store creates its root, and `.tmp`, only when it is opened. When either is missing later, for example after a
+/// disk was unmounted, every call fails with `unavailable`: an empty mount point is not an empty container.
 package final class DirectoryStore: ObjectStore {
     /// An absolute path without a slash at its end.
     package let root: String
-    /// `false` for a directory that may only be read: then there is no `.tmp`.
+    /// `false` for a read-only directory: then there is no `.tmp`.
     private let isWritable: Bool
     private let queue: BlockingQueue
 
@@ -25,15 +25,16 @@ package final class DirectoryStore: ObjectStore {
 
     /// Opens a directory as a store. Blocks for a moment.
     ///
-    /// - Parameter createIfMissing: Whether to make the directory (not those above it) and to accept an empty one.
-    /// - Throws: ``StoreError`` with `notFound` when there is no such directory or nothing in it, `denied` when it may not be
-    ///   read.
+    /// - Parameter createIfMissing: Whether to create the directory (not those above it) and to accept an empty one.
+    /// - Throws: ``StoreError`` with `notFound` when there is no such directory or it is empty, `denied` when it is not
+    ///   readable.
     package init(root: String, createIfMissing: Bool) throws(StoreError) {
         self.root = root
         queue = BlockingQueue(name: "dewpoint.store \(root)")
         do throws(SystemCallFailure) {
             if createIfMissing { try Self.makeRoot(root) }
-            // The next commit relies on what is in the directory, so a disk that is not mounted must not look empty.
+            // The next commit relies on the contents of the directory, so a disk that is not mounted must not look
+            // empty.
             if !createIfMissing, try Self.isEmpty(try StoreRoot(path: root)) {
                 throw SystemCallFailure(call: "readdir", number: ENOENT)
             }
@@ -72,7 +73,8 @@ package final class DirectoryStore: ObjectStore {
                 }
             }
             position.value.withLock { $0 += Int64(piece.count) }
-            // Objects do not shrink, but whoever checks the bytes will see it and can name what is damaged.
+            // Objects do not shrink, but the caller that verifies the bytes will detect it and can name the damaged
+            // object.
             return piece.isEmpty ? nil : piece
         }
     }
@@ -106,7 +108,7 @@ package final class DirectoryStore: ObjectStore {
 
     package func delete(_ key: String) async throws(StoreError) {
         try ObjectKey.validate(key)
-        // No sync: should the deletion be lost with the power, the object is merely there again.
+        // No sync: if a power failure undoes the deletion, the object merely exists again.
         try await queue.run { () throws(StoreError) in
             do throws(SystemCallFailure) {
                 try StoreRoot(path: self.root).place(of: key).remove()
@@ -137,7 +139,7 @@ package final class DirectoryStore: ObjectStore {
     }
 
     private func write(_ key: String, _ body: Body, replacing: Bool) throws(StoreError) {
-        guard isWritable else { throw StoreError(.denied, key: key, "\(root) may only be read") }
+        guard isWritable else { throw StoreError(.denied, key: key, "\(root) is read-only") }
         let opened: StoreRoot
         let temporary: TemporaryFile
         do throws(SystemCallFailure) {
@@ -160,21 +162,21 @@ package final class DirectoryStore: ObjectStore {
         }
     }
 
-    /// Gives a written file its name, and its directory the name for good.
+    /// Gives a written file its name, and makes the name durable.
     private static func publish(
         _ temporary: TemporaryFile, at place: StoreRoot.ResolvedPath, replacing: Bool
     ) throws(SystemCallFailure) {
         do throws(SystemCallFailure) {
             try temporary.move(to: place, replacing: replacing)
         } catch {
-            // The winner may not have synced yet, and who lost acts on what the winner wrote.
+            // The winner may not have synced yet, and the loser relies on the winner's object.
             if error.number == EEXIST { try place.synchronizeDirectory() }
             throw error
         }
         try place.synchronizeDirectory()
     }
 
-    /// The place of an object to be written; the directories above it are made where they are missing.
+    /// The place of an object to be written; missing parent directories are created.
     private static func place(of key: String, in root: StoreRoot) throws(SystemCallFailure) -> StoreRoot.ResolvedPath {
         do throws(SystemCallFailure) {
             return try root.place(of: key)
@@ -184,7 +186,7 @@ package final class DirectoryStore: ObjectStore {
         }
     }
 
-    /// - Throws: ``StoreError`` with `unavailable` when the directory that was opened is no longer there.
+    /// - Throws: ``StoreError`` with `unavailable` when the opened directory is missing.
     private func checkRoot(key: String) throws(StoreError) {
         do throws(SystemCallFailure) {
             let opened = try StoreRoot(path: root)
@@ -192,18 +194,18 @@ package final class DirectoryStore: ObjectStore {
         } catch {
             if error.explanation != nil { throw error.storeError(key: key) }
             let sign = isWritable ? "\(root)/\(Self.temporaryDirectory)" : root
-            throw StoreError(.unavailable, key: key, "\(sign) is gone: is its disk still mounted?")
+            throw StoreError(.unavailable, key: key, "\(sign) is missing: is its disk still mounted?")
         }
     }
 }
 
 extension DirectoryStore {
-    /// Makes the root, which may be there already, and its name durable. Related: `mkdir(2)`.
+    /// Creates the root, which may exist already, and makes its name durable. Related: `mkdir(2)`.
     private static func makeRoot(_ path: String) throws(SystemCallFailure) {
         do throws(SystemCallFailure) {
             _ = try SystemCallFailure.check("mkdir") { mkdir(path, 0o777) }
         } catch {
-            // On a read-only disk mkdir(2) may complain about that first.
+            // On a read-only disk mkdir(2) may report that first.
             guard error.number == EEXIST || (error.number == EROFS && access(path, F_OK) == 0) else { throw error }
             return
         }

@@ -1,19 +1,19 @@
-// A dispatch source may be cancelled from any thread, which its type does not say yet.
+// A dispatch source may be cancelled from any thread, but its type is not marked Sendable yet.
 @preconcurrency import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells by `inotify(7)` that something was written below a directory store.
+/// Reports writes below a directory store, by `inotify(7)`.
 enum DirectoryWatch {
-    /// File systems on which another machine's writes go unnoticed here.
+    /// File systems on which another machine's writes cause no events here.
     private static let remoteFileSystems: Set<String> = [
         "9p", "afs", "ceph", "cifs", "nfs", "nfs4", "smb3", "virtiofs",
     ]
 
-    /// How much is read of a burst of events at a time: 64 KiB.
+    /// The buffer size for a burst of events: 64 KiB.
     private static let bufferByteCount = 64 << 10
 
-    /// - Returns: `nil` when the file system cannot tell or the limits of inotify are reached.
+    /// - Returns: `nil` when the file system does not support it or the limits of inotify are reached.
     static func changes(root: String, prefix: String) -> AsyncStream<Void>? {
         guard !isRemote(root) else { return nil }
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
@@ -28,7 +28,7 @@ enum DirectoryWatch {
             fileDescriptor: descriptor, queue: DispatchQueue(label: "dewpoint.store.watch"))
         source.setEventHandler {
             drain(descriptor)
-            // The directory may have been made just now, and the root may be gone.
+            // The directory may have just been created, and the root may be missing.
             if watch(descriptor, root: root, directory: directory) {
                 continuation.yield()
             } else {
@@ -41,7 +41,7 @@ enum DirectoryWatch {
         return stream
     }
 
-    /// Watches the root and, as soon as it is there, the directory; watching twice is watching once.
+    /// Watches the root and, once it exists, the directory; watching twice has no effect.
     private static func watch(_ descriptor: Int32, root: String, directory: String) -> Bool {
         guard let opened = try? StoreRoot(path: root), let top = try? opened.directory([]), watch(descriptor, top)
         else { return false }
@@ -54,7 +54,7 @@ enum DirectoryWatch {
 
     private static func watch(_ descriptor: Int32, _ directory: OpenFile) -> Bool {
         let events = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-        // inotify(7) takes paths only; this one leads to what is open, whatever has its name by now.
+        // inotify(7) takes paths only; this one refers to the open directory, whatever has its name by now.
         return inotify_add_watch(descriptor, "/proc/self/fd/\(directory.descriptor)", events) >= 0
     }
 
@@ -64,7 +64,8 @@ enum DirectoryWatch {
         }
     }
 
-    /// Whether the directory is on a file system of ``remoteFileSystems``, by the last line of the mount table that covers it.
+    /// Whether the directory is on a file system of ``remoteFileSystems``, by the last line of the mount table that
+    /// covers it.
     private static func isRemote(_ path: String) -> Bool {
         guard let file = fopen("/proc/self/mounts", "re") else { return false }
         defer { fclose(file) }

@@ -1,12 +1,12 @@
-/// How bad the link to a store is made on purpose.
+/// A simulated bad link to a store.
 package struct LinkCondition: Hashable, Sendable, Codable {
-    /// From a request to the first byte of its answer.
+    /// From a request to the first byte of its response.
     package var delay: Duration
-    /// What all downloads share; `nil` for no limit, else at least 1.
+    /// Shared by all downloads; `nil` for no limit, else at least 1.
     package var downBytesPerSecond: Int64?
-    /// What all uploads share; `nil` for no limit, else at least 1.
+    /// Shared by all uploads; `nil` for no limit, else at least 1.
     package var upBytesPerSecond: Int64?
-    /// How many of a hundred requests come to nothing, 0 to 100; at 100 the store is out of reach.
+    /// The percentage of lost requests, 0 to 100; at 100 the store is unreachable.
     package var lossPercent: Double
 
     package init(

@@ -1,9 +1,10 @@
-/// The rules for keys, so that no key can mean a file outside a store's directory, or two things in two stores.
+/// The rules for keys, so that no key can refer to a file outside a store's directory, or to different objects in two
+/// stores.
 ///
 ///     key       = component *( "/" component )      1 to 1024 bytes
 ///     component = 1*255( letter / digit / "-" / "_" / "." ), not starting with "."
 package enum ObjectKey {
-    /// The longest key in bytes, as S3 has it.
+    /// The longest key in bytes, as in S3.
     package static let byteLimit = 1024
 
     /// The longest component in bytes (`NAME_MAX`).

@@ -1,19 +1,19 @@
-/// Any place that keeps objects by key: what a container asks of a cloud, and nothing more.
+/// A place that stores objects by key: the minimal interface that a container needs of a cloud.
 ///
 /// An object is bytes under an ``ObjectKey``. Objects of a container are immutable once written, so a store needs no
-/// partial writes, no versions and no transactions; the only promise between two writers is that of ``create(_:_:)``.
+/// partial writes, no versions and no transactions; the only guarantee between two writers is that of ``create(_:_:)``.
 ///
 ///     container format        Container, ChangeLog, ManifestStore, PackWriter, ChunkReader
 ///     decorators              ConditionedStore (link conditioner)
 ///     stores                  DirectoryStore; S3Store in RemoteS3
 ///
-/// A write that returned is durable. A write that threw may have landed all the same: the answer can get lost on the way.
+/// A write that returned is durable. A write that threw may still have landed: the response can get lost.
 package protocol ObjectStore: Sendable {
     /// Streams the bytes of an object.
     ///
-    /// - Parameter range: Byte offsets, half-open, clipped to the object's length: a range beyond its end gives no bytes.
-    ///   `nil` for the whole object.
-    /// - Returns: Pieces of any size but 0. The stream itself throws what goes wrong later.
+    /// - Parameter range: Byte offsets, half-open, clipped to the object's length: a range beyond its end gives no
+    ///   bytes. `nil` for the whole object.
+    /// - Returns: Non-empty pieces of any size. The stream itself throws later errors.
     /// - Throws: ``StoreError`` with `notFound`, before the first byte.
     func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream
 
@@ -28,12 +28,12 @@ package protocol ObjectStore: Sendable {
     /// Lists keys in the order of their bytes.
     ///
     /// - Parameters:
-    ///   - prefix: What every key begins with, such as `log/`; empty for all.
-    ///   - after: The key to go on behind, itself left out; it need not exist.
+    ///   - prefix: The common prefix of the keys, such as `log/`; empty for all.
+    ///   - after: The key to continue after, itself left out; it need not exist.
     ///   - limit: 1 to ``ObjectListing/limit``; greater ones are clipped.
     func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing]
 
-    /// Removes an object; one that is not there counts as removed.
+    /// Removes an object; a missing object counts as removed.
     func delete(_ key: String) async throws(StoreError)
 
     /// The length of an object in bytes.
@@ -43,9 +43,9 @@ package protocol ObjectStore: Sendable {
 
     /// Hints that something under `prefix` may have changed.
     ///
-    /// A hint says neither what changed nor that anything did, and several changes may share one. The stream ends when the
-    /// store can no longer tell.
-    /// - Returns: `nil` when the store has no way to tell: then poll.
+    /// A hint says neither what changed nor that anything did, and several changes may share one. The stream ends when
+    /// the store can no longer send hints.
+    /// - Returns: `nil` when the store does not support it: then poll.
     func changes(prefix: String) -> AsyncStream<Void>?
 
     /// The objects beside the container, where the store has any.
@@ -67,6 +67,6 @@ package struct ObjectListing: Hashable, Sendable {
         self.byteCount = byteCount
     }
 
-    /// The most lines that one call gives; S3 gives no more either.
+    /// The maximum number of lines of one call; the same as in S3.
     package static let limit = 1000
 }

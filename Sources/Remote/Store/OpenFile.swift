@@ -9,7 +9,8 @@ final class OpenFile: Sendable {
         descriptor = try SystemCallFailure.check("open") { open(path, flags | O_CLOEXEC, mode) }
     }
 
-    /// Opens a name in a directory; a symbolic link is not followed. Related: `openat(2)`, with `O_CLOEXEC` and `O_NOFOLLOW` added.
+    /// Opens a name in a directory; a symbolic link is not followed. Related: `openat(2)`, with `O_CLOEXEC` and
+    /// `O_NOFOLLOW` added.
     init(_ name: String, in directory: OpenFile, flags: Int32, mode: mode_t = 0) throws(SystemCallFailure) {
         descriptor = try SystemCallFailure.check("open") {
             openat(directory.descriptor, name, flags | O_CLOEXEC | O_NOFOLLOW, mode)
@@ -20,7 +21,7 @@ final class OpenFile: Sendable {
 
     /// Reads until the range is full or the file ends. Related: `pread(2)`.
     ///
-    /// - Returns: Fewer bytes than asked for only at the end of the file.
+    /// - Returns: Fewer bytes than requested only at the end of the file.
     func read(_ range: Range<Int64>) throws(SystemCallFailure) -> [UInt8] {
         var failure: SystemCallFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
@@ -41,7 +42,7 @@ final class OpenFile: Sendable {
         return bytes
     }
 
-    /// Writes all of it at the descriptor's position. Related: `write(2)`.
+    /// Writes all bytes at the descriptor's position. Related: `write(2)`.
     func write(_ bytes: UnsafeRawBufferPointer) throws(SystemCallFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -68,18 +69,18 @@ final class OpenFile: Sendable {
     }
 }
 
-/// A system call that failed, with the number it left in `errno`.
+/// A system call that failed, with its `errno`.
 struct SystemCallFailure: Error, CustomStringConvertible {
     let call: String
     let number: Int32
-    /// A sentence that says more than the number does.
+    /// A sentence that is more specific than the number.
     var explanation: String?
 
     var description: String { explanation ?? "\(call)(2): \(String(cString: strerror(number)))" }
 
     func storeError(key: String) -> StoreError { StoreError(systemCall: number, key: key, description) }
 
-    /// Makes a call that answers -1 for failure, again when a signal interrupted it.
+    /// Makes a call that returns -1 on failure, and repeats it when a signal interrupted it.
     static func check(_ call: String, _ body: () -> Int32) throws(SystemCallFailure) -> Int32 {
         while true {
             let result = body()

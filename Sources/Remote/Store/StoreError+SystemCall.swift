@@ -1,7 +1,7 @@
 import Glibc
 
 extension StoreError {
-    /// Translates the number that a system call on a store's directory left behind.
+    /// Translates the `errno` of a system call on a store's directory.
     ///
     /// - Parameter detail: What failed, for people.
     init(systemCall number: Int32, key: String, _ detail: String) {
@@ -12,7 +12,7 @@ extension StoreError {
             case EACCES, EPERM, EROFS: .denied
             case ENOSPC, EDQUOT, EFBIG: .full
             case EINVAL, ENAMETOOLONG, ELOOP, ENOTDIR, EISDIR, EOPNOTSUPP: .invalid
-            // A failing disk, a network directory that went away, too many open files: later it may work.
+            // A failing disk, a missing network directory, too many open files: it may work later.
             default: .unavailable
             }
         self.init(code, key: key, detail)

@@ -1,30 +1,30 @@
 package import Model
 
-/// Why a store could not do what it was asked: a code, the key it was about, and words for people.
+/// Why a store call failed: a code, the key that it was about, and text for people.
 package struct StoreError: Error, Equatable, Sendable {
     package enum Code: String, Sendable, CaseIterable {
         /// There is no such object.
         case notFound
         /// The key is taken, so nothing was created.
         case preconditionFailed
-        /// The store asks for patience.
+        /// The store asks to slow down.
         case throttled
-        /// The store does not answer, or not with an answer; the same call may succeed later.
+        /// The store does not answer, or not usefully; the same call may succeed later.
         case unavailable
-        /// The store refuses, and will until somebody changes a permission.
+        /// The store refuses, until a permission is changed.
         case denied
-        /// The bytes are not what they should be.
+        /// The bytes are not as expected.
         case corrupt
-        /// There is no room left.
+        /// There is no space left.
         case full
-        /// The request makes no sense to this store, or the object none to this version.
+        /// The request is not valid for this store, or the object not for this version.
         case invalid
         /// The task was cancelled.
         case cancelled
     }
 
     package let code: Code
-    /// The object's key; the URL or prefix where there is no key.
+    /// The object's key; the URL or prefix if there is no key.
     package let key: String
     /// What happened, for people; never compared.
     package let detail: String
@@ -35,7 +35,7 @@ package struct StoreError: Error, Equatable, Sendable {
         self.detail = detail
     }
 
-    /// Two errors are the same when code and key are: details are for people.
+    /// Two errors are equal when code and key are: details are for people.
     package static func == (left: StoreError, right: StoreError) -> Bool {
         left.code == right.code && left.key == right.key
     }
@@ -48,20 +48,21 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
-    /// What a program that reads or writes a file is told.
+    /// The error for a program that reads or writes a file.
     package var fileError: FileError {
         let code: FileError.Code =
             switch self.code {
-            // The log names the object and it is not there: it may still be on its way, as behind a store that replicates.
-            // ENOENT would say that the file is gone.
+            // The log names the object and it is missing: it may still be in transit, as with a store that replicates.
+            // ENOENT would say that the file does not exist.
             case .notFound: .notInContainer
             case .corrupt: .corrupt
-            // Another device was faster. Who races for a key looks at the code; whoever passes it on has an old view.
+            // Another device was faster. A caller that races for a key handles the code; one that passes it on has an
+            // outdated view.
             case .preconditionFailed: .superseded
-            // To the program a store that is too busy to answer is one that does not answer.
+            // To the program, a throttling store is one that does not answer.
             case .throttled, .unavailable: .unreachable
             case .denied: .denied
-            // EDQUOT: the room is short there, not on this disk.
+            // EDQUOT: the space is short there, not on this disk.
             case .full: .overQuota
             case .invalid: .invalid
             case .cancelled: .cancelled

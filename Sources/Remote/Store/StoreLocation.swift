@@ -1,11 +1,11 @@
 import Foundation
 
-/// Where a store in a directory is, as users write it: `file:///srv/cloud/Notes`. Buckets have their own module.
+/// The location of a store in a directory, as users write it: `file:///srv/cloud/Notes`. Buckets have their own module.
 package enum StoreLocation: Hashable, Sendable {
     /// An absolute path without a slash at its end.
     case directory(String)
 
-    /// - Throws: ``StoreError`` with `invalid` and a sentence that says what to write instead.
+    /// - Throws: ``StoreError`` with `invalid` and a sentence with the correct form.
     package init(_ url: String) throws(StoreError) {
         guard let colon = url.firstIndex(of: ":"), !url.hasPrefix("/") else {
             let hint = url.hasPrefix("/") ? "file://\(url)" : "file:///path/to/directory"
@@ -22,7 +22,7 @@ package enum StoreLocation: Hashable, Sendable {
 
     /// Opens the store. Blocks for a moment.
     ///
-    /// - Parameter createIfMissing: Whether to make the directory and to accept an empty one.
+    /// - Parameter createIfMissing: Whether to create the directory and to accept an empty one.
     package static func open(_ url: String, createIfMissing: Bool) throws(StoreError) -> any ObjectStore {
         switch try StoreLocation(url) {
         case .directory(let path): try DirectoryStore(root: path, createIfMissing: createIfMissing)

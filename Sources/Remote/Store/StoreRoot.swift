@@ -3,9 +3,10 @@ import Glibc
 
 /// The root directory of a directory store, held open for one operation.
 ///
-/// Everything in the store is reached from this descriptor, one component at a time and never through a symbolic link: whatever else has
-/// been put into the directory, nothing outside of it is read, written or deleted. The path of the root itself is the user's and may
-/// contain links. It is opened anew for each operation, so that a disk can be unmounted between two of them and is found again later.
+/// Every object in the store is reached from this descriptor, one component at a time and never through a symbolic
+/// link: whatever else the directory contains, nothing outside of it is read, written or deleted. The path of the root
+/// itself is the user's and may contain links. It is opened again for each operation, so that a disk can be unmounted
+/// between two of them and is found again later.
 struct StoreRoot {
     /// Absolute; for people.
     let path: String
@@ -26,7 +27,7 @@ struct StoreRoot {
 
     /// The place of an object.
     ///
-    /// - Parameter making: Whether to make the directories between the root and the object where they are missing.
+    /// - Parameter making: Whether to create missing directories between the root and the object.
     func place(of key: String, making: Bool = false) throws(SystemCallFailure) -> ResolvedPath {
         let components = key.split(separator: "/")
         return ResolvedPath(
@@ -34,7 +35,7 @@ struct StoreRoot {
             path: "\(path)/\(key)")
     }
 
-    /// Opens a directory below the root, for what is in it and not for its list of names.
+    /// Opens a directory below the root, to access its entries, not to list them.
     ///
     /// - Parameter components: Names, none of which contains a slash; empty for the root.
     func directory(
@@ -50,16 +51,16 @@ struct StoreRoot {
         return place.directory
     }
 
-    /// Makes a directory in the root that may be there already.
+    /// Creates a directory in the root that may exist already.
     func makeDirectory(_ name: String) throws(SystemCallFailure) {
         try ResolvedPath(directory: root, name: name, path: "\(path)/\(name)").makeDirectory()
     }
 }
 
 extension StoreRoot.ResolvedPath {
-    /// Opens what is here if it is a regular file. Related: `openat(2)`.
+    /// Opens the file if it is a regular one. Related: `openat(2)`.
     func openFile() throws(SystemCallFailure) -> (file: OpenFile, byteCount: Int64) {
-        // A FIFO must not hold up the caller.
+        // A FIFO must not block the caller.
         let file = try refusingLinks { () throws(SystemCallFailure) in
             try OpenFile(name, in: directory, flags: O_RDONLY | O_NONBLOCK)
         }
@@ -74,19 +75,19 @@ extension StoreRoot.ResolvedPath {
         }
     }
 
-    /// Makes a directory that may be there already, and its name durable. Related: `mkdirat(2)`.
+    /// Creates a directory that may exist already, and makes its name durable. Related: `mkdirat(2)`.
     fileprivate func makeDirectory() throws(SystemCallFailure) {
         do throws(SystemCallFailure) {
             _ = try SystemCallFailure.check("mkdir") { mkdirat(directory.descriptor, name, 0o777) }
         } catch {
-            // On a read-only disk mkdir(2) may complain about that first.
+            // On a read-only disk mkdir(2) may report that first.
             guard error.number == EEXIST || (error.number == EROFS && status() != nil) else { throw error }
             return
         }
         try synchronizeDirectory()
     }
 
-    /// - Returns: `nil` when nothing is here. A symbolic link is not followed. Related: `fstatat(2)`.
+    /// - Returns: `nil` when there is nothing. A symbolic link is not followed. Related: `fstatat(2)`.
     func status() -> stat? {
         var status = stat()
         return fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
@@ -97,7 +98,7 @@ extension StoreRoot.ResolvedPath {
         _ = try SystemCallFailure.check("unlink") { unlinkat(directory.descriptor, name, 0) }
     }
 
-    /// Puts the names in the directory on the disk. Related: `fsync(2)`.
+    /// Flushes the names in the directory to the disk. Related: `fsync(2)`.
     func synchronizeDirectory() throws(SystemCallFailure) {
         let readable = try OpenFile(".", in: directory, flags: O_RDONLY | O_DIRECTORY)
         do throws(SystemCallFailure) { try readable.synchronize() } catch {
@@ -106,7 +107,7 @@ extension StoreRoot.ResolvedPath {
         }
     }
 
-    /// Says of a failure that it is due to a symbolic link, where it is.
+    /// Explains a failure that is caused by a symbolic link.
     private func refusingLinks<Value>(
         _ body: () throws(SystemCallFailure) -> Value
     ) throws(SystemCallFailure) -> Value {
@@ -119,7 +120,7 @@ extension StoreRoot.ResolvedPath {
             throw SystemCallFailure(
                 call: error.call, number: ELOOP,
                 explanation:
-                    "\(path) is a symbolic link, and a container has none; see where it came from and remove it")
+                    "\(path) is a symbolic link, which no container has; find out where it came from and remove it")
         }
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A file that is being written under a name of its own, to get its real name when it is whole.
+/// A file that is written under a temporary name, and renamed when it is complete.
 struct TemporaryFile {
-    /// How old the leftover of a dead writer gets: a day, far more than any object takes to be written.
+    /// The age at which a dead writer's file is removed: a day, far more than any write takes.
     static let staleAgeSeconds = 24 * 60 * 60
 
     let file: OpenFile
@@ -18,7 +18,7 @@ struct TemporaryFile {
 
     /// Gives the file its real name. Related: `renameat(2)`, `linkat(2)`.
     ///
-    /// - Throws: The number `EEXIST` when the name is taken and not to be replaced.
+    /// - Throws: `EEXIST` when the name is taken and must not be replaced.
     func move(to place: StoreRoot.ResolvedPath, replacing: Bool) throws(SystemCallFailure) {
         guard !replacing else {
             _ = try SystemCallFailure.check("rename") {
@@ -31,16 +31,17 @@ struct TemporaryFile {
                 linkat(directory.descriptor, name, place.directory.descriptor, place.name, 0)
             }
         } catch {
-            // FAT and some FUSE file systems answer so to every link(2): a fact about the file system, not a permission.
+            // FAT and some FUSE file systems return this for every link(2): a property of the file system, not a
+            // permission.
             guard error.number == EPERM else { throw error }
             throw SystemCallFailure(call: "link", number: EOPNOTSUPP)
         }
     }
 
-    /// Takes the working name away; after a rename there is none. What cannot be removed is stale some day.
+    /// Removes the temporary name; after a rename there is none. If that fails, it is removed later as stale.
     func remove() { unlinkat(directory.descriptor, name, 0) }
 
-    /// Removes what writers that died have left. "Now" is what the file system says, so that neither clock nor zone matter.
+    /// Removes the files of dead writers. "Now" is the file system's time, so that clock and time zone do not matter.
     static func removeStale(in directory: OpenFile) throws(SystemCallFailure) {
         let probe = try TemporaryFile(in: directory)
         defer { probe.remove() }

@@ -7,7 +7,7 @@ extension ReplicaTransaction {
     /// Gives a file without local changes new bytes of another device.
     ///
     ///     not local                a download will fetch the new bytes
-    ///     not local, in use        likewise, on a new inode: processes that have the old one open read on from the old bytes
+    ///     not local, in use        likewise, on a new inode: open files continue to read the old bytes
     ///     local                    the old bytes stay until the new ones are downloaded (``Inode/incoming``)
     ///     one of several names     the name gets an inode of its own
     ///
