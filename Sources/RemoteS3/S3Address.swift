@@ -1,17 +1,17 @@
-/// Where an object, or the bucket, is on the network: with the bucket in the host's name, or at the front of the path.
+/// The address of an object, or of the bucket: with the bucket in the host name, or at the front of the path.
 ///
 ///     https://BUCKET.s3.eu-west-1.amazonaws.com/PREFIX/KEY        virtual host
 ///     http://127.0.0.1:7480/BUCKET/PREFIX/KEY                     path
 struct S3Address: Hashable, Sendable {
     /// Scheme, host and port.
     let origin: String
-    /// As the `Host` header has it.
+    /// The `Host` header.
     let authority: String
     /// Before percent-encoding.
     let path: String
 
     /// - Parameters:
-    ///   - region: Where the bucket turned out to be; Amazon's endpoints go with it.
+    ///   - region: The bucket's actual region; Amazon's endpoints depend on it.
     ///   - key: The full key; `nil` for the bucket itself.
     init(_ location: S3Location, region: String, key: String?) {
         let isElsewhere = location.endpoint.isAmazon && region != location.region

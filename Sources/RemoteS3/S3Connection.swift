@@ -5,40 +5,40 @@ import NIOHTTP1
 import Remote
 import Synchronization
 
-/// Sends requests to one bucket: addressed, signed, and again where that may help.
+/// Sends requests to one bucket: adds the address and the signature, and retries.
 ///
-///     request ── attempt ──▶ answer of success
-///                        ──▶ the bucket is in another region     once: go there
-///                        ──▶ these credentials are no good       once: look for others
-///                        ──▶ the bucket wants an MD5 too       once, and from then on: with one
-///                        ──▶ transient                           RetryPolicy
-///                        ──▶ anything else                       Failure
+///     request ── attempt ──▶ response with a status of success
+///                        ──▶ the bucket is in another region         once: use that region
+///                        ──▶ these credentials are rejected          once: look for others
+///                        ──▶ the bucket requires an MD5 too          once, and from then on: with one
+///                        ──▶ transient                               RetryPolicy
+///                        ──▶ anything else                           Failure
 final class S3Connection: Sendable {
     let location: S3Location
-    /// Each with connections of its own; requests go to them in turns.
+    /// Each has its own connections; requests are distributed in turns.
     private let clients: [HTTPClient]
     private let turns = Atomic<Int>(0)
     private let chain: CredentialChain
     private let environment: S3Environment
-    /// The region that is signed for: the location's until the store names another.
+    /// The region to sign for: the location's until the store names another.
     private let region: Mutex<String>
-    /// Whether the bucket has asked for `Content-MD5`.
+    /// Whether the bucket has required `Content-MD5`.
     private let wantsMD5 = Atomic<Bool>(false)
 
-    /// How many connections are kept at most; further requests wait for one.
+    /// The maximum number of connections; further requests wait for one.
     private static let connectionLimit = 32
-    /// How many clients there are. The log is looked at with one small request each second; over one client, which takes the connection
-    /// that was used last, that would keep one connection open, and who reads at that moment would have to wait for it or for a
-    /// handshake. In turns it keeps two.
+    /// The number of clients. The log is polled with one small request each second; with one client, which reuses the
+    /// most recent connection, that would keep only one connection open, and a read at that instant would have to wait
+    /// for it or for a handshake. In turns two are kept open.
     private static let clientCount = 2
-    /// How long a connection that nobody uses is kept: 15 s, less than services keep them.
+    /// How long an idle connection is kept: 15 s, less than services keep them.
     private static let idleLimit = TimeAmount.seconds(15)
-    /// How much is read from a connection at a time at most: 256 KiB.
+    /// The maximum size of one read from a connection: 256 KiB.
     private static let receiveByteCount = 256 << 10
-    /// How much of the body of a failure is read: 64 KiB.
+    /// How much of the body of an error response is read: 64 KiB.
     private static let faultByteLimit = 64 << 10
 
-    /// - Parameter variables: Of the process: where credentials are looked for.
+    /// - Parameter variables: Of the process: used to find credentials.
     init(_ location: S3Location, variables: [String: String], environment: S3Environment) {
         self.location = location
         self.environment = environment
@@ -51,10 +51,10 @@ final class S3Connection: Sendable {
         configuration.connectionPool = .init(
             idleTimeout: Self.idleLimit,
             concurrentHTTP1ConnectionsPerHostSoftLimit: Self.connectionLimit / Self.clientCount)
-        // A server that refuses connections is tried again by us, whose limits are known.
+        // Refused connections are retried by us, with known limits.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // What comes is read in long pieces: each goes through many hands. Called a debug initializer, it is the one way to a channel's
-        // options.
+        // Data is read in large pieces, since each passes through many layers. This is called a debug initializer, but
+        // it is the only way to a channel's options.
         configuration.http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveByteCount))
         }
@@ -64,7 +64,7 @@ final class S3Connection: Sendable {
         chain = CredentialChain(environment: variables, http: clients[0], now: environment.now)
     }
 
-    /// Closes the connections. Whatever is under way holds a reference, so nothing is.
+    /// Closes the connections. Running requests hold a reference, so none is running.
     deinit { for client in clients { client.shutdown { _ in } } }
 
     /// Why a request did not succeed.
@@ -72,13 +72,13 @@ final class S3Connection: Sendable {
         enum Cause: Sendable {
             case fault(S3Fault)
             case transport(TransportFault)
-            /// Of the credentials or of the body that was to be sent.
+            /// An error of the credentials or of the body to send.
             case local(StoreError)
             case cancelled
         }
 
         let cause: Cause
-        /// How often the request was made. After the first one it may have been carried out unnoticed.
+        /// The number of attempts. After the first one the request may have been executed unnoticed.
         let attemptCount: Int
         let context: S3Context
 
@@ -93,7 +93,7 @@ final class S3Connection: Sendable {
         }
     }
 
-    /// - Returns: An answer with a status of success, whose body is not read yet.
+    /// - Returns: A response with a status of success, whose body is not read yet.
     func send(_ request: S3Request) async throws(Failure) -> HTTPClientResponse {
         let start = environment.uptime()
         var attemptCount = 0
@@ -135,7 +135,7 @@ final class S3Connection: Sendable {
         }
     }
 
-    /// The body of a failure or of a small answer.
+    /// The body of an error or of a small response.
     func collect(_ response: HTTPClientResponse, upTo limit: Int) async throws(TransportFault) -> [UInt8] {
         do {
             return Array(try await response.body.collect(upTo: limit).readableBytesView)
@@ -166,7 +166,7 @@ final class S3Connection: Sendable {
             afterAttempts: attemptCount, elapsed: elapsed, retryAfter: retryAfter, chance: environment.chance())
     }
 
-    /// Goes to the region that the store named.
+    /// Switches to the region that the store named.
     private func move(_ fault: S3Fault) -> Bool {
         region.withLock { region in
             guard let other = fault.otherRegion(than: region) else { return false }
@@ -231,7 +231,7 @@ final class S3Connection: Sendable {
         return message
     }
 
-    /// Sends, and waits for the head of the answer.
+    /// Sends the request, and waits for the head of the response.
     private func transfer(_ message: HTTPClientRequest, _ payload: S3Request.Payload) async throws -> HTTPClientResponse
     {
         var message = message
@@ -252,18 +252,18 @@ final class S3Connection: Sendable {
         }
     }
 
-    /// Ends a transfer that stands still: the client's own limits do not see a peer that no longer takes anything.
+    /// Ends a stalled transfer: the client's own limits do not detect a peer that stops reading.
     private func watched(
         _ progress: UploadBody.Progress, _ body: @escaping @Sendable () async throws -> HTTPClientResponse
     ) async throws -> HTTPClientResponse {
-        // The answer may take as long again as the last bytes.
+        // The response may take as long again as the last bytes.
         let limit = environment.limits.send + environment.limits.read
         return try await withThrowingTaskGroup(of: HTTPClientResponse.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await body() }
             group.addTask { [environment] in
                 while case let rest = limit - progress.silence, rest > .zero { try await environment.sleep(rest) }
-                throw TransportFault("sending stood still")
+                throw TransportFault("the upload stalled")
             }
             guard let response = try await group.next() else { throw CancellationError() }
             return response

@@ -1,29 +1,30 @@
 import Foundation
 import Remote
 
-/// Where an S3 service answers: `https://s3.eu-west-1.amazonaws.com`, `http://127.0.0.1:7480`.
+/// The address of an S3 service: `https://s3.eu-west-1.amazonaws.com`, `http://127.0.0.1:7480`.
 struct S3Endpoint: Hashable, Sendable {
-    /// `http` only where the endpoint itself says so.
+    /// `http` only if the endpoint says so.
     let isPlain: Bool
-    /// In small letters; an IPv6 address with its brackets.
+    /// In lower case; an IPv6 address with its brackets.
     let host: String
-    /// `nil` for the scheme's own.
+    /// `nil` for the scheme's default.
     let port: Int?
-    /// What stands between host and bucket, before percent-encoding: empty, or beginning with a slash and not ending with one.
+    /// The path between host and bucket, before percent-encoding: empty, or beginning with a slash and not ending with
+    /// one.
     let basePath: String
 
-    /// - Throws: ``StoreError`` with `invalid` and a sentence that says what to write instead.
+    /// - Throws: ``StoreError`` with `invalid` and a sentence with the correct form.
     init(_ text: String) throws(StoreError) {
         func refuse(_ sentence: String) -> StoreError { StoreError(.invalid, key: text, sentence) }
         guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(), scheme.hasPrefix("http"),
             ["http", "https"].contains(scheme), let host = url.host, !host.isEmpty
         else { throw refuse("the endpoint must be a URL, such as https://s3.example.com or http://127.0.0.1:9000") }
         guard url.user == nil, url.password == nil else {
-            // Without the text itself, which holds a secret.
+            // Without the text itself, which contains a secret.
             throw StoreError(
-                .invalid, key: host, "keys do not belong into the endpoint; put them into ~/.aws/credentials")
+                .invalid, key: host, "the endpoint must not contain keys; put them into ~/.aws/credentials")
         }
-        guard url.query == nil, url.fragment == nil else { throw refuse("the endpoint has no query and no fragment") }
+        guard url.query == nil, url.fragment == nil else { throw refuse("an endpoint has no query or fragment") }
         isPlain = scheme == "http"
         self.host = host.lowercased()
         port = url.port
@@ -44,10 +45,10 @@ struct S3Endpoint: Hashable, Sendable {
         S3Endpoint(host: "s3.\(region).\(region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com")")
     }
 
-    /// Whether it is Amazon's, where a bucket without dots has a host of its own.
+    /// Whether it is Amazon's, where a bucket without dots has its own host name.
     var isAmazon: Bool { host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn") }
 
-    /// The region that an endpoint of Amazon's names; `nil` for any other.
+    /// The region in the name of an Amazon endpoint; `nil` for any other.
     var region: String? {
         guard isAmazon, let start = host.range(of: "s3") else { return nil }
         let words = host[start.lowerBound...].split(separator: ".")
@@ -56,11 +57,11 @@ struct S3Endpoint: Hashable, Sendable {
         return String(words[end - 1])
     }
 
-    /// As a user would write it.
+    /// As a user writes it.
     var url: String {
         "\(isPlain ? "http" : "https")://\(authority)\(PercentEncoding.encode(basePath, keepingSlashes: true))"
     }
 
-    /// Host and port, as the `Host` header has them.
+    /// Host and port, as in the `Host` header.
     var authority: String { host + (port.map { ":\($0)" } ?? "") }
 }

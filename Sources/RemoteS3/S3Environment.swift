@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the store takes from the machine besides the network, so that tests can give something else.
+/// The external dependencies of the store besides the network, which tests can replace.
 struct S3Environment: Sendable {
-    /// The clock that signatures carry.
+    /// The clock for signatures.
     var now: @Sendable () -> Date
-    /// Time that only goes forward, for limits.
+    /// Monotonic time, for limits.
     var uptime: @Sendable () -> Duration
     var sleep: @Sendable (Duration) async throws -> Void
     /// A random number, 0 up to 1.
@@ -17,12 +17,13 @@ struct S3Environment: Sendable {
         sleep: { try await Task.sleep(for: $0) }, chance: { .random(in: 0..<1) }, makeUUID: { UUID() })
 }
 
-/// How long the network may take. Each limit is for standing still, not for the whole: a slow transfer is not a broken one.
+/// Network timeouts. Each limits the time without progress, not the whole transfer: a slow transfer is not a broken
+/// one.
 struct S3Limits: Sendable {
     /// How long a request may wait for a connection.
     var connect = Duration.seconds(5)
-    /// How long the store may stay silent once a request is sent, or in the middle of an answer.
+    /// How long the store may be silent after a request was sent, or within a response.
     var read = Duration.seconds(20)
-    /// How long sending may stand still. The answer to what was sent last has ``read`` in addition.
+    /// How long sending may stall. The response to the last bytes has ``read`` in addition.
     var send = Duration.seconds(20)
 }

@@ -1,13 +1,13 @@
 import Remote
 
-/// What a message about a failed request names.
+/// The context of a failed request, for messages.
 struct S3Context: Sendable {
     let location: S3Location
-    /// The region that was signed for.
+    /// The region in the signature.
     let region: String
     /// `nil` when there were none.
     let credentials: Credentials?
-    /// When the request was signed, as the signature has it.
+    /// The time of the signature, in its format.
     let time: String
     let method: String
 
@@ -15,7 +15,7 @@ struct S3Context: Sendable {
 }
 
 extension S3Fault {
-    /// Translates an answer into what every store may say.
+    /// Translates a response into the error that all stores share.
     ///
     /// - Parameter key: The object's key in the container.
     func storeError(key: String, _ context: S3Context) -> StoreError {
@@ -52,12 +52,12 @@ extension S3Fault {
                 .invalid,
                 "the bucket \(location.bucket) is \(region), not in \(context.region); give the right --region and --endpoint"
             )
-        case "InvalidBucketName": return (.invalid, "the store takes \(location.bucket) for no name of a bucket")
-        // Ceph says the first with 403, MinIO the third with 507.
+        case "InvalidBucketName": return (.invalid, "the store rejects \(location.bucket) as a bucket name")
+        // Ceph sends the first with 403, MinIO the third with 507.
         case "QuotaExceeded", "EntityTooLarge", "XMinioStorageFull", "InsufficientStorage", "TooManyParts":
             return (.full, said("the store has no room for it"))
         case "SlowDown", "SlowDownRead", "SlowDownWrite", "TooManyRequests", "ServiceUnavailable":
-            return (.throttled, said("the store asks for patience"))
+            return (.throttled, said("the store asks to slow down"))
         case "PreconditionFailed": return (.preconditionFailed, "")
         case "NoSuchKey", "NoSuchUpload": return (.notFound, "")
         default: return translationByStatus(context)
@@ -75,21 +75,21 @@ extension S3Fault {
                     "\(context.keyText) may not \(context.method) in the bucket \(context.location.bucket); it needs the "
                         + "rights to list it and to get, put and delete its objects")
             )
-        case 429, 503: (.throttled, said("the store asks for patience"))
+        case 429, 503: (.throttled, said("the store asks to slow down"))
         case 507: (.full, said("the store has no room for it"))
-        case 501: (.invalid, said("the store does not know how to do this"))
+        case 501: (.invalid, said("the store does not support this"))
         case 408, 409, 500, 502, 504: (.unavailable, said("the store failed"))
         case 300..<400:
-            (.unavailable, said("something sent the request elsewhere; is \(context.location.endpoint.url) right?"))
+            (.unavailable, said("the request was redirected; is \(context.location.endpoint.url) right?"))
         case 500...: (.unavailable, said("the store failed"))
         default:
             isTransient
-                ? (.unavailable, said("the bytes did not arrive whole"))
+                ? (.unavailable, said("the bytes did not arrive intact"))
                 : (.invalid, said("the store refuses the request"))
         }
     }
 
-    /// The sentence, with what the store said itself.
+    /// The sentence, with the store's own code and message.
     private func said(_ sentence: String) -> String {
         let words = [code, message].filter { !$0.isEmpty }.joined(separator: ": ")
         return "\(sentence) (\(words.isEmpty ? "status \(status)" : "\(status) \(words)"))"

@@ -1,18 +1,18 @@
 import NIOHTTP1
 
-/// An answer of the store that is not the one that was hoped for: its status, and what its body says of it.
+/// An error response of the store: its status, and the contents of its body.
 ///
 /// Source: "Error responses", Amazon S3 API Reference.
 struct S3Fault: Error, Sendable {
     let status: UInt
-    /// Such as `NoSuchKey`; empty where the body says nothing, as that of a HEAD.
+    /// For example `NoSuchKey`; empty when the body is empty, as for a HEAD.
     let code: String
     let message: String
-    /// The region that the bucket is in, where the store says so.
+    /// The region of the bucket, if the store names it.
     let region: String?
-    /// The store's clock, as it wrote it.
+    /// The store's clock, as sent.
     let serverTime: String?
-    /// How long the store asks to be left alone.
+    /// The delay that the store requests.
     let retryAfter: Duration?
 
     init(status: UInt, headers: HTTPHeaders, body: [UInt8]) {
@@ -23,36 +23,36 @@ struct S3Fault: Error, Sendable {
         message = document?.text("Message") ?? ""
         region = headers.first(name: "x-amz-bucket-region") ?? document?.text("Region")
         serverTime = document?.text("ServerTime") ?? headers.first(name: "date")
-        // The other form, a date, is not worth a second clock: then the usual delays hold.
+        // The date form is not supported, since it needs a second clock: the usual delays apply.
         retryAfter = headers.first(name: "retry-after").flatMap { Int64($0) }.map { .seconds(max(0, $0)) }
     }
 
     /// Whether the same request may succeed in a moment.
     var isTransient: Bool {
         switch (status, code) {
-        // Bytes were lost or changed on the way.
+        // Bytes were lost or changed in transit.
         case (_, "RequestTimeout"), (_, "IncompleteBody"), (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"): true
-        // Another writer is at the same key; nobody has won yet.
+        // Another writer is writing the same key; neither has won yet.
         case (409, "ConditionalRequestConflict"), (409, "OperationAborted"), (409, "ConcurrentModification"): true
         case (408, _), (429, _), (500, _), (502, _), (503, _), (504, _): true
         default: false
         }
     }
 
-    /// Whether other credentials may do better: these may have been replaced in their file, or have expired.
+    /// Whether other credentials may help: these may have been replaced in their file, or have expired.
     var isAboutCredentials: Bool {
         ["InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "TokenRefreshRequired", "InvalidToken"]
             .contains(code)
     }
 
-    /// Whether the bucket takes nothing without a checksum header, as one with object lock does.
+    /// Whether the bucket requires a checksum header, as one with object lock does.
     ///
     /// Source: "PutObject", Amazon S3 API Reference: `Content-MD5` is required for a bucket with a retention period.
     var asksForMD5: Bool {
         status == 400 && (code == "MissingContentMD5" || (code == "InvalidRequest" && message.contains("Content-MD5")))
     }
 
-    /// The region to go to, where that is what is wrong.
+    /// The region to switch to, if that is the problem.
     func otherRegion(than current: String) -> String? {
         guard [301, 307, 400, 403].contains(status), let region, region != current, S3Location.isRegion(region) else {
             return nil

@@ -1,32 +1,33 @@
 package import Remote
 
-/// A place for a container: `s3://BUCKET/PREFIX` at an endpoint, in a region.
+/// The location of a container: `s3://BUCKET/PREFIX` at an endpoint, in a region.
 ///
-/// | | from the first of these that says so |
-/// |---|---|
-/// | endpoint | `--endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the profile's `endpoint_url`, the last mount's, Amazon's of the region |
-/// | region | `--region`, `AWS_REGION`, `AWS_DEFAULT_REGION`, the profile's `region`, the last mount's, the endpoint's name, `us-east-1` |
+/// Each is taken from the first of these that is set:
+/// - endpoint: `--endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the profile's `endpoint_url`, the last mount's,
+///   Amazon's of the region
+/// - region: `--region`, `AWS_REGION`, `AWS_DEFAULT_REGION`, the profile's `region`, the last mount's, the endpoint's
+///   name, `us-east-1`
 package struct S3Location: Hashable, Sendable {
     let bucket: String
-    /// What every key begins with: empty, or components that each end with a slash.
+    /// The prefix of every key: empty, or components that each end with a slash.
     let prefix: String
     let endpoint: S3Endpoint
     package let region: String
 
     package static let scheme = "s3://"
 
-    /// The region that services without regions take.
+    /// The default region, which services without regions accept.
     static let usualRegion = "us-east-1"
 
     /// The longest prefix in bytes, which leaves half of S3's 1024 for the keys.
     static let prefixByteLimit = 512
 
     /// - Parameters:
-    ///   - endpoint: As `--endpoint` says, if it does.
-    ///   - region: As `--region` says, if it does.
-    ///   - remembered: What the last mount used.
-    ///   - environment: Variables of the process; the profile's files are found by them.
-    /// - Throws: ``StoreError`` with `invalid` and a sentence that says what to write instead.
+    ///   - endpoint: The value of `--endpoint`, if given.
+    ///   - region: The value of `--region`, if given.
+    ///   - remembered: The values of the last mount.
+    ///   - environment: Variables of the process; they also determine the profile's files.
+    /// - Throws: ``StoreError`` with `invalid` and a sentence with the correct form.
     package init(
         _ url: String, endpoint: String? = nil, region: String? = nil,
         remembered: (endpoint: String?, region: String?) = (nil, nil), environment: [String: String]
@@ -48,15 +49,16 @@ package struct S3Location: Hashable, Sendable {
     /// As it was given: `s3://bucket/prefix`.
     package var url: String { Self.scheme + bucket + (prefix.isEmpty ? "" : "/" + prefix.dropLast()) }
 
-    /// The endpoint as it would be given to `--endpoint`.
+    /// The endpoint as for `--endpoint`.
     package var endpointURL: String { endpoint.url }
 
     /// The full key of an object of the container.
     func key(_ key: String) -> String { prefix + key }
 
-    /// What every key begins with that lies below `s3://BUCKET/PREFIX`, beside the container.
+    /// The prefix of the keys below `s3://BUCKET/PREFIX`, beside the container.
     ///
-    /// - Throws: ``StoreError`` with `invalid` and a sentence, when it is in another bucket, in the container, or around it.
+    /// - Throws: ``StoreError`` with `invalid` and a sentence, when it is in another bucket, in the container, or
+    ///   contains it.
     package func neighbourPrefix(_ url: String) throws(StoreError) -> String {
         let (bucket, prefix) = try Self.parts(of: url)
         guard bucket == self.bucket else {
@@ -74,8 +76,8 @@ package struct S3Location: Hashable, Sendable {
         return prefix
     }
 
-    /// Whether the bucket is part of the host's name. Amazon wants that; a name with dots would not fit its certificate, and
-    /// elsewhere the names of hosts are seldom set up for it.
+    /// Whether the bucket is part of the host name. Amazon requires that; a name with dots would not match its
+    /// certificate, and elsewhere host names are seldom set up for it.
     var usesVirtualHost: Bool { endpoint.isAmazon && !bucket.contains(".") }
 }
 
@@ -89,20 +91,20 @@ extension S3Location {
         let bucket = String(components.removeFirst())
         guard isBucketName(bucket) else {
             throw refuse(
-                "\(bucket.isEmpty ? "nothing" : bucket) is no name of a bucket: those have 3 to 63 small letters, digits, - and dots"
+                "\(bucket.isEmpty ? "nothing" : bucket) is not a bucket name: use 3 to 63 lower-case letters, digits, - and dots"
             )
         }
-        // A slash at the end means the same as none.
+        // A trailing slash is ignored.
         if components.last?.isEmpty == true { components.removeLast() }
         for component in components {
             guard !component.isEmpty, component != ".", component != ".." else {
-                throw refuse("the prefix must be names with single slashes between them, none of them . or ..")
+                throw refuse("the prefix must consist of names separated by single slashes, without . and ..")
             }
             guard
                 !component.contains(where: {
                     "%?#\\".contains($0) || $0.asciiValue.map { $0 < 32 || $0 == 127 } ?? false
                 })
-            else { throw refuse("the prefix is taken as it is written, and must have no % ? # \\ in it") }
+            else { throw refuse("the prefix is taken literally, and must not contain % ? # \\") }
         }
         let prefix = components.map { "\($0)/" }.joined()
         guard prefix.utf8.count <= prefixByteLimit else {
@@ -125,7 +127,7 @@ extension S3Location {
             }
     }
 
-    /// Whether it may stand in a host's name and in a signature: a plain word.
+    /// Whether it may be part of a host name and of a signature: a plain word.
     static func isRegion(_ text: String) -> Bool {
         1...64 ~= text.utf8.count && text.utf8.first != UInt8(ascii: "-")
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
@@ -133,7 +135,7 @@ extension S3Location {
 
     private static func checked(region: String, _ url: String) throws(StoreError) -> String {
         guard isRegion(region) else {
-            throw StoreError(.invalid, key: url, "\(region) is no region; write one such as eu-west-1")
+            throw StoreError(.invalid, key: url, "\(region) is not a region; use one such as eu-west-1")
         }
         return region
     }

@@ -3,11 +3,11 @@ import Foundation
 import NIOHTTP1
 package import Remote
 
-/// A store in a bucket of Amazon S3, or of any service that speaks its language: R2, Ceph, MinIO.
+/// A store in a bucket of Amazon S3, or of a compatible service: R2, Ceph, MinIO.
 ///
-/// Requests that fail for a moment's reason are made again, within ``RetryPolicy``'s limits. Everything that is written goes
-/// with its hashes (``PayloadHash``), so bytes that change on the way are refused. What is read is not checked here: every
-/// chunk and manifest has its SHA-256, every commit its CRC, and who reads them checks.
+/// Requests with transient failures are retried, within ``RetryPolicy``'s limits. All data is written with its hashes
+/// (``PayloadHash``), so bytes that change in transit are refused. Data that is read is not verified here: every chunk
+/// and manifest has its SHA-256, every commit its CRC, and the reader verifies them.
 ///
 /// The connections are closed with the last reference.
 package final class S3Store: ObjectStore, NeighbourStore {
@@ -16,7 +16,7 @@ package final class S3Store: ObjectStore, NeighbourStore {
 
     private var location: S3Location { connection.location }
 
-    /// - Parameter variables: Of the process: where credentials are looked for, as AWS's own tools do.
+    /// - Parameter variables: Of the process: used to find credentials, like AWS's own tools.
     package convenience init(_ location: S3Location, variables: [String: String]) {
         self.init(location, variables: variables, environment: .system)
     }
@@ -35,7 +35,7 @@ package final class S3Store: ObjectStore, NeighbourStore {
     private func download(
         _ key: String, fullKey: String, range: Range<Int64>?
     ) async throws(StoreError) -> ByteStream {
-        // HTTP has no way to ask for no bytes at all.
+        // HTTP cannot request an empty range.
         if let range, range.isEmpty {
             _ = try await state(of: key, fullKey: fullKey)
             return ByteStream(key: key) { () throws(StoreError) in nil }
@@ -54,17 +54,17 @@ package final class S3Store: ObjectStore, NeighbourStore {
         _ = try await send(try await upload(key, reader), key: key)
     }
 
-    /// Writes an object if there is none, with `If-None-Match: *`, which of all conditions is the one that services agree on.
+    /// Writes an object if there is none, with `If-None-Match: *`, the one condition that services agree on.
     ///
-    /// An attempt that failed may have been carried out: the answer got lost, or the service gave up on an answer of its own
-    /// (Ceph says 500 to some who lost a race). The next attempt then finds the key taken, maybe by ourselves. So each call
-    /// writes a nonce into the object's metadata, and a key that is taken after a failure is ours when it has our nonce. The
-    /// bytes do not tell: two callers may write the same.
+    /// A failed attempt may have been executed: the response was lost, or the service failed after the fact (Ceph
+    /// responds with 500 to some losers of a race). The next attempt then finds the key taken, maybe by ourselves. So
+    /// each call writes a nonce into the object's metadata, and a key that is taken after a failure is ours when it has
+    /// our nonce. The bytes do not show it: two callers may write the same.
     package func create(_ key: String, _ body: Body) async throws(StoreError) {
         try ObjectKey.validate(key)
         let reader = try await BodyReader.open(body, key: key)
         guard reader.byteCount <= Self.singleByteLimit else {
-            throw StoreError(.invalid, key: key, "only smaller objects can be created without overwriting others")
+            throw StoreError(.invalid, key: key, "this object is too large for a create-only write")
         }
         let nonce = environment.makeUUID().uuidString.lowercased()
         var request = try await upload(key, reader)
@@ -88,7 +88,7 @@ package final class S3Store: ObjectStore, NeighbourStore {
                 continuation: continuation, key: prefix)
             for object in page.entries.map(\.object) where object.key.hasPrefix(location.prefix) {
                 let key = String(object.key.dropFirst(location.prefix.count))
-                // What is no key of ours, such as the empty object that consoles make of a folder, is not listed.
+                // Keys that are not ours are not listed, such as the empty object that consoles create for a folder.
                 do throws(StoreError) { try ObjectKey.validate(key) } catch { continue }
                 found.append(ObjectListing(key: key, byteCount: object.byteCount))
             }
@@ -115,12 +115,12 @@ package final class S3Store: ObjectStore, NeighbourStore {
     private func state(of key: String, fullKey: String) async throws(StoreError) -> NeighbourObject {
         let headers = try await send(S3Request(method: .HEAD, key: fullKey), key: key)
         guard let count = headers.first(name: "content-length").flatMap({ Int64($0) }) else {
-            throw StoreError(.invalid, key: key, "the store does not say how long the object is")
+            throw StoreError(.invalid, key: key, "the store does not report the length of the object")
         }
         return NeighbourObject(key: fullKey, etag: headers.first(name: "etag") ?? "", byteCount: count)
     }
 
-    // No condition goes with these: services differ in `If-Match`, and every chunk's hash says more.
+    // Without conditions: services differ in `If-Match`, and every chunk's hash is stronger.
 
     package var neighbourStore: any NeighbourStore { self }
 
@@ -140,7 +140,7 @@ package final class S3Store: ObjectStore, NeighbourStore {
         try await state(of: key, fullKey: key)
     }
 
-    /// S3 tells nobody of changes.
+    /// S3 does not report changes.
     package func changes(prefix: String) -> AsyncStream<Void>? { nil }
 }
 
@@ -149,9 +149,9 @@ extension S3Store {
     private static let singleByteLimit: Int64 = 5 << 30
     /// Bodies up to this length are sent in one piece.
     private static let smallByteLimit = UploadBody.pieceByteCount
-    /// Where the nonce of a created object stands.
+    /// The header with the nonce of a created object.
     private static let nonceHeader = "x-amz-meta-dewpoint-nonce"
-    /// The longest answer that is read to its end: a listing of 1000 of the longest keys, escaped.
+    /// The longest response that is read completely: a listing of 1000 of the longest keys, escaped.
     private static let answerByteLimit = 8 << 20
 
     private func upload(_ key: String, _ reader: BodyReader) async throws(StoreError) -> S3Request {
@@ -166,7 +166,8 @@ extension S3Store {
         return request
     }
 
-    /// - Returns: The headers of the answer, whose body is read and forgotten so that the connection can be used again.
+    /// - Returns: The headers of the response, whose body is read and discarded so that the connection can be used
+    ///   again.
     private func send(_ request: S3Request, key: String) async throws(StoreError) -> HTTPHeaders {
         do throws(S3Connection.Failure) {
             return await drain(try await connection.send(request))
@@ -176,7 +177,7 @@ extension S3Store {
     }
 
     private func drain(_ response: HTTPClientResponse) async -> HTTPHeaders {
-        // The status has said it all: whatever happens to the rest changes nothing.
+        // The status is sufficient: errors in the rest do not matter.
         _ = try? await connection.collect(response, upTo: Self.answerByteLimit)
         return response.headers
     }
@@ -186,9 +187,9 @@ extension S3Store {
             return try await send(S3Request(method: .HEAD, key: location.key(key)), key: key)
                 .first(name: Self.nonceHeader)
         } catch {
-            // Taken a moment ago and gone now: nobody's, as far as can be told.
+            // Taken a moment ago and missing now: its writer is unknown.
             guard error.code != .notFound else {
-                throw StoreError(.unavailable, key: key, "written and removed at once")
+                throw StoreError(.unavailable, key: key, "the object was written and removed immediately")
             }
             throw error
         }
@@ -215,14 +216,14 @@ extension S3Store {
         }
         let bytes: [UInt8]
         do throws(TransportFault) { bytes = try await connection.collect(response, upTo: Self.answerByteLimit) } catch {
-            throw StoreError(.unavailable, key: key, "the listing broke off: \(error.sentence)")
+            throw StoreError(.unavailable, key: key, "the listing was interrupted: \(error.sentence)")
         }
         return try ListPage(bytes, key: key)
     }
 }
 
 extension S3Store {
-    /// The full keys below the prefix of which parts lie in the bucket without an object. For tests.
+    /// The full keys below the prefix that have parts of unfinished uploads. For tests.
     func unfinishedUploads() async throws(StoreError) -> [String] {
         let request = S3Request(method: .GET, key: nil, query: [("uploads", ""), ("prefix", location.prefix)])
         let response: HTTPClientResponse

@@ -84,7 +84,7 @@ import Testing
             body: xml("ConditionalRequestConflict", "conflicting operation"), code: .unavailable, isTransient: true),
         Sample(
             testDescription: "slow down", status: 503, body: xml("SlowDown", "Reduce your request rate."),
-            code: .throttled, words: ["patience"], isTransient: true),
+            code: .throttled, words: ["slow down"], isTransient: true),
         Sample(testDescription: "too many requests", status: 429, code: .throttled, isTransient: true),
         Sample(
             testDescription: "a failure inside", status: 500, body: xml("InternalError", "We encountered an error."),
@@ -109,7 +109,7 @@ import Testing
         Sample(
             testDescription: "what a service does not know", status: 501,
             body: xml("NotImplemented", "A header you provided implies functionality that is not implemented"),
-            code: .invalid, words: ["does not know"]),
+            code: .invalid, words: ["does not support"]),
         Sample(
             testDescription: "nonsense", status: 400, body: xml("InvalidArgument", "bad"), code: .invalid,
             words: ["InvalidArgument", "bad"]),

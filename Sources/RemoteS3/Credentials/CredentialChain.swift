@@ -2,12 +2,12 @@ import AsyncHTTPClient
 import Foundation
 import Remote
 
-/// Keeps the credentials that requests are signed with: looks for them once, and again before they expire.
+/// Caches the credentials that sign requests: looks for them once, and again before they expire.
 ///
-///     none     ── credentials() ──▶ held       the first source that is set up gives them
-///     held     ── credentials() ──▶ held       as they are, while they last
-///     ageing   ── credentials() ──▶ held       fetched anew; the old ones serve on while that fails and they are valid
-///     held     ── reject(_:) ─────▶ none       the store no longer takes them: a file or variable may have changed
+///     none     ── credentials() ──▶ held       from the first source that is configured
+///     held     ── credentials() ──▶ held       unchanged, while they are fresh
+///     ageing   ── credentials() ──▶ held       fetched again; until that succeeds, the old ones while valid
+///     held     ── reject(_:) ─────▶ none       the store no longer accepts them: a file or variable may have changed
 ///
 /// Of any number of callers one fetches and the others wait for it.
 actor CredentialChain {
@@ -16,16 +16,16 @@ actor CredentialChain {
     private let now: @Sendable () -> Date
     private var held: Credentials?
     private var fetch: Task<Result<Credentials, StoreError>, Never>?
-    /// After a fetch that failed: when the next one may begin, while the old ones are still valid.
+    /// After a failed fetch: when the next one may begin, while the old ones are still valid.
     private var nextFetch = Date.distantPast
 
-    /// How long before their end credentials are fetched anew: 5 minutes, as AWS's own libraries do.
+    /// How long before they expire credentials are fetched again: 5 minutes, like AWS's own libraries.
     static let refreshMargin: TimeInterval = 300
-    /// How long to leave the source alone after it did not answer: 10 s.
+    /// How long not to ask the source again after it did not answer: 10 s.
     static let refreshPause: TimeInterval = 10
 
     /// - Parameters:
-    ///   - environment: Variables of the process; files are found by them.
+    ///   - environment: Variables of the process; they also determine the files.
     ///   - http: For sources that are servers.
     init(environment: [String: String], http: HTTPClient, now: @escaping @Sendable () -> Date) {
         self.environment = environment
@@ -33,8 +33,8 @@ actor CredentialChain {
         self.now = now
     }
 
-    /// - Throws: ``StoreError`` with `denied` and what to do when there are none, `unavailable` when their source does not
-    ///   answer.
+    /// - Throws: ``StoreError`` with `denied` and what to do when there are none, `unavailable` when their source does
+    ///   not answer.
     func credentials() async throws(StoreError) -> Credentials {
         if let held, !needsFetch(held) { return held }
         let result = await fetched()
@@ -46,7 +46,7 @@ actor CredentialChain {
         }
     }
 
-    /// Tells that the store refused these; the next call looks for others.
+    /// Notes that the store refused these; the next call looks for others.
     func reject(_ credentials: Credentials) {
         if held == credentials { held = nil }
     }
@@ -63,7 +63,7 @@ actor CredentialChain {
 
     private func fetched() async -> Result<Credentials, StoreError> {
         if let fetch { return await fetch.value }
-        // Its own task, so that a caller who is cancelled does not end it for the others.
+        // An unstructured task, so that a cancelled caller does not end it for the others.
         let task = Task { [environment, metadata] in await Self.look(environment, metadata) }
         fetch = task
         let result = await task.value

@@ -1,18 +1,18 @@
 import Foundation
 import Remote
 
-/// Where credentials can come from, in the order in which AWS's tools look.
+/// The possible sources of credentials, in the order of AWS's tools.
 enum CredentialSource: Equatable, Sendable {
     case found(Credentials)
-    /// A server beside a container: ECS, EKS Pod Identity, CodeBuild.
+    /// A server for a container's processes: ECS, EKS Pod Identity, CodeBuild.
     case container(url: String, token: Token?)
     /// The metadata service of an EC2 machine.
     case instance(endpoint: String)
 
-    /// What a container's server wants to see.
+    /// The authorization for a container's server.
     enum Token: Equatable, Sendable {
         case text(String)
-        /// Read anew each time: it changes.
+        /// Read again each time: it changes.
         case file(String)
     }
 
@@ -21,8 +21,8 @@ enum CredentialSource: Equatable, Sendable {
 
     /// Reads variables and files, nothing else. Blocks for a moment.
     ///
-    /// - Returns: The one source that counts; `nil` when nobody set any up and the machine may not be asked.
-    /// - Throws: ``StoreError`` with `denied` when something is set up but cannot be used.
+    /// - Returns: The source to use; `nil` when none is configured and the metadata service may not be asked.
+    /// - Throws: ``StoreError`` with `denied` when a source is configured but cannot be used.
     static func first(environment: [String: String]) throws(StoreError) -> CredentialSource? {
         if let credentials = try fromEnvironment(environment) { return .found(credentials) }
         if let credentials = try fromProfile(Profile(environment: environment)) { return .found(credentials) }
@@ -45,7 +45,7 @@ enum CredentialSource: Equatable, Sendable {
         }
     }
 
-    /// Ways for a profile to get keys that this version does not know.
+    /// Settings by which a profile gets keys in ways that this version does not support.
     private static let unknownWays = [
         "credential_process", "sso_session", "sso_account_id", "role_arn", "web_identity_token_file",
         "credential_source",
@@ -94,12 +94,12 @@ enum CredentialSource: Equatable, Sendable {
         }
         var token: Token?
         if let text = environment.nonEmpty("AWS_CONTAINER_AUTHORIZATION_TOKEN") { token = .text(text) }
-        // The file counts where both are set.
+        // The file takes precedence when both are set.
         if let path = environment.nonEmpty("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") { token = .file(path) }
         return .container(url: url, token: token)
     }
 
-    /// Keys come over plain http only from where no stranger can listen.
+    /// Keys may come over plain http only from servers that nobody else can intercept.
     private static func mayBeTrusted(_ url: String) -> Bool {
         guard let parts = URLComponents(string: url), let host = parts.host?.lowercased() else { return false }
         if parts.scheme?.lowercased() == "https" { return true }

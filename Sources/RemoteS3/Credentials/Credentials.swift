@@ -1,15 +1,15 @@
 import Foundation
 
-/// A key pair that signs requests. However it is printed, no secret is shown.
+/// A key pair that signs requests. No printed form contains the secret.
 struct Credentials: Hashable, Sendable {
-    /// Public: it goes with every request, and S3's own messages name it.
+    /// Public: it is part of every request, and S3's own messages name it.
     let accessKeyID: String
     let secretAccessKey: String
-    /// Of temporary credentials.
+    /// For temporary credentials.
     let sessionToken: String?
     /// When the store stops accepting them; `nil` for never.
     let expiration: Date?
-    /// Where they came from, for messages: `the environment`.
+    /// Their source, for messages: `the environment`.
     let origin: String
 
     init(
@@ -27,6 +27,6 @@ struct Credentials: Hashable, Sendable {
 extension Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     var description: String { "key \(accessKeyID) from \(origin)" }
     var debugDescription: String { description }
-    /// What `dump` and a debugger print: nothing of what is inside.
+    /// For `dump` and debuggers: no secrets.
     var customMirror: Mirror { Mirror(self, children: ["key": accessKeyID, "origin": origin]) }
 }

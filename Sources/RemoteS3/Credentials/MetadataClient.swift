@@ -4,17 +4,17 @@ import NIOCore
 import NIOHTTP1
 import Remote
 
-/// Asks the servers that give credentials to a container or a machine.
+/// Queries the servers that give credentials to a container or a machine.
 ///
 /// Source: "Container credential provider" and "IMDS credential provider", AWS SDKs and Tools Reference Guide.
 struct MetadataClient: Sendable {
     let http: HTTPClient
 
-    /// How long such a server, which is near, may take to answer: 2 s. Elsewhere than on EC2 nobody does.
+    /// How long such a server, which is near, may take to respond: 2 s. Outside of EC2 there is none.
     static let answerLimit = TimeAmount.seconds(2)
-    /// The longest answer that is read: 64 KiB.
+    /// The longest response that is read: 64 KiB.
     private static let answerByteLimit = 64 << 10
-    /// How long a token of the metadata service is valid: a minute, since each look takes a new one.
+    /// How long a token of the metadata service is valid: a minute, since each query takes a new one.
     private static let tokenSeconds = "60"
     private static let rolePath = "/latest/meta-data/iam/security-credentials/"
 
@@ -37,7 +37,7 @@ struct MetadataClient: Sendable {
         return try credentials(answer.body, origin: "the container's credential server")
     }
 
-    /// - Returns: `nil` when nobody answers, as anywhere but on EC2, or the machine has no role.
+    /// - Returns: `nil` when there is no response, as outside of EC2, or the machine has no role.
     func instance(endpoint: String) async throws(StoreError) -> Credentials? {
         let token: Answer
         do throws(StoreError) {
@@ -48,7 +48,7 @@ struct MetadataClient: Sendable {
             guard error.code != .cancelled else { throw error }
             return nil
         }
-        // Services that only look alike have no tokens; keys are taken from none but the real one.
+        // Similar services have no tokens; keys are accepted from the real one only.
         guard token.status == 200 else { return nil }
         let headers = [("X-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
         let roles = try await ask(endpoint + Self.rolePath, headers: headers)
@@ -80,7 +80,7 @@ struct MetadataClient: Sendable {
             return Answer(status: response.status.code, body: Array(body.readableBytesView))
         } catch {
             guard !Task.isCancelled else { throw StoreError(.cancelled, key: "credentials") }
-            throw unavailable("the server for credentials does not answer: \(TransportFault(error).sentence)")
+            throw unavailable("the credential server does not answer: \(TransportFault(error).sentence)")
         }
     }
 
@@ -88,7 +88,7 @@ struct MetadataClient: Sendable {
         StoreError(.unavailable, key: "credentials", sentence)
     }
 
-    /// What both servers send.
+    /// The document that both servers send.
     private struct Document: Decodable {
         var code: String?
         var accessKeyId: String?
@@ -106,7 +106,7 @@ struct MetadataClient: Sendable {
     }
 
     private func credentials(_ body: [UInt8], origin: String) throws(StoreError) -> Credentials {
-        // What cannot be decoded is not printed: half of it may be a secret.
+        // An undecodable document is not printed: it may contain a secret.
         guard let document = try? JSONDecoder().decode(Document.self, from: Data(body)),
             document.code == nil || document.code == "Success",
             let id = document.accessKeyId, let secret = document.secretAccessKey, !id.isEmpty, !secret.isEmpty
@@ -114,7 +114,7 @@ struct MetadataClient: Sendable {
         var expiration: Date?
         if let text = document.expiration {
             expiration = Self.date(text)
-            guard expiration != nil else { throw unavailable("\(origin) sent an expiration that is no time") }
+            guard expiration != nil else { throw unavailable("\(origin) sent an invalid expiration time") }
         }
         return Credentials(
             accessKeyID: id, secretAccessKey: secret, sessionToken: document.token, expiration: expiration,

@@ -1,11 +1,11 @@
 import Foundation
 
-/// One of the two files in which people keep profiles: `~/.aws/credentials` and `~/.aws/config`.
+/// One of the two files that contain profiles: `~/.aws/credentials` and `~/.aws/config`.
 ///
 ///     [default]                     in both
 ///     [profile work]                in config; [work] in credentials
 ///     aws_access_key_id = AKIA…     names in any case; # and ; begin comments, on a line of their own or after a blank
-///         nested = value            belongs to the line above it, and is none of ours
+///         nested = value            belongs to the line above it, and is ignored
 ///
 /// Source: "Shared config and credentials files", AWS SDKs and Tools Reference Guide.
 struct ProfileFile: Sendable {
@@ -54,17 +54,18 @@ struct ProfileFile: Sendable {
     }
 }
 
-/// The profile that the environment chooses, put together from both files.
+/// The profile that the environment selects, merged from both files.
 struct Profile: Sendable {
     let name: String
-    /// Whether somebody asked for it by name; otherwise it is the one called `default`, which may be missing.
+    /// Whether it was selected by name; otherwise it is the one called `default`, which may be missing.
     let isChosen: Bool
     /// `nil` when neither file has it.
     let settings: [String: String]?
     /// The files, for messages.
     let paths: (credentials: String, config: String)
 
-    /// Reads the files, as `AWS_PROFILE`, `AWS_SHARED_CREDENTIALS_FILE` and `AWS_CONFIG_FILE` say. Blocks for a moment.
+    /// Reads the files that `AWS_PROFILE`, `AWS_SHARED_CREDENTIALS_FILE` and `AWS_CONFIG_FILE` select. Blocks for a
+    /// moment.
     ///
     /// - Parameter environment: Also for `HOME`.
     init(environment: [String: String]) {
@@ -82,7 +83,7 @@ struct Profile: Sendable {
         settings = config == nil && credentials == nil ? nil : (config ?? [:]).merging(credentials ?? [:]) { $1 }
     }
 
-    /// A daemon leaves the directory that it was started in, and reads the files again later.
+    /// Makes paths absolute: a daemon changes its working directory, and reads the files again later.
     static func withAbsolutePaths(_ environment: [String: String]) -> [String: String] {
         var environment = environment
         for name in ["AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] {
@@ -92,7 +93,7 @@ struct Profile: Sendable {
         return environment
     }
 
-    /// A file that is missing or may not be read has no profiles; whoever needs one says where it was looked for.
+    /// A file that is missing or unreadable has no profiles; the error for a missing profile names the files.
     private static func read(_ path: String, _ kind: ProfileFile.Kind) -> [String: [String: String]] {
         guard let data = FileManager.default.contents(atPath: path) else { return [:] }
         return ProfileFile(String(decoding: data, as: UTF8.self), kind: kind).profiles
@@ -100,7 +101,7 @@ struct Profile: Sendable {
 }
 
 extension [String: String] {
-    /// The value of a variable; one that is set to nothing counts as not set.
+    /// The value of a variable; an empty one counts as unset.
     func nonEmpty(_ name: String) -> String? {
         guard let value = self[name], !value.isEmpty else { return nil }
         return value

@@ -1,4 +1,4 @@
-/// Bytes as hex digits in small letters.
+/// Bytes as lower-case hex digits.
 enum Hex {
     static func text(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
@@ -6,7 +6,7 @@ enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// - Returns: `nil` for what is not hex.
+    /// - Returns: `nil` for text that is not hex.
     static func bytes(_ text: String) -> [UInt8]? {
         let digits = text.compactMap(\.hexDigitValue).map { UInt8($0) }
         guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }

@@ -2,19 +2,19 @@ import Foundation
 import Model
 import Remote
 
-/// One answer to ListObjectsV2.
+/// One response to ListObjectsV2.
 struct ListPage: Sendable {
-    /// In the order of their bytes, as S3 gives them. The keys are full ones.
+    /// In the order of their bytes, as S3 returns them. The keys are full ones.
     let entries: [NeighbourListing]
-    /// Where the next page begins; `nil` on the last one.
+    /// The start of the next page; `nil` on the last one.
     let continuation: String?
 
     /// - Parameter key: For errors.
-    /// - Throws: ``StoreError`` with `unavailable` for what is no listing: it may come from something on the way.
+    /// - Throws: ``StoreError`` with `unavailable` for a response that is no listing: it may come from an intermediary.
     init(_ bytes: [UInt8], key: String) throws(StoreError) {
         func refuse(_ sentence: String) -> StoreError { StoreError(.unavailable, key: key, sentence) }
         guard let document = S3Document.parse(bytes), document.name == "ListBucketResult" else {
-            throw refuse("the store's answer is no listing")
+            throw refuse("the store's response is not a listing")
         }
         let isEncoded = document.text("EncodingType") == "url"
         var entries: [NeighbourListing] = []
@@ -22,20 +22,20 @@ struct ListPage: Sendable {
             guard let text = child.text("Key"), let count = child.text("Size").flatMap({ Int64($0) }) else {
                 throw refuse("the store's listing has an object without key or size")
             }
-            // Some services write a blank as `+` here.
+            // Some services encode a blank as `+` here.
             let plain = isEncoded ? text.replacingOccurrences(of: "+", with: "%20").removingPercentEncoding : text
-            guard let plain else { throw refuse("the store's listing has a key that cannot be read") }
+            guard let plain else { throw refuse("the store's listing has an unreadable key") }
             let object = NeighbourObject(key: plain, etag: child.text("ETag") ?? "", byteCount: count)
             entries.append(NeighbourListing(object: object, modified: Self.time(child.text("LastModified"))))
         }
         self.entries = entries
         continuation = document.text("IsTruncated") == "true" ? document.text("NextContinuationToken") : nil
         guard document.text("IsTruncated") != "true" || continuation != nil else {
-            throw refuse("the store's listing has more, but does not say how to get it")
+            throw refuse("the store's listing is truncated, but has no continuation token")
         }
     }
 
-    /// Such as `2026-01-31T12:00:00.000Z`; 1970 for what is none, since a time is not worth more than the listing.
+    /// For example `2026-01-31T12:00:00.000Z`; 1970 for an invalid time, which must not fail the whole listing.
     private static func time(_ text: String?) -> Timestamp {
         let date = text.flatMap { text in
             (try? Date(text, strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true)))

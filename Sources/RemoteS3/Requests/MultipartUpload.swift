@@ -6,27 +6,27 @@ import Remote
 
 /// Sends a long body in parts, several at a time, so that one that fails costs little.
 ///
-///     POST ?uploads ──▶ id ──▶ PUT ?partNumber&uploadId … ──▶ POST ?uploadId with the list      the object is there
+///     POST ?uploads ──▶ id ──▶ PUT ?partNumber&uploadId … ──▶ POST ?uploadId with the list      the object exists
 ///                                        └─ failure ──▶ DELETE ?uploadId                        nothing is left
 ///
-/// Never for objects that are only to be created: services ignore conditions when they put parts together.
+/// Never used for create-only writes: services ignore conditions when they assemble the parts.
 struct MultipartUpload: Sendable {
     let connection: S3Connection
     let key: String
     let reader: BodyReader
 
-    /// From this length on a body is sent in parts: 64 MiB.
+    /// The length from which on a body is sent in parts: 64 MiB.
     static let byteThreshold: Int64 = 64 << 20
     /// The usual length of a part: 16 MiB.
     static let partByteCount: Int64 = 16 << 20
-    /// How many parts an object may have.
+    /// The maximum number of parts of an object.
     static let partLimit: Int64 = 10_000
     /// How many parts are sent at a time.
     static let width = 3
-    /// The longest answer: 64 KiB.
+    /// The longest response: 64 KiB.
     private static let answerByteLimit = 64 << 10
 
-    /// A part that the store has.
+    /// A part that was uploaded.
     private struct Part: Sendable {
         let number: Int
         let etag: String
@@ -42,7 +42,7 @@ struct MultipartUpload: Sendable {
         }
     }
 
-    /// The part lengths of a body: equal ones but for the last, as few as are allowed.
+    /// The part lengths of a body: equal except for the last, as few as are allowed.
     static func parts(byteCount: Int64) -> [Range<Int64>] {
         let mebibyte: Int64 = 1 << 20
         let needed = (byteCount + partLimit - 1) / partLimit
@@ -57,7 +57,7 @@ struct MultipartUpload: Sendable {
     private func begin() async throws(StoreError) -> String {
         let document = try await ask(S3Request(method: .POST, key: fullKey, query: [("uploads", "")]))
         guard let id = document.text("UploadId") else {
-            throw StoreError(.unavailable, key: key, "the store began no upload")
+            throw StoreError(.unavailable, key: key, "the store did not start the upload")
         }
         return id
     }
@@ -100,10 +100,10 @@ struct MultipartUpload: Sendable {
         do throws(S3Connection.Failure) { response = try await connection.send(request) } catch {
             throw error.storeError(key: key)
         }
-        // Read and forgotten, so that the connection can be used again.
+        // The body is read and discarded, so that the connection can be used again.
         _ = try? await connection.collect(response, upTo: Self.answerByteLimit)
         guard let etag = response.headers.first(name: "etag") else {
-            throw StoreError(.unavailable, key: key, "the store took a part without a tag")
+            throw StoreError(.unavailable, key: key, "the store accepted a part without returning its ETag")
         }
         return Part(number: number, etag: etag)
     }
@@ -116,22 +116,23 @@ struct MultipartUpload: Sendable {
         request.setBody("<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>")
         do throws(StoreError) {
             let document = try await ask(request)
-            // A failure that shows only after the answer has begun comes with the status of success.
+            // A failure that occurs after the response has begun comes with a status of success.
             guard document.name == "CompleteMultipartUploadResult" else {
                 throw StoreError(
                     .unavailable, key: key,
-                    "the store could not put the parts together: \(document.text("Message") ?? document.name)")
+                    "the store could not assemble the parts: \(document.text("Message") ?? document.name)")
             }
         } catch {
-            // An answer may get lost: then the upload is done, and its id no longer known.
+            // The response may have been lost: then the upload is complete, and its id no longer known.
             guard try await isComplete(parts) else {
                 throw error.code == .notFound
-                    ? StoreError(.unavailable, key: key, "the store forgot the parts it had") : error
+                    ? StoreError(.unavailable, key: key, "the store has lost the uploaded parts") : error
             }
         }
     }
 
-    /// Whether the object is made of exactly these parts: its ETag is the MD5 of theirs, which are MD5s in hex, and their number.
+    /// Whether the object consists of exactly these parts: its ETag is the MD5 of theirs, which are MD5s in hex, and
+    /// their number.
     private func isComplete(_ parts: [Part]) async throws(StoreError) -> Bool {
         let hashes = parts.flatMap { part in Hex.bytes(part.etag.trimmingCharacters(in: ["\""])) ?? [] }
         let tag = Hex.text(Insecure.MD5.hash(data: hashes)) + "-\(parts.count)"
@@ -143,8 +144,8 @@ struct MultipartUpload: Sendable {
         }
     }
 
-    /// Frees what the parts take. Also for a task that is cancelled, hence one of its own. When it fails, the bucket's rule
-    /// for unfinished uploads does it later.
+    /// Releases the space of the parts. In a task of its own, so that it also runs after a cancellation. If it fails,
+    /// the bucket's rule for unfinished uploads does it later.
     private func abort(_ id: String) async {
         let request = S3Request(method: .DELETE, key: fullKey, query: [("uploadId", id)])
         await Task { [connection] in _ = try? await connection.send(request) }.value
@@ -157,10 +158,10 @@ struct MultipartUpload: Sendable {
         }
         let bytes: [UInt8]
         do throws(TransportFault) { bytes = try await connection.collect(response, upTo: Self.answerByteLimit) } catch {
-            throw StoreError(.unavailable, key: key, "the answer broke off: \(error.sentence)")
+            throw StoreError(.unavailable, key: key, "the response was interrupted: \(error.sentence)")
         }
         guard let document = S3Document.parse(bytes) else {
-            throw StoreError(.unavailable, key: key, "the store's answer is not understood")
+            throw StoreError(.unavailable, key: key, "the store's response could not be parsed")
         }
         return document
     }

@@ -4,11 +4,11 @@ import NIOHTTP1
 import Remote
 import Synchronization
 
-/// The bytes of an object as they arrive. A transfer that breaks off goes on, with a new request, from where it broke.
+/// The bytes of an object as they arrive. An interrupted transfer is continued with a new request.
 ///
 ///     flowing ── piece ───▶ flowing
-///     flowing ── broken ──▶ flowing       a GET from here on, of the same object by its ETag; at most `resumeLimit` times
-///                                         without a byte in between
+///     flowing ── broken ──▶ flowing       a GET from here on, of the same object by its ETag; at most `resumeLimit`
+///                                         times without a byte in between
 ///     flowing ── end ─────▶ ended
 final class ObjectDownload: Sendable {
     private let connection: S3Connection
@@ -16,33 +16,33 @@ final class ObjectDownload: Sendable {
     private let fullKey: String
     private let range: Range<Int64>?
     private let state = Mutex(State())
-    /// Out while a piece is waited for.
+    /// Taken out while waiting for a piece.
     private let source = Mutex<Source?>(nil)
 
-    /// How often in a row a transfer is taken up again that brings nothing.
+    /// How often in a row a transfer is continued without receiving a byte.
     private static let resumeLimit = 3
 
     private struct State {
         /// The next byte.
         var position: Int64 = 0
-        /// Where the bytes end, which the first answer tells.
+        /// The end of the bytes, known from the first response.
         var end: Int64 = 0
-        /// What the object is: another one under the same key has another.
+        /// Identifies the object: another one under the same key has another.
         var etag: String?
         var resumeCount = 0
     }
 
-    /// The client's iterator, which is not Sendable although it may go from one task to the next, one after the other.
+    /// The client's iterator, which is not Sendable although it may move from one task to the next.
     ///
-    /// Unchecked, since no region proof covers a value that comes back into a mutex after an await. The guard is that whoever
-    /// took it out of `source` is the only one to have it.
+    /// Unchecked, since region analysis does not cover a value that returns into a mutex after an await. The guard is
+    /// that the task that took it out of `source` is the only one to have it.
     private struct Source: @unchecked Sendable {
         var iterator: HTTPClientResponse.Body.AsyncIterator
     }
 
     /// - Parameters:
     ///   - key: For errors.
-    ///   - fullKey: In the bucket.
+    ///   - fullKey: The full key in the bucket.
     ///   - range: Not empty.
     init(_ connection: S3Connection, key: String, fullKey: String, range: Range<Int64>?) {
         self.connection = connection
@@ -68,7 +68,7 @@ final class ObjectDownload: Sendable {
         give(response)
     }
 
-    /// - Returns: Not empty; `nil` at the end.
+    /// - Returns: The next piece, not empty; `nil` at the end.
     func next() async throws(StoreError) -> [UInt8]? {
         while true {
             let (position, end) = state.withLock { ($0.position, $0.end) }
@@ -80,7 +80,7 @@ final class ObjectDownload: Sendable {
             let reason: String
             do {
                 piece = try await nextBuffer()
-                reason = "it ended before its end"
+                reason = "it ended early"
             } catch {
                 guard !Task.isCancelled else { throw StoreError(.cancelled, key: key) }
                 piece = nil
@@ -90,7 +90,7 @@ final class ObjectDownload: Sendable {
                 try await resume(from: position, to: end, because: reason)
                 continue
             }
-            // More than was asked for is not handed on.
+            // Bytes beyond the requested range are not passed on.
             let bytes = Array(piece.readableBytesView.prefix(Int(min(Int64(piece.readableBytes), end - position))))
             guard !bytes.isEmpty else { continue }
             state.withLock { state in
@@ -111,7 +111,7 @@ final class ObjectDownload: Sendable {
 
     private func resume(from position: Int64, to end: Int64, because reason: String) async throws(StoreError) {
         let broken = StoreError(
-            .unavailable, key: key, "the transfer broke off at byte \(position) of \(end): \(reason)")
+            .unavailable, key: key, "the transfer was interrupted at byte \(position) of \(end): \(reason)")
         let mayResume = state.withLock { state in
             state.resumeCount += 1
             return state.resumeCount <= Self.resumeLimit
@@ -127,13 +127,13 @@ final class ObjectDownload: Sendable {
         give(response)
     }
 
-    /// Which bytes of the object an answer has.
+    /// The range of the object that a response contains.
     private func span(of response: HTTPClientResponse, wanted: Int64) throws(StoreError) -> Range<Int64> {
         let length = response.headers.first(name: "content-length").flatMap { Int64($0) }
         guard response.status == .partialContent else {
-            // The whole object, which some services send when it is asked for from its start.
+            // The whole object, which some services send for a range from its start.
             guard wanted == 0, let length, length >= 0 else {
-                throw StoreError(.invalid, key: key, "this store sends whole objects to those who ask for parts")
+                throw StoreError(.invalid, key: key, "this store ignores ranges and sends whole objects")
             }
             return 0..<length
         }
@@ -143,7 +143,7 @@ final class ObjectDownload: Sendable {
         }
         guard let words, words.count == 3, let first = Int64(words[0]), let last = Int64(words[1]), first == wanted,
             last >= first, last < Int64.max
-        else { throw StoreError(.invalid, key: key, "this store does not send the part that was asked for") }
+        else { throw StoreError(.invalid, key: key, "this store does not send the requested range") }
         return first..<last + 1
     }
 

@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import Remote
 
-/// The hash that goes with what is sent, so that bytes that change on the way are refused: the signature covers it, and every S3
-/// service must check it.
+/// The hash that is sent with data, so that bytes that change in transit are refused: the signature covers it, and
+/// every S3 service must check it.
 struct PayloadHash: Hashable, Sendable {
     /// In hex.
     let sha256: String
@@ -19,9 +19,11 @@ struct PayloadHash: Hashable, Sendable {
         sha256 = Hex.text(try await Self.hash(reader, range, SHA256()))
     }
 
-    /// What stands in `Content-MD5` of a request whose bucket asks for it, as those with object lock do: 16 bytes in base 64.
+    /// The value of `Content-MD5` in a request to a bucket that requires it, such as one with object lock: 16 bytes in
+    /// base 64.
     ///
-    /// It protects from nothing that the signature does not, and takes as long as all the rest of the sending: it is not sent unasked.
+    /// It adds no protection to that of the signature, and takes as long as all other steps together: it is sent on
+    /// demand only.
     /// - Returns: `nil` for a request without a body.
     static func md5(of payload: S3Request.Payload) async throws(StoreError) -> String? {
         switch payload {
@@ -32,7 +34,7 @@ struct PayloadHash: Hashable, Sendable {
         }
     }
 
-    /// How much is hashed at a time: 1 MiB.
+    /// The amount that is hashed at a time: 1 MiB.
     private static let pieceByteCount: Int64 = 1 << 20
 
     private static func hash<Hash: HashFunction>(

@@ -1,9 +1,9 @@
-/// The one way in which S3's signatures write bytes in a URL: everything but letters, digits, `-`, `.`, `_` and `~` becomes
-/// `%HH`, with capital hex digits.
+/// The encoding of bytes in a URL that S3's signatures require: everything but letters, digits, `-`, `.`, `_` and `~`
+/// becomes `%HH`, with capital hex digits.
 ///
 /// Source: "Create a signed AWS API request", function `UriEncode`.
 enum PercentEncoding {
-    /// - Parameter keepingSlashes: For a path, whose slashes part its components.
+    /// - Parameter keepingSlashes: For a path, whose slashes separate its components.
     static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {

@@ -1,20 +1,22 @@
-/// When a request that failed is made once more: a pure function of what happened.
+/// When a failed request is retried: a pure function of what happened.
 ///
-/// The delay doubles, and a random half of it is left away, so that clients that failed together do not come back together.
+/// The delay doubles, and up to half of it is dropped at random, so that clients that failed together do not retry
+/// together.
 enum RetryPolicy {
-    /// How often a request is made in all.
+    /// The maximum number of attempts.
     static let attemptLimit = 5
     /// The delay before the second attempt, at most.
     static let firstDelay = Duration.milliseconds(100)
-    /// The longest delay that the store did not ask for.
+    /// The longest delay that the store did not request.
     static let delayLimit = Duration.seconds(4)
-    /// How long after the first attempt began the last one may begin. Whoever wants to go on longer asks again.
+    /// How long after the start of the first attempt the last one may begin. Callers that need more time retry
+    /// themselves.
     static let totalLimit = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - attemptCount: How many there were, at least 1.
+    ///   - attemptCount: The number of attempts so far, at least 1.
     ///   - elapsed: Since the first began.
-    ///   - retryAfter: What the store asked for.
+    ///   - retryAfter: The delay that the store requested.
     ///   - chance: A random number, 0 up to 1.
     /// - Returns: How long to wait; `nil` to give up.
     static func delay(

@@ -1,20 +1,20 @@
 import Foundation
 import FoundationXML
 
-/// An element of the XML that S3 answers with: a name, text or children, and nothing else.
+/// An element of S3's XML responses: a name, and text or children.
 struct S3Document: Sendable {
     let name: String
     fileprivate(set) var text = ""
     fileprivate(set) var children: [S3Document] = []
 
-    /// How deep elements may nest: S3's own do three levels.
+    /// The maximum nesting of elements: S3's own have three levels.
     private static let depthLimit = 16
 
-    /// - Returns: The root element; `nil` for what is no XML.
+    /// - Returns: The root element; `nil` for text that is not XML.
     static func parse(_ bytes: [UInt8]) -> S3Document? {
         let builder = Builder(depthLimit: depthLimit)
         let parser = XMLParser(data: Data(bytes))
-        // Nothing outside of the answer is ever loaded for it.
+        // External entities are never loaded.
         parser.externalEntityResolvingPolicy = .never
         parser.delegate = builder
         return parser.parse() ? builder.root : nil

@@ -10,7 +10,7 @@ struct S3Request: Sendable {
     var headers: [(name: String, value: String)] = []
     var payload = Payload.none
 
-    /// What is sent, with its hash: the signature needs it before the first byte leaves.
+    /// The body, with its hash: the signature needs it before the first byte is sent.
     enum Payload: Sendable {
         case none
         case bytes([UInt8], PayloadHash)

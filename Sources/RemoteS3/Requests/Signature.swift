@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Signs requests as AWS's Signature Version 4 wants it: in the header, with the hash of the payload.
+/// Signs requests by AWS's Signature Version 4: in the header, with the hash of the payload.
 ///
 ///     canonical request   method, path, query, headers, payload hash      one line each
 ///     string to sign      AWS4-HMAC-SHA256, time, scope, SHA-256 of that
@@ -14,7 +14,7 @@ struct Signature {
     let credentials: Credentials
     let region: String
     let service: String
-    /// As in `20130524T000000Z`: four times in a request, and slow to make.
+    /// For example `20130524T000000Z`: needed four times in a request, and slow to format.
     private let timeText: String
 
     init(credentials: Credentials, region: String, service: String = "s3", time: Date) {
@@ -24,13 +24,13 @@ struct Signature {
         timeText = Self.text(of: time)
     }
 
-    /// What is signed of a request.
+    /// The signed parts of a request.
     struct Request {
         var method: String
-        /// As it is before percent-encoding, beginning with a slash.
+        /// Before percent-encoding, beginning with a slash.
         var path: String
         var query: [(name: String, value: String)] = []
-        /// All that are to be signed; `host` must be among them. A name may come once.
+        /// All headers to sign; `host` must be among them. Names are unique.
         var headers: [(name: String, value: String)]
         /// SHA-256 of the body in hex.
         var payloadHash: String
@@ -40,7 +40,7 @@ struct Signature {
 
     private static let algorithm = "AWS4-HMAC-SHA256"
 
-    /// The headers that make a request one that S3 accepts: time, payload hash, session token, authorization.
+    /// The headers that S3 requires in a request: time, payload hash, session token, authorization.
     func headers(for request: Request) -> [(name: String, value: String)] {
         var added = [("x-amz-content-sha256", request.payloadHash), ("x-amz-date", timeText)]
         if let token = credentials.sessionToken { added.append(("x-amz-security-token", token)) }
@@ -56,7 +56,7 @@ struct Signature {
             + "Signature=\(signature)"
     }
 
-    /// - Returns: The text, and the names of the headers in it as they stand in its last line but one.
+    /// - Returns: The text, and the names of the headers as in its last line but one.
     static func canonicalRequest(_ request: Request) -> (text: String, signedHeaders: String) {
         let headers = request.headers.map { (name: $0.name.lowercased(), value: trimmed($0.value)) }
             .sorted { $0.name < $1.name }
@@ -67,7 +67,7 @@ struct Signature {
         return (lines.joined(separator: "\n"), names)
     }
 
-    /// A query as it is both signed and sent: sorted by the bytes of the encoded names, then values.
+    /// The query as it is both signed and sent: sorted by the bytes of the encoded names, then values.
     static func queryText(_ query: [(name: String, value: String)]) -> String {
         query.map { (PercentEncoding.encode($0.name), PercentEncoding.encode($0.value)) }
             .sorted { $0.0 == $1.0 ? precedes($0.1, $1.1) : precedes($0.0, $1.0) }
@@ -101,7 +101,7 @@ struct Signature {
         Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key)))
     }
 
-    /// Without blanks at the ends, and with single ones inside.
+    /// Without leading and trailing blanks, and with single ones inside.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
     }

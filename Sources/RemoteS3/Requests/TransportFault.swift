@@ -3,11 +3,11 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Why no answer came: the network, the connection or a time limit.
+/// Why there was no response: the network, the connection or a time limit.
 struct TransportFault: Error, Sendable {
     /// For people; without an object's name and without a secret.
     let sentence: String
-    /// Whether the same may go better in a moment.
+    /// Whether a retry may succeed in a moment.
     let isTransient: Bool
 
     init(_ sentence: String, isTransient: Bool = true) {
@@ -23,7 +23,7 @@ struct TransportFault: Error, Sendable {
         case let error as IOError: self.init("the connection failed: \(String(cString: strerror(error.errnoCode)))")
         default:
             let text = String(describing: error)
-            // The TLS library's errors have no public type of their own here; its words are for people only.
+            // The TLS library's errors have no public type here; their text is for people only.
             if String(reflecting: type(of: error)).hasPrefix("NIOSSL.") {
                 self.init("the TLS connection failed: \(text)", isTransient: !text.contains("CERTIFICATE"))
             } else {
@@ -35,10 +35,10 @@ struct TransportFault: Error, Sendable {
     private static func sentence(_ error: HTTPClientError) -> String {
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout: "no connection in time"
-        case .tlsHandshakeTimeout: "the TLS handshake did not end in time"
+        case .tlsHandshakeTimeout: "the TLS handshake timed out"
         case .readTimeout, .deadlineExceeded: "no answer in time"
-        case .writeTimeout: "sending stood still"
-        case .remoteConnectionClosed: "the connection was closed before the answer had come"
+        case .writeTimeout: "the upload stalled"
+        case .remoteConnectionClosed: "the connection was closed before the response arrived"
         default: "\(error)"
         }
     }
@@ -48,7 +48,7 @@ struct TransportFault: Error, Sendable {
             return "cannot connect to \(error.host): \(String(cString: strerror(connection.errnoCode)))"
         }
         if error.dnsAError != nil || error.dnsAAAAError != nil {
-            return "the name \(error.host) cannot be resolved; is the network up, is the name right?"
+            return "the name \(error.host) cannot be resolved; is the network up, and is the name correct?"
         }
         return "cannot connect to \(error.host)"
     }

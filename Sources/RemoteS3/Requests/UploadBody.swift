@@ -2,7 +2,7 @@ import NIOCore
 import Remote
 import Synchronization
 
-/// A part of a body as the HTTP client pulls it, which notes when it did: a transfer that nobody pulls from stands still.
+/// A part of a body as the HTTP client pulls it. Notes the times, to detect that the client no longer pulls.
 struct UploadBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
@@ -10,10 +10,10 @@ struct UploadBody: AsyncSequence, Sendable {
     let range: Range<Int64>
     let progress: Progress
 
-    /// How many bytes are handed over at a time: 256 KiB.
+    /// The size of a piece: 256 KiB.
     static let pieceByteCount: Int64 = 256 << 10
 
-    /// When the transfer last moved.
+    /// When the transfer last progressed.
     final class Progress: Sendable {
         private let uptime: @Sendable () -> Duration
         private let last: Mutex<Duration>
@@ -25,7 +25,7 @@ struct UploadBody: AsyncSequence, Sendable {
 
         func note() { last.withLock { $0 = uptime() } }
 
-        /// How long it has stood still.
+        /// The time since the last progress.
         var silence: Duration { uptime() - last.withLock { $0 } }
     }
 
