@@ -1,6 +1,7 @@
-/// Who asks: as the kernel says it of a FUSE request.
+/// The process that makes a request, as the kernel reports it for a FUSE request.
 package struct Caller: Hashable, Sendable {
-    /// A thread's id, which the engine maps to its process; 0 when the kernel itself asks (write-back of mapped pages).
+    /// A thread's id, which the engine maps to its process; 0 for requests of the kernel itself (write-back of mapped
+    /// pages).
     package var thread: Int32
     package var user: UInt32
     package var group: UInt32

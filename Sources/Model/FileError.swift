@@ -1,8 +1,8 @@
 import Glibc
 
-/// Why something could not be done to an item: a code, what it was about, and nothing that is compared as text.
+/// Why an operation on an item failed: a code and a detail for people, which is never compared as text.
 ///
-/// Everything at and above the engine throws this; the mount sends ``errno``, the command line the description.
+/// All code at and above the engine throws this; the mount sends ``errno``, the command line the description.
 package struct FileError: Error, Equatable, Sendable {
     package enum Code: String, Sendable, CaseIterable, Codable {
         case notFound, exists, notDirectory, isDirectory, notEmpty
@@ -18,7 +18,7 @@ package struct FileError: Error, Equatable, Sendable {
     }
 
     package let code: Code
-    /// What it was about and, where it helps, what to do. For people; never empty in a log line.
+    /// The item or call, and, where it helps, what to do. For people; never empty in a log line.
     package let detail: String
 
     package init(_ code: Code, _ detail: String) {
@@ -26,12 +26,12 @@ package struct FileError: Error, Equatable, Sendable {
         self.detail = detail
     }
 
-    /// Two errors are the same when their codes are: details are for people.
+    /// Two errors are equal when their codes are: details are for people.
     package static func == (left: FileError, right: FileError) -> Bool { left.code == right.code }
 }
 
 extension FileError {
-    /// The number that tells a program, as Linux does on ext4 where ext4 can meet the case.
+    /// The `errno` for a program, the same as Linux returns on ext4 for cases that exist on ext4.
     package var errno: Int32 {
         switch code {
         case .notFound: ENOENT
@@ -52,17 +52,18 @@ extension FileError {
         case .tooManyLinks: EMLINK
         case .crossDevice: EXDEV
         case .busy: EBUSY
-        // The same number as EWOULDBLOCK: for O_NONBLOCK and LOCK_NB. Never for a read that may wait, since Python and Java take it for the end of
-        // the file; nor for setxattr(2), where the kernel makes EOPNOTSUPP of it.
+        // The same number as EWOULDBLOCK: for O_NONBLOCK and LOCK_NB. Never for a read that may wait, since Python and
+        // Java take it for the end of the file; nor for setxattr(2), where the kernel turns it into EOPNOTSUPP.
         case .wouldBlock: EAGAIN
         case .deadlock: EDEADLK
-        // As macOS has it for dataless files. Every runtime takes it for a failure, and no disk has it for a fault of its own.
+        // As on macOS for dataless files. Every runtime treats it as a failure, and no disk uses it for its own faults.
         case .downloadRefused: EDEADLK
-        // It is at the other end that the bytes are missing; EIO would blame this disk.
+        // The bytes are missing at the other end; EIO would blame this disk.
         case .notInContainer: EREMOTEIO
-        // For those inside who then bring the bytes; should it reach a program, it must not be taken for an end.
+        // For internal callers, which then download the bytes; if it reaches a program, it must not look like the end
+        // of the file.
         case .notHere: EIO
-        // No network at all, found out before anything was sent.
+        // No network at all, detected before anything was sent.
         case .offline: ENETUNREACH
         // There is a network, but the store does not answer.
         case .unreachable: EHOSTUNREACH
@@ -78,7 +79,7 @@ extension FileError {
         case .bufferTooSmall: ERANGE
         case .noSuchOffset: ENXIO
         case .badHandle: EBADF
-        // The mount has none left; EMFILE would send the caller to look for its own.
+        // The mount has none left; with EMFILE the caller would look at its own limit.
         case .tooManyOpenFiles: ENFILE
         case .inputOutput: EIO
         }
@@ -90,9 +91,9 @@ extension FileError: CustomStringConvertible {
 }
 
 extension FileError {
-    /// Translates the number that a system call on the backing directory left behind.
+    /// Translates the `errno` of a system call on the backing directory.
     ///
-    /// - Parameter detail: The call and what it was about, as in `rename a -> b`.
+    /// - Parameter detail: The call and its arguments, as in `rename a -> b`.
     package init(systemCall number: Int32, _ detail: String) {
         let code: Code =
             switch number {
@@ -119,7 +120,7 @@ extension FileError {
             case ENXIO: .noSuchOffset
             case EBADF: .badHandle
             case EMFILE, ENFILE: .tooManyOpenFiles
-            // Whatever else the kernel says of our own files is a fault of this machine, not of the caller.
+            // Any other error on our own files is a fault of this machine, not of the caller.
             default: .inputOutput
             }
         self.init(code, "\(detail): \(String(cString: strerror(number)))")

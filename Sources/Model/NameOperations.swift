@@ -9,14 +9,14 @@ package struct Child: Hashable, Sendable {
     }
 }
 
-/// How a rename treats a name that is taken. Related: renameat2(2).
+/// How a rename treats a name that exists. Related: renameat2(2).
 package enum RenameMode: Hashable, Sendable {
     case replace
     case noReplace
     case exchange
 }
 
-/// How setxattr(2) treats an attribute that is there.
+/// How setxattr(2) treats an attribute that exists.
 package enum XattrMode: Hashable, Sendable {
     case any
     case create

@@ -1,15 +1,17 @@
 extension String {
-    /// The text as it may be shown on a terminal: what comes from names, programs and other devices must neither move the cursor nor give
-    /// orders to the terminal, nor look like other text.
+    /// The text in a form that is safe on a terminal: text from names, programs and other devices must neither move the
+    /// cursor nor control the terminal, nor look like other text.
     ///
-    /// Control characters (also C1, tabs and line ends), separators of lines and paragraphs, and formatting characters such as those that
-    /// turn the direction of writing are written as `\u{1B}`. Joiners stay, which some scripts and many symbols are made with.
+    /// Control characters (also C1, tabs and line ends), separators of lines and paragraphs, and formatting characters
+    /// such as those that change the direction of writing are written as `\u{1B}`. Joiners are kept, since some scripts
+    /// and many symbols need them.
     package var printable: String {
         guard unicodeScalars.contains(where: { !$0.isPrintable }) else { return self }
         return unicodeScalars.map { $0.isPrintable ? String($0) : $0.escaped(asASCII: true) }.joined()
     }
 
-    /// A JSON text that means the same and may be shown on a terminal: ``printable`` with the escapes of JSON. Line ends between values stay.
+    /// An equivalent JSON text that is safe on a terminal: ``printable`` with the escapes of JSON. Line ends between
+    /// values are kept.
     package var printableJSON: String {
         guard unicodeScalars.contains(where: { !$0.isPrintable && $0 != "\n" }) else { return self }
         return unicodeScalars.map { scalar in

@@ -91,7 +91,7 @@ extension S3Location {
         let bucket = String(components.removeFirst())
         guard isBucketName(bucket) else {
             throw refuse(
-                "\(bucket.isEmpty ? "nothing" : bucket) is not a bucket name: use 3 to 63 lower-case letters, digits, - and dots"
+                "\(bucket.isEmpty ? "nothing" : bucket) is not a bucket name: use 3 to 63 of a-z, 0-9, - and ."
             )
         }
         // A trailing slash is ignored.

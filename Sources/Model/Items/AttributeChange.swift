@@ -1,11 +1,11 @@
-/// What `chmod(2)`, `chown(2)` and `utimensat(2)` change; `nil` leaves a value as it is.
+/// The changes of `chmod(2)`, `chown(2)` and `utimensat(2)`; `nil` leaves a value unchanged.
 package struct AttributeChange: Hashable, Sendable {
     package var mode: UInt16?
     package var owner: UInt32?
     package var group: UInt32?
     package var accessed: Timestamp?
     package var modified: Timestamp?
-    /// Whether the times are those of the change itself (`UTIME_NOW`): then they are the same as its ctime.
+    /// Whether the times are those of the change itself (`UTIME_NOW`): then they equal its ctime.
     package var isAccessedNow = false
     package var isModifiedNow = false
 
@@ -20,8 +20,8 @@ package struct AttributeChange: Hashable, Sendable {
         self.modified = modified
     }
 
-    /// What is left of a file's mode by a change of owner or group, and by a write of somebody who is not root: the set-user-ID bit goes,
-    /// and the set-group-ID bit of what the group may execute. Related: chown(2), inode(7).
+    /// The mode of a file after a change of owner or group, or after a write by a user other than root: the set-user-ID
+    /// bit is cleared, and so is the set-group-ID bit if the group may execute the file. Related: chown(2), inode(7).
     package static func withoutSetID(_ mode: UInt16) -> UInt16 {
         mode & ~(0o4000 | (mode & 0o010 != 0 ? 0o2000 : 0))
     }

@@ -1,4 +1,4 @@
-/// What `stat(2)` says of a local file.
+/// The `stat(2)` attributes of a local file.
 package struct Attributes: Hashable, Sendable {
     package var inode: InodeNumber
     package var kind: ItemKind
@@ -7,7 +7,7 @@ package struct Attributes: Hashable, Sendable {
     package var owner: UInt32
     package var group: UInt32
     package var linkCount: UInt32
-    /// Length in bytes: of a file its real length, here or not; of a symbolic link the length of its target.
+    /// Length in bytes: for a file its real length, local or not; for a symbolic link the length of its target.
     package var size: Int64
     /// 512-byte blocks on this disk; never 0 for a file with bytes.
     package var blocks: Int64
@@ -16,7 +16,7 @@ package struct Attributes: Hashable, Sendable {
     package var changed: Timestamp
     /// The `dev_t` of a device file; 0 otherwise.
     package var device: UInt64
-    /// Whether they may change without notice, so that nobody should keep them: a file that is mapped for writing.
+    /// Whether they may change without notice, so that they must not be cached: for a file that is mapped for writing.
     package var isVolatile = false
 
     package init(

@@ -8,7 +8,7 @@ package struct Commit: Hashable, Sendable, Codable {
     /// The highest number that a commit can have: sums of numbers cannot overflow.
     package static let highestNumber: CommitNumber = 1 << 62
 
-    /// The longest name of a device in bytes; longer ones are cut when they are read, since they only serve people.
+    /// The longest name of a device in bytes; longer ones are cut when they are read, since names only serve people.
     package static let deviceNameByteLimit = 255
 
     package var format: Int
@@ -17,17 +17,18 @@ package struct Commit: Hashable, Sendable, Codable {
     /// The device's human name, at most 255 bytes.
     package var deviceName: String
     package var time: Timestamp
-    /// Made up for each attempt, so that a writer whose PUT timed out can tell whether it landed.
+    /// Random for each attempt, so that a writer whose PUT timed out can tell whether it landed.
     package var nonce: UUID
-    /// The nonce of the commit before, on top of which this one was made; `nil` in the first one, in those of older writers, and where
-    /// its writer does not know it.
+    /// The nonce of the previous commit, on which this one is based; `nil` in the first one, in those of older writers,
+    /// and where its writer does not know it.
     package var previous: UUID?
     package var records: [ItemRecord]
     package var tombstones: [Tombstone]
-    /// Objects that nothing refers to in the state before, and that nothing may refer to from here on; `nil` for none.
+    /// Objects that nothing refers to in the previous state, and that nothing may refer to from here on; `nil` for
+    /// none.
     package var condemned: [CondemnedObject]?
 
-    /// An item that is gone.
+    /// An item that was deleted.
     package struct Tombstone: Hashable, Sendable, Codable {
         package var id: ItemID
         /// The sequence of the state that was deleted.

@@ -1,7 +1,7 @@
-/// A pack, adoption or manifest that nothing refers to, and that nothing may refer to ever again; written as its key.
+/// A pack, adoption or manifest that is unreferenced, and that may never be referenced again; written as its key.
 package enum CondemnedObject: Hashable, Sendable {
     case pack(PackID)
-    /// The object that says which object of the bucket is a pack; never that object itself.
+    /// The object that names the bucket's object for a pack; never that object itself.
     case adopted(PackID)
     case manifest(ChunkHash)
 }
@@ -11,7 +11,7 @@ extension CondemnedObject: LosslessStringConvertible, Codable {
     private static let adoptions = "adopted/"
     private static let manifests = "manifests/"
 
-    /// - Parameter key: Such as `packs/4b0…`; `nil` for what is key of these as they are written.
+    /// - Parameter key: For example `packs/4b0…`; for anything but the exact key of such an object the result is `nil`.
     package init?(_ key: String) {
         if key.hasPrefix(Self.packs), let id = PackID(String(key.dropFirst(Self.packs.count))) {
             self = .pack(id)
@@ -22,7 +22,7 @@ extension CondemnedObject: LosslessStringConvertible, Codable {
         } else {
             return nil
         }
-        // Capitals, for one, are read in an identity and are another object's key.
+        // A UUID with capitals, for example, would be accepted, but is another object's key.
         guard description.utf8.elementsEqual(key.utf8) else { return nil }
     }
 
@@ -62,12 +62,12 @@ extension Content {
 }
 
 extension ItemRecord {
-    /// Every content that the record refers to: as long as the record counts, these are kept.
+    /// All contents that the record refers to: they are kept as long as the record is valid.
     package var references: [Reference] { (content.map { [$0] } ?? []) + conflicts.map(\.content) }
 }
 
 extension ItemRecord.Reference {
-    /// The objects that it names itself; what a manifest refers to stands in the manifest.
+    /// The objects that it names directly; those of a manifest are listed in the manifest.
     package var objects: [CondemnedObject] {
         switch self {
         case .inline(let content): content.packs.map { .pack($0) }

@@ -1,13 +1,13 @@
 package import Foundation
 
-/// The loser of two edits that met: kept with its bytes until somebody resolves the conflict.
+/// The loser of two concurrent edits: kept with its bytes until the conflict is resolved.
 ///
-/// It travels in the record of its item, so every device shows the same ones. Apple's name for it is a conflict version of
+/// It is part of the record of its item, so every device shows the same ones. Apple's term is a conflict version of
 /// `NSFileVersion`.
 package struct ConflictVersion: Hashable, Sendable, Codable {
-    /// Names the version for as long as it is kept, on every device.
+    /// Identifies the version on every device, for as long as it is kept.
     package var id: UUID
-    /// Who made it, and that device's human name, at most 255 bytes.
+    /// The device that made it, and its human name, at most 255 bytes.
     package var device: DeviceID
     package var deviceName: String
     package var modified: Timestamp
@@ -25,7 +25,7 @@ package struct ConflictVersion: Hashable, Sendable, Codable {
         self.content = content
     }
 
-    /// Whether the two are one edit that met another twice, on two devices that did not know of each other.
+    /// Whether the two are the same edit, which lost twice on two devices that did not know of each other.
     package func isSameEdit(as other: ConflictVersion) -> Bool {
         device == other.device && modified == other.modified && size == other.size && content == other.content
     }

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// What `container.json` says: written once, when the container is created.
+/// The contents of `container.json`: written once, when the container is created.
 package struct ContainerIdentity: Hashable, Sendable, Codable {
     /// The version of the container format; see ``Commit/format``.
     package var format: Int
-    /// Such as `iCloud.com.example.Notes`.
+    /// For example `iCloud.com.example.Notes`.
     package var id: ContainerIdentifier
-    /// What tells two containers of one identifier apart.
+    /// Distinguishes two containers with the same identifier.
     package var uuid: UUID
     package var created: Timestamp
     package var settings: Settings
 
     package struct Settings: Hashable, Sendable, Codable {
-        /// The name people see.
+        /// The name shown to people.
         package var name: String
         /// Whether `Documents` is shown to the user (`NSUbiquitousContainerIsDocumentScopePublic`); never affects sync.
         package var documentScopePublic: Bool
@@ -29,7 +29,7 @@ package struct ContainerIdentity: Hashable, Sendable, Codable {
     package enum FolderLevels: String, Hashable, Sendable, Codable, CaseIterable {
         case none, one, any
 
-        /// The most directories below `Documents`, or `nil` for no limit.
+        /// The maximum depth of directories below `Documents`, or `nil` for no limit.
         package var limit: Int? {
             switch self {
             case .none: 0
@@ -48,8 +48,8 @@ package struct ContainerIdentity: Hashable, Sendable, Codable {
     }
 }
 
-/// The identifier of a ubiquity container, such as `iCloud.com.example.Notes`: `iCloud.`, then letters, digits, `-` and `.`;
-/// at most 155 bytes.
+/// The identifier of a ubiquity container, for example `iCloud.com.example.Notes`: `iCloud.`, then letters, digits, `-`
+/// and `.`; at most 155 bytes.
 package struct ContainerIdentifier: Hashable, Sendable, Codable, LosslessStringConvertible {
     package let description: String
 

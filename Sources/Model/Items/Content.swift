@@ -3,10 +3,10 @@ package import Foundation
 /// The bytes of a file, as a list of chunks grouped in runs.
 ///
 ///     content   = run run run …            in file order, no gaps
-///     run       = pack, offset, chunks     chunks that lie end to end in one pack; one ranged GET fetches them
+///     run       = pack, offset, chunks     adjacent chunks in one pack; one ranged GET fetches them
 ///               | zeros of a byte count    a hole: nothing is stored, nothing is sent
-///     chunk     = SHA-256, byte count      the unit that is verified
-///                 [SHA-256 of its head]    so that who reads only the first bytes need not wait for all of it
+///     chunk     = SHA-256, byte count      the unit of verification
+///                 [SHA-256 of its head]    so that a reader of the first bytes need not wait for all of it
 ///
 /// Every chunk but the last of a file is ``chunkByteCount`` long, and a hole is a multiple of it unless it ends the
 /// file, so chunk `n` starts at byte `n * chunkByteCount` and an edit in place changes only the chunks it touches.
@@ -20,7 +20,7 @@ package struct Content: Hashable, Sendable, Codable {
         package let hash: ChunkHash
         /// 1 to ``Content/chunkByteCount``.
         package let byteCount: Int
-        /// The hash of its first ``Content/headByteCount`` bytes, if its writer noted it.
+        /// The hash of its first ``Content/headByteCount`` bytes, if its writer recorded it.
         package let head: ChunkHash?
 
         package init(hash: ChunkHash, byteCount: Int, head: ChunkHash? = nil) {
@@ -31,7 +31,7 @@ package struct Content: Hashable, Sendable, Codable {
     }
 
     package enum Run: Hashable, Sendable {
-        /// Chunks laid end to end in `pack`, from byte `offset` of it.
+        /// Adjacent chunks in `pack`, from byte `offset` of it.
         case stored(pack: PackID, offset: Int64, chunks: [Chunk])
         /// Zero bytes that are stored nowhere.
         case zeros(byteCount: Int64)
@@ -69,11 +69,11 @@ package struct Content: Hashable, Sendable, Codable {
     package var byteCount: Int64 { runs.reduce(0) { $0 + $1.byteCount } }
 }
 
-/// The identity of a pack: the object `packs/UUID`.
+/// The id of a pack: the object `packs/UUID`.
 package typealias PackID = ItemID
 
 extension PackID {
-    /// An identity for a pack whose bytes are those of an object that lies beside the container: `adopted/UUID` says which.
+    /// An id for a pack whose bytes are those of an object beside the container: `adopted/UUID` names the object.
     package static func adopted(_ random: UUID) -> PackID {
         var bytes = random.uuid
         bytes.6 = bytes.6 & 0x0f | 0x80
@@ -93,7 +93,7 @@ extension Content.Chunk: Codable {
         self.init(
             hash: try container.decode(ChunkHash.self, forKey: .hash),
             byteCount: try container.decode(Int.self, forKey: .byteCount),
-            // Only a help: whoever does not know it, or finds something else there, goes by the hash of the whole.
+            // Optional: a reader that does not know it, or finds another value, uses the hash of the whole.
             head: try? container.decodeIfPresent(ChunkHash.self, forKey: .head))
     }
 }
@@ -132,7 +132,7 @@ extension Content {
         /// The number of the chunk: it starts at byte `index * chunkByteCount` of the file.
         package let index: Int
         package let byteCount: Int
-        /// Where the bytes are, or `nil` for zeros.
+        /// The place of the bytes, or `nil` for zeros.
         package let stored: Stored?
 
         package struct Stored: Hashable, Sendable {

@@ -1,10 +1,10 @@
 extension Content {
-    /// The pieces of a content, made when they are asked for: a hole of terabytes costs no more than its run.
+    /// The pieces of a content, computed on demand: a hole of terabytes costs no more than its run.
     ///
-    /// Of a content that keeps to the format: every chunk before the last one of the file is ``chunkByteCount`` long.
+    /// Requires a valid content: every chunk before the last one of the file is ``chunkByteCount`` long.
     package struct Pieces: Sendable {
         private let runs: [Run]
-        /// The number of each run's first piece, and behind them that of all pieces.
+        /// The number of each run's first piece, followed by the total number of pieces.
         private let starts: [Int]
 
         init(runs: [Run]) {
@@ -23,7 +23,7 @@ extension Content {
             self.starts = starts
         }
 
-        /// The run that has a piece.
+        /// The run that contains a piece.
         private func run(of index: Int) -> Int {
             var low = 0
             var high = runs.count

@@ -1,7 +1,7 @@
-/// An item that was deleted and can be brought back.
+/// An item that was deleted and can be restored.
 package struct DeletedItem: Hashable, Sendable, Codable {
     package var item: ItemID
-    /// Where it was, below the container's root, as far as the directories above it are still known.
+    /// Its former path relative to the container's root, as far as the directories above it are still known.
     package var path: String
     package var kind: ItemKind
     package var size: Int64

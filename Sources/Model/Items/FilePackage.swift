@@ -1,4 +1,4 @@
-/// Directories that stand for one document, by their names' extensions.
+/// Directories that represent one document, by the extensions of their names.
 ///
 /// Source: the extensions of Apple's System-Declared Uniform Type Identifiers that conform to `com.apple.package`.
 package enum FilePackage {

@@ -1,6 +1,6 @@
 /// The number of a local file: the row id of its inode in the index, and the inode number that the kernel sees.
 ///
-/// Numbers are never reused, so an old number names nothing rather than another file.
+/// Numbers are never reused, so an old number refers to nothing rather than to another file.
 package struct InodeNumber: RawRepresentable, Hashable, Comparable, Sendable, Codable {
     package let rawValue: UInt64
 

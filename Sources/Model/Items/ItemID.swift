@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The identity of an item in the cloud: it survives rename, move, edit and atomic save.
+/// The identity of an item in the container: it is kept by rename, move, edit and atomic save.
 ///
 /// Written as a lower-case UUID.
 package struct ItemID: Hashable, Sendable {

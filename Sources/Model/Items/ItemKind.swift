@@ -1,4 +1,4 @@
-/// What an entry is. The first three travel; the others stay on the machine where they were made.
+/// The kind of an entry. The first three are synced; the others stay on the machine where they were created.
 package enum ItemKind: String, Sendable, Codable, CaseIterable {
     case file
     case directory

@@ -1,31 +1,31 @@
 package import Foundation
 
-/// The whole new state of one item, as it stands in a commit. Nothing outside the record is needed to show the item.
+/// The whole new state of one item, as in a commit. Nothing outside the record is needed to show the item.
 package struct ItemRecord: Hashable, Sendable, Codable {
     package var id: ItemID
-    /// The directory it lies in; ``ItemID/root`` for the top level.
+    /// Its parent directory; ``ItemID/root`` for the top level.
     package var parent: ItemID
     package var name: ItemName
-    /// `file`, `directory` or `symbolicLink`: nothing else travels.
+    /// `file`, `directory` or `symbolicLink`: no other kind is synced.
     package var kind: ItemKind
     /// Permission bits, 0 to 0o7777.
     package var mode: UInt16
     package var modified: Timestamp
     /// Length of a file in bytes; 0 for the other kinds.
     package var size: Int64
-    /// Where a symbolic link points: data, never followed here. `nil` for the other kinds.
+    /// The target of a symbolic link: data, never followed here. `nil` for the other kinds.
     package var target: String?
-    /// The `user.*` attributes by whole name.
+    /// The `user.*` attributes by full name.
     package var xattrs: [String: Data]
     /// The bytes of a file; `nil` for the other kinds.
     package var content: Reference?
-    /// Edits that lost against this state and wait to be resolved; of a file only.
+    /// Edits that lost against this state and wait to be resolved; for a file only.
     package var conflicts: [ConflictVersion]
-    /// Who made the bytes of a file, when that is another device than ``device``; see ``maker``.
+    /// The device that made the bytes of a file, when it is not ``device``; see ``maker``.
     package var bytesDevice: DeviceID?
-    /// Who made this state.
+    /// The device that made this state.
     package var device: DeviceID
-    /// The sequence of the commit that this state was made on top of; 0 for a new item.
+    /// The sequence of the commit that this state was based on; 0 for a new item.
     package var base: CommitNumber
 
     /// A file's chunk list: in the record when it is short, in an object of its own otherwise.
@@ -62,7 +62,7 @@ extension ItemRecord {
         case id, parent, name, kind, mode, modified, size, target, xattrs, content, conflicts, bytesDevice, device, base
     }
 
-    /// Who made the bytes.
+    /// The device that made the bytes.
     package var maker: DeviceID { bytesDevice ?? device }
 
     package init(from decoder: any Decoder) throws {
@@ -96,7 +96,7 @@ extension ItemRecord {
         try container.encodeIfPresent(target, forKey: .target)
         try container.encode(xattrs, forKey: .xattrs)
         try container.encodeIfPresent(content, forKey: .content)
-        // Few items have any, so what has none does not say so.
+        // Few items have any, so an empty list is not encoded.
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }
         try container.encodeIfPresent(bytesDevice, forKey: .bytesDevice)
         try container.encode(device, forKey: .device)

@@ -1,4 +1,4 @@
-/// One content of an item that can be had: the current one, one that lost a conflict, or an earlier one.
+/// One available content of an item: the current one, one that lost a conflict, or an earlier one.
 ///
 /// Apple's `NSFileVersion` in one value; source: semantics section 4.
 package struct ItemVersion: Hashable, Sendable, Codable {
@@ -10,19 +10,19 @@ package struct ItemVersion: Hashable, Sendable, Codable {
         case earlier
     }
 
-    /// Names the version on every device for as long as it is kept: `current`, the UUID of a conflict version, or `commit-` and the number
-    /// of the commit that it came with.
+    /// Identifies the version on every device, for as long as it is kept: `current`, the UUID of a conflict version, or
+    /// `commit-` and the number of its commit.
     package var id: String
     package var kind: Kind
     /// When its bytes were made: RFC 3339, in UTC.
     package var date: String
-    /// The human name of the device that made it, as far as it is known here.
+    /// The human name of the device that made it, if known.
     package var computer: String?
     package var device: DeviceID
     package var size: Int64
-    /// Whether its bytes are here; of the current version only.
+    /// Whether its bytes are local; for the current version only.
     package var local: Bool
-    /// Apple's words for the kind: what is no conflict counts as resolved.
+    /// Apple's terms for the kind: a version that is no conflict counts as resolved.
     package var conflict: Bool
     package var resolved: Bool
 
@@ -41,11 +41,11 @@ package struct ItemVersion: Hashable, Sendable, Codable {
     }
 }
 
-/// Which version of an item shall be the current one.
+/// The version of an item that is to become current.
 package enum VersionChoice: Hashable, Sendable {
-    /// The one that is current now.
+    /// The current one.
     case current
-    /// The one that was made last.
+    /// The most recent one.
     case newest
     /// The one with this ``ItemVersion/id``.
     case version(String)

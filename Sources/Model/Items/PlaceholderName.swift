@@ -1,12 +1,12 @@
-/// The name under which an item stands in the backing directory.
+/// The name of an item in the backing directory.
 ///
 ///     downloaded   report.pdf          its own name
 ///     placeholder  .report.pdf.icloud  the name iCloud gives it
 ///
-/// Two kinds of name cannot stand so and get an escaped one, `.dewpoint-HEX.here` or `.dewpoint-HEX.icloud` with 32 hex digits made of the
-/// name: real names over ``stubbableByteLimit`` bytes when not downloaded, since the placeholder's would pass 255 bytes, and
-/// real names that look like a placeholder or like an escape, downloaded or not. The property list inside a placeholder
-/// always carries the real name, and the index knows it in every case.
+/// Two kinds of name cannot be used directly and get an escaped one, `.dewpoint-HEX.here` or `.dewpoint-HEX.icloud`
+/// with 32 hex digits computed from the name: names over ``stubbableByteLimit`` bytes when not downloaded, since the
+/// placeholder's would exceed 255 bytes, and names that look like a placeholder or like an escape, downloaded or not.
+/// The property list inside a placeholder always contains the real name, and the index knows it in every case.
 package enum PlaceholderName {
     /// The longest real name that `.NAME.icloud` can hold, in bytes.
     package static let stubbableByteLimit = ItemName.byteLimit - 8
@@ -25,7 +25,7 @@ package enum PlaceholderName {
         needsEscape(name) ? "\(escapePrefix)\(fingerprint(name)).here" : name.string
     }
 
-    /// The name of the property list that stands for a file whose bytes are not here.
+    /// The name of the property list that represents a file whose bytes are not local.
     package static func placeholderName(of name: ItemName) -> String {
         needsEscape(name) || name.string.utf8.count > stubbableByteLimit
             ? "\(escapePrefix)\(fingerprint(name))\(suffix)" : ".\(name.string)\(suffix)"

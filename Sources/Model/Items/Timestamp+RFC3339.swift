@@ -1,14 +1,14 @@
 import Foundation
 
 extension Timestamp {
-    /// As people and programs read it: `2026-01-31T12:00:00.000000000Z`. Source: RFC 3339 section 5.6.
+    /// The form for people and programs: `2026-01-31T12:00:00.000000000Z`. Source: RFC 3339 section 5.6.
     package var rfc3339: String {
         let whole = Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
         let digits = String(nanoseconds)
         return "\(whole.dropLast()).\(String(repeating: "0", count: 9 - digits.count))\(digits)Z"
     }
 
-    /// The moment that much later, or earlier for what is negative; clamped to the range.
+    /// The instant that much later, or earlier for a negative duration; clamped to the range.
     package func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         let (sum, overflow) = rawValue.addingReportingOverflow(

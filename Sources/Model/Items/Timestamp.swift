@@ -1,4 +1,4 @@
-/// A moment, in nanoseconds since 1970-01-01T00:00:00Z. Covers the years 1678 to 2262.
+/// An instant, in nanoseconds since 1970-01-01T00:00:00Z. Covers the years 1678 to 2262.
 package struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Codable {
     package let rawValue: Int64
 

@@ -1,8 +1,8 @@
-/// Registers a presenter, or registers it anew with another item or other methods.
+/// Registers a presenter, or updates its item or methods.
 package struct PresenterRequest: Codable, Hashable, Sendable {
-    /// The client's name for it, unique in its session.
+    /// The client's number for it, unique in its session.
     package var presenter: UInt64
-    /// Below the container's root; `nil` while what it presents does not exist for it.
+    /// Relative to the container's root; `nil` while the presented item does not exist for it.
     package var path: String?
     package var methods: [PresenterMethod]
     package var purpose: String?
@@ -16,12 +16,12 @@ package struct PresenterRequest: Codable, Hashable, Sendable {
     }
 }
 
-/// What a presenter answers to an `ask`.
+/// A presenter's answer to an `ask`.
 package struct PresenterReply: Codable, Hashable, Sendable {
     package var question: UInt64
     /// Whether it wants a `reacquire` when the claim is over.
     package var reacquires: Bool?
-    /// Why it cannot: whoever claims is given this.
+    /// The presenter's error, which is passed to the claiming caller.
     package var error: String?
 
     package init(question: UInt64, reacquires: Bool? = nil, error: String? = nil) {

@@ -1,16 +1,16 @@
-/// What the daemon sends in a session: one JSON object with one key on each line.
+/// A message of the daemon in a session: one JSON object with one key on each line.
 ///
 ///     {"welcome":{"client":3}}                                        first of all
 ///     {"waiting":{"claim":1,"for":"dewpoint(812)"}}                   not granted at once; once per claim
-///     {"downloading":{"claim":1,"bytesDone":0,"bytesTotal":9}}        again while the bytes come
-///     {"granted":{"claim":1,"id":88,"paths":["a.txt"]}}               where the items are now
+///     {"downloading":{"claim":1,"bytesDone":0,"bytesTotal":9}}        repeated while bytes arrive
+///     {"granted":{"claim":1,"id":88,"paths":["a.txt"]}}               the current paths of the items
 ///     {"released":{"claim":1}}                                        the answer to a release
 ///     {"ended":{"claim":1,"reason":"timedOut","code":"timedOut","message":"…"}}
 ///     {"ask":{"question":12,"presenter":7,"message":"save"}}
 ///     {"reacquire":{"question":12,"presenter":7}}
 ///     {"notice":{"presenter":7,"notice":"didMove","path":"b.txt"}}
 ///     {"registered":{"presenter":7}}                                  the answer to present and withdraw
-///     {"refused":{"message":"…","code":"invalid"}}                    a line that could not be carried out
+///     {"refused":{"message":"…","code":"invalid"}}                    a request that could not be executed
 package enum SessionEvent: Hashable, Sendable {
     case welcome(client: UInt64)
     case waiting(claim: UInt64, for: String)
@@ -25,10 +25,10 @@ package enum SessionEvent: Hashable, Sendable {
     case refused(RequestRefused)
 }
 
-/// A claim was not granted, or was taken away.
+/// A claim was not granted, or was revoked.
 package struct ClaimEnded: Codable, Hashable, Sendable {
     package enum Reason: String, Codable, Hashable, Sendable {
-        /// It was broken (`dewpoint locks --break`), or its item is gone with the daemon's mount.
+        /// It was broken (`dewpoint locks --break`), or its item disappeared with the daemon's mount.
         case revoked
         case cancelled, timedOut
         /// A presenter answered with an error, or does not answer.
@@ -49,7 +49,7 @@ package struct ClaimEnded: Codable, Hashable, Sendable {
     }
 }
 
-/// What a presenter must answer, by a ``PresenterReply``.
+/// A question that a presenter must answer with a ``PresenterReply``.
 package struct PresenterQuestion: Codable, Hashable, Sendable {
     package var question: UInt64
     package var presenter: UInt64
@@ -66,13 +66,13 @@ package struct PresenterQuestion: Codable, Hashable, Sendable {
     }
 }
 
-/// What a presenter is told.
+/// A notification to a presenter.
 package struct PresenterNews: Codable, Hashable, Sendable {
     package var presenter: UInt64
     package var notice: PresenterMethod
-    /// Where the item, or the subitem, is now.
+    /// The current path of the item, or of the subitem.
     package var path: String?
-    /// Where a subitem was.
+    /// The former path of a subitem.
     package var from: String?
     /// The ubiquity attributes that changed.
     package var keys: [String]?
@@ -86,13 +86,13 @@ package struct PresenterNews: Codable, Hashable, Sendable {
     }
 }
 
-/// A line that was not carried out; the session goes on.
+/// A request that was not executed; the session continues.
 package struct RequestRefused: Codable, Hashable, Sendable {
     package var code: FileError.Code
     package var message: String
-    /// The presenter that it was about, if any.
+    /// The presenter of the request, if any.
     package var presenter: UInt64?
-    /// The claim that it was about, if any.
+    /// The claim of the request, if any.
     package var claim: UInt64?
 
     package init(code: FileError.Code, message: String, presenter: UInt64? = nil, claim: UInt64? = nil) {

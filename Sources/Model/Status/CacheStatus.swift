@@ -1,14 +1,14 @@
-/// What downloaded bytes take on a machine, and what was done about it.
+/// The disk space of downloaded bytes on a machine, and the last eviction.
 package struct CacheStatus: Hashable, Sendable, Codable {
-    /// What the files that are here take on the disk.
+    /// The disk space of the local files.
     package var byteCount: Int64
-    /// What they may take; `nil` for no limit.
+    /// The limit for them; `nil` for no limit.
     package var byteLimit: Int64?
-    /// What is free on the disk of the state.
+    /// The free space on the disk of the state.
     package var freeByteCount: Int64
-    /// What is to stay free; `nil` for nothing.
+    /// The space to keep free; `nil` for none.
     package var freeByteFloor: Int64?
-    /// `nil` while nothing had to go.
+    /// `nil` until files had to be evicted.
     package var lastRound: Round?
 
     package init(
@@ -21,15 +21,15 @@ package struct CacheStatus: Hashable, Sendable, Codable {
         self.lastRound = lastRound
     }
 
-    /// The last time that something had to go.
+    /// The last time that files had to be evicted.
     package struct Round: Hashable, Sendable, Codable {
         /// RFC 3339.
         package var time: String
         package var evictedFileCount: Int
         package var evictedByteCount: Int64
-        /// How many bytes should have gone beyond that.
+        /// How many further bytes should have been evicted.
         package var missingByteCount: Int64
-        /// How many files stayed although it was their turn, by what kept them: `pinned`, `open`, `changed` …
+        /// How many files were due but not evicted, by reason: `pinned`, `open`, `changed` …
         package var blockedBy: [String: Int]
         /// Why it ended early, in a sentence.
         package var problem: String?

@@ -1,4 +1,4 @@
-/// How a mounted container stands: what `dewpoint status` prints without a path.
+/// The status of a mounted container, as `dewpoint status` prints it without a path.
 package struct ContainerStatus: Hashable, Sendable, Codable {
     package var container: ContainerIdentifier
     package var name: String
@@ -7,30 +7,31 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var state: String
     package var device: DeviceID
     package var deviceName: String
-    /// The newest commit that is applied here.
+    /// The newest applied commit.
     package var applied: CommitNumber
     package var itemCount: Int
     package var downloadedFileCount: Int
     package var downloadedByteCount: Int64
     /// Changes that are not in the container yet.
     package var pendingUploadCount: Int
-    /// The length of the files among them whose bytes are not in the container; `nil` of a daemon that does not say.
+    /// The length of the files among them whose bytes are not in the container; `nil` from a daemon that does not send
+    /// it.
     package var pendingUploadByteCount: Int64?
     package var activeDownloadCount: Int
-    /// How readers get at downloaded bytes: `passthrough` or `cached`.
+    /// How programs read downloaded bytes: `passthrough` or `cached`.
     package var readMode: String
-    /// All of them, on or not.
+    /// All of them, on or off.
     package var fastPaths: [FastPathStatus]
     /// Whether the user paused sync.
     package var isPaused: Bool
     /// Deletions that are held until they are confirmed, since they are more than half of the container.
     package var heldDeletionCount: Int
-    /// What keeps sync from going on, in a sentence; `nil` when nothing does.
+    /// Why sync is blocked, in a sentence; `nil` when it is not.
     package var problem: String?
     package var processID: Int32
-    /// What downloaded bytes take, and may take; `nil` of a daemon that does not say.
+    /// The space of downloaded bytes, and its limit; `nil` from a daemon that does not send it.
     package var cache: CacheStatus?
-    /// Programs that pull much by plain reading, and are still there; `nil` of a daemon that does not say.
+    /// Running programs that download much by reading; `nil` from a daemon that does not send it.
     package var storms: [StormReport]?
 
     package init(

@@ -1,4 +1,4 @@
-/// How far the downloads of an item, or of everything below a directory, have come.
+/// The progress of the downloads of an item, or of everything below a directory.
 package struct DownloadProgress: Hashable, Sendable, Codable {
     package var bytesDone: Int64
     package var bytesTotal: Int64

@@ -1,9 +1,9 @@
-/// Whether an item's bytes are here (`NSURLUbiquitousItemDownloadingStatusKey`).
+/// Whether an item's bytes are local (`NSURLUbiquitousItemDownloadingStatusKey`).
 package enum DownloadingStatus: String, Sendable, Codable, CaseIterable {
-    /// A placeholder: no bytes here.
+    /// A placeholder: no bytes are local.
     case notDownloaded = "NotDownloaded"
-    /// Bytes are here, but another device has newer ones.
+    /// Bytes are local, but another device has newer ones.
     case downloaded = "Downloaded"
-    /// The newest known bytes are here.
+    /// The newest known bytes are local.
     case current = "Current"
 }

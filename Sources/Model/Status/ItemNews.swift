@@ -1,19 +1,19 @@
-/// One line of ``ControlRoute/events``: something happened to an item at or below the path.
+/// One line of ``ControlRoute/events``: an event of an item at or below the path.
 package struct ItemNews: Codable, Hashable, Sendable {
     package enum Event: String, Codable, Hashable, Sendable {
-        /// The first line: from here on nothing is missed.
+        /// The first line: from here on no event is missed.
         case following
         case appeared, changed, moved, deleted
-        /// A conflict version came, went, or was resolved.
+        /// A conflict version was added, removed, or resolved.
         case versionGained, versionLost, versionResolved
-        /// `keys` says which.
+        /// The keys are in `keys`.
         case ubiquityAttributes
     }
 
     package var event: Event
-    /// Where the item is now, or was; below the container's root.
+    /// The current or last path of the item, relative to the container's root.
     package var path: String
-    /// Where a moved item was.
+    /// The former path of a moved item.
     package var from: String?
     /// The ubiquity attributes that changed, such as `NSURLUbiquitousItemIsUploadedKey`.
     package var keys: [String]?
@@ -21,7 +21,7 @@ package struct ItemNews: Codable, Hashable, Sendable {
     package var version: String?
     /// RFC 3339.
     package var time: String
-    /// The process that did it; `nil` for another device, and for the daemon itself.
+    /// The process that caused it; `nil` for another device, and for the daemon itself.
     package var process: Int32?
     /// The name of the process's program, or the name of the device.
     package var origin: String?

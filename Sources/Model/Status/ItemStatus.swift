@@ -1,9 +1,9 @@
-/// How one item stands: the answer of the `status` attribute and of the control API, one JSON object.
+/// The status of one item: the value of the `status` attribute and the response of the control API, one JSON object.
 package struct ItemStatus: Hashable, Sendable, Codable {
-    /// Below the container's root, without a leading `/`; empty for the root.
+    /// Relative to the container's root, without a leading `/`; empty for the root.
     package var path: String
     package var kind: ItemKind
-    /// `nil` for what never leaves this machine.
+    /// `nil` for an item that is not synced.
     package var item: ItemID?
     package var logicalSize: Int64
     package var downloadingStatus: DownloadingStatus
@@ -17,10 +17,10 @@ package struct ItemStatus: Hashable, Sendable, Codable {
     package var isUbiquitousItem: Bool
     /// Whether sync is paused for it, a directory above it or the container.
     package var isSyncPaused: Bool
-    /// Whether it, or a directory above it, was told to stay on this machine.
+    /// Whether it, or a directory above it, was excluded from sync.
     package var isExcludedFromSync: Bool
     package var lastEditor: String?
-    /// Names one state of the item: changes with every committed change.
+    /// Identifies one state of the item: changes with every committed change.
     package var etag: String?
     /// How many versions of it wait to be resolved.
     package var conflictCount: Int
@@ -57,10 +57,10 @@ package struct ItemStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// Why an item's bytes do not move, with Apple's number for it (`NSCocoaErrorDomain`).
+/// Why an item's bytes cannot be transferred, with Apple's number for it (`NSCocoaErrorDomain`).
 package struct ItemFault: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// 4353: not uploaded yet by the other device; 4354: over quota; 4355: the store does not answer; 640: no space here;
-    /// 259: the bytes in the container are damaged.
+    /// 4353: not uploaded yet by the other device; 4354: over quota; 4355: the store does not answer; 640: no space
+    /// here; 259: the bytes in the container are damaged.
     package var code: Int
     package var text: String
 

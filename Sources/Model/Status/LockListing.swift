@@ -1,21 +1,21 @@
-/// Who holds an item and who waits for it: one node of what `dewpoint locks` prints.
+/// The holders and waiters of an item: one node of the output of `dewpoint locks`.
 package struct LockListing: Hashable, Sendable, Codable {
-    /// Below the container's root; empty for a file without a name any more.
+    /// Relative to the container's root; empty for a file without a name.
     package var path: String
     package var inode: InodeNumber
     package var holders: [Party]
     package var waiters: [Party]
     package var presenters: [PresenterProxy]
-    /// The directory it lies in; `nil` for the root, and where nobody has claims.
+    /// Its parent directory; `nil` for the root, and where there are no claims.
     package var parent: InodeNumber?
 
-    /// A client that is asked and told about the item.
+    /// A client that presents the item.
     package struct PresenterProxy: Hashable, Sendable, Codable {
         package var process: Int32
         package var command: String
-        /// Whether it has left a question open for too long.
+        /// Whether it has left a question unanswered for too long.
         package var isUnresponsive: Bool
-        /// What it was asked and has not answered, oldest first.
+        /// Its unanswered questions, oldest first.
         package var unanswered: [PresenterMethod]
 
         package init(process: Int32, command: String, isUnresponsive: Bool, unanswered: [PresenterMethod]) {
@@ -27,21 +27,23 @@ package struct LockListing: Hashable, Sendable, Codable {
     }
 
     package struct Party: Hashable, Sendable, Codable {
-        /// `read claim`, `write claim`, `batch`, `eviction`, `turn`, `record lock`, `flock`, `open`, `write`, `name change`.
+        /// `read claim`, `write claim`, `batch`, `eviction`, `turn`, `record lock`, `flock`, `open`, `write`, `name
+        /// change`.
         package var kind: String
-        /// Such as `exclusive, bytes 0-511`; empty when there is nothing to add.
+        /// For example `exclusive, bytes 0-511`; empty when there is nothing to add.
         package var detail: String
         package var processes: [Int32]
         /// The name of the first process (`/proc/PID/comm`), or empty.
         package var command: String
         package var ageSeconds: Double
-        /// The processes a waiter waits for; empty for a holder.
+        /// The processes that a waiter waits for; empty for a holder.
         package var waitsFor: [Int32]
-        /// What ``ControlRoute/breakClaim`` takes; `nil` for what is no claim.
+        /// The argument of ``ControlRoute/breakClaim``; `nil` when it is not a claim.
         package var claim: UInt64?
-        /// The pid namespace of the first process where it is not the daemon's, such as `pid:[4026532201]`: numbers in it are others.
+        /// The pid namespace of the first process if it is not the daemon's, for example `pid:[4026532201]`: its
+        /// process ids differ.
         package var namespace: String?
-        /// Whether it waits in a circle: for somebody who waits for it.
+        /// Whether it is part of a deadlock: it waits for a process that waits for it.
         package var isDeadlocked: Bool?
 
         package init(

@@ -1,23 +1,23 @@
-/// A program that pulls much by plain reading: what `dewpoint status` says of it.
+/// A program that downloads much by reading, as reported by `dewpoint status`.
 package struct StormReport: Hashable, Sendable, Codable {
     package enum State: String, Hashable, Sendable, Codable {
         case counted
-        /// It is much, and no limit is set.
+        /// It downloads much, and no limit is set.
         case noticed
-        /// Its reads of what is not here wait for an answer.
+        /// Its reads of files that are not local wait for an answer.
         case held
         /// They fail with EDEADLK.
         case refused
         case allowed
     }
 
-    /// The process group, which `dewpoint allow-download` takes.
+    /// The process group, the argument of `dewpoint allow-download`.
     package var group: Int32
     package var program: String
     package var state: State
     /// RFC 3339.
     package var since: String
-    /// What it asked for within the minute before.
+    /// What it requested within the minute before.
     package var fileCount: Int
     package var byteCount: Int64
     package var waitingReadCount: Int

@@ -1,22 +1,22 @@
-/// What an export, an import or an adoption did.
+/// The result of an export, an import or an adoption.
 package struct TransferReport: Hashable, Sendable, Codable {
     package var fileCount = 0
     package var directoryCount = 0
     package var linkCount = 0
-    /// The bytes of the files, holes counted in.
+    /// The bytes of the files, including holes.
     package var byteCount: Int64 = 0
-    /// Conflict versions that were written beside their files; of an export only.
+    /// Conflict versions that were written beside their files; for an export only.
     package var conflictCount = 0
-    /// What was there already, as it should be.
+    /// Items that existed already, with the right contents.
     package var presentCount = 0
-    /// What by its name or kind stays where it is.
+    /// Items that are left out because of their name or kind.
     package var skippedCount = 0
-    /// What could not be had, or not be sent.
+    /// Items that could not be read or sent.
     package var failedCount = 0
 
     package init() {}
 
-    /// Counts one that is left out.
+    /// Counts an item that is left out.
     package mutating func count(_ kind: TransferProblem.Kind) {
         switch kind {
         case .skipped: skippedCount += 1
@@ -26,19 +26,19 @@ package struct TransferReport: Hashable, Sendable, Codable {
     }
 }
 
-/// What is told of one item while a tree is on its way.
+/// A report about one item during the transfer of a tree.
 package struct TransferProblem: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// Left out by a rule: nothing is wrong.
+        /// Left out by a rule: not an error.
         case skipped
-        /// Left out although it should have come.
+        /// Left out because of an error.
         case failed
-        /// It came, but not all that belongs to it.
+        /// Transferred, but incompletely.
         case note
     }
 
     package var kind: Kind
-    /// Below the directory or prefix that the tree comes from; empty for all of it.
+    /// Relative to the source directory or prefix; empty for all of it.
     package var path: String
     /// For people.
     package var reason: String
