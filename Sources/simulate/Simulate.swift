@@ -10,25 +10,25 @@ struct Simulate: ParsableCommand {
         abstract: "Runs devices on a store that fails, by seed, and checks that nothing is lost.",
         discussion: "Exit status: 0 every seed passed, 1 one did not.")
 
-    @Argument(help: "How many seeds.")
+    @Argument(help: "The number of seeds.")
     var count = 100
 
-    @Option(help: "The first seed; without it a fresh one is chosen.")
+    @Option(help: "The first seed; by default a random one.")
     var first: UInt64?
 
-    @Option(help: "This seed only, and the whole story of it.")
+    @Option(help: "Run this seed only, and print its whole trace.")
     var seed: UInt64?
 
-    @Option(help: "How many processes.")
+    @Option(help: "The number of processes.")
     var jobs = 1
 
-    @Flag(help: "Print what happens, line by line.")
+    @Flag(help: "Print every event, line by line.")
     var trace = false
 
-    @Flag(help: "Print the fingerprint of each run: the same seed has the same.")
+    @Flag(help: "Print the fingerprint of each run, which is reproducible.")
     var fingerprints = false
 
-    @Option(help: "Break something on purpose: \(Sabotage.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "Break something deliberately: \(Sabotage.allCases.map(\.rawValue).joined(separator: ", ")).")
     var sabotage: Sabotage?
 
     func run() throws {
@@ -66,18 +66,19 @@ struct Simulate: ParsableCommand {
         return failed
     }
 
-    /// Memory, where there is such a place: nothing here needs to outlive the run.
+    /// In memory, if possible: nothing here needs to outlive the run.
     private static var scratch: String {
         access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NSTemporaryDirectory()
     }
 
-    /// Has sets and dictionaries come in the same order in every run: begins again with the variable that decides it.
+    /// Makes the order of sets and dictionaries the same in every run: re-executes with the variable that determines
+    /// it.
     private static func fixHashing() {
         guard getenv("SWIFT_DETERMINISTIC_HASHING") == nil else { return }
         setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
         var arguments = CommandLine.arguments.map { strdup($0) } + [nil]
         execv("/proc/self/exe", &arguments)
-        print("cannot begin again with SWIFT_DETERMINISTIC_HASHING: \(String(cString: strerror(errno)))")
+        print("cannot re-execute with SWIFT_DETERMINISTIC_HASHING: \(String(cString: strerror(errno)))")
     }
 }
 

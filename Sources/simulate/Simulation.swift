@@ -4,17 +4,17 @@ import Model
 import Remote
 import Synchronization
 
-/// One seed: devices that work, fail and crash, and quiet points at which what was promised is checked.
+/// One seed: devices that work, fail and crash, and quiet points at which the promises are checked.
 struct Simulation {
     let world: World
 
-    /// What came of a run.
+    /// The outcome of a run.
     struct Outcome: Sendable {
         var failure: String?
         var fingerprint: String
     }
 
-    /// How many jobs one run may take: more means that something goes round in circles.
+    /// How many jobs one run may take: more means an endless loop.
     private static let jobLimit = 20_000_000
 
     /// Runs to the end, on this thread.
@@ -34,11 +34,11 @@ struct Simulation {
         while holder.result == nil {
             jobCount += 1
             guard jobCount < Self.jobLimit else {
-                holder.set(.failure(Violation("something goes round in circles")))
+                holder.set(.failure(Violation("endless loop")))
                 break
             }
             if world.executor.runNext() || world.clock.advance() { continue }
-            holder.set(.failure(Violation("everybody waits, and nothing will ever happen")))
+            holder.set(.failure(Violation("deadlock: all tasks wait")))
         }
         var failure: String?
         if case .failure(let error)? = holder.result { failure = "\(error)" }
@@ -137,7 +137,7 @@ struct Simulation {
     }
 }
 
-/// The end of a run, for the loop that drives it.
+/// The result of a run, for the loop that drives it.
 private final class ResultHolder: Sendable {
     private let value = Mutex<Result<Void, any Error>?>(nil)
 

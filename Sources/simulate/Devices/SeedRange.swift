@@ -1,16 +1,16 @@
 import Foundation
 
-/// Seeds that several processes share.
+/// A range of seeds that is distributed over several processes.
 struct SeedRange {
     let seeds: Range<UInt64>
 
     init(_ seeds: Range<UInt64>) { self.seeds = seeds }
 
-    /// How many seeds a process takes at a time.
+    /// How many seeds a process runs at a time.
     private static let portion: UInt64 = 50
 
-    /// Runs them, and passes on what the processes print.
-    /// - Returns: Those that failed.
+    /// Runs the seeds, and passes on the output of the processes.
+    /// - Returns: The seeds that failed.
     func run(inProcesses width: Int, arguments: [String]) throws -> [UInt64] {
         var failed: [UInt64] = []
         var next = seeds.lowerBound

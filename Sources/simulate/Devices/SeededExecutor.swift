@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Runs everything that is simulated on one thread, and picks by seed what runs next.
+/// Runs all simulated code on one thread, and picks the next job by seed.
 ///
-/// Tasks that are made with it as their preference, their child tasks, and the default actors and streams that they use, come
-/// here. What comes from another thread has escaped the simulation, and ends the program.
+/// Tasks that have it as their preferred executor, their child tasks, and the default actors and streams that they use,
+/// run here. A job from another thread has escaped the simulation, and terminates the program.
 final class SeededExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -24,7 +24,7 @@ final class SeededExecutor: TaskExecutor {
         state.withLock { $0.jobs.append(job) }
     }
 
-    /// Runs one of the jobs that can run.
+    /// Runs one of the runnable jobs.
     /// - Returns: `false` when there is none.
     func runNext() -> Bool {
         let job = state.withLock { state -> UnownedJob? in

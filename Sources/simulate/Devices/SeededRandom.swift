@@ -1,9 +1,9 @@
-/// Random numbers that come again with the same seed: SplitMix64 (Steele, Lea, Flood 2014).
+/// Random numbers that are reproducible by seed: SplitMix64 (Steele, Lea, Flood 2014).
 struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// - Parameter stream: Whose numbers these are: each part of a simulation has its own, so that one more draw in one of them
-    ///   leaves the others as they are.
+    /// - Parameter stream: The name of the stream: each part of a simulation has its own, so that an additional draw in
+    ///   one of them does not change the others.
     init(seed: UInt64, stream: String) {
         state = Fingerprint(of: "\(seed) \(stream)").value
     }
@@ -16,7 +16,7 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Whether something happens that has a share of all cases, 0 to 1.
+    /// Whether an event happens that has a share of all cases, 0 to 1.
     mutating func happens(_ share: Double) -> Bool { Double(next() >> 11) * 0x1p-53 < share }
 
     mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
@@ -26,7 +26,7 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
     mutating func milliseconds(_ range: ClosedRange<Int>) -> Duration { .milliseconds(number(range)) }
 }
 
-/// FNV-1a of 64 bits: for telling runs and contents apart, not for protection.
+/// FNV-1a of 64 bits: for distinguishing runs and contents, not for security.
 struct Fingerprint {
     private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 

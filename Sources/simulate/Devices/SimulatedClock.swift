@@ -1,7 +1,7 @@
 import Model
 import Synchronization
 
-/// Time that passes only when nothing else can happen: then it jumps to the next sleeper.
+/// Time that passes only when no job can run: then it jumps to the next sleeper.
 final class SimulatedClock: Sendable {
     private struct Sleeper {
         let id: UInt64
@@ -12,20 +12,20 @@ final class SimulatedClock: Sendable {
     private struct State {
         var now = Duration.zero
         var lastID: UInt64 = 0
-        /// The one that wakes next is the last.
+        /// The next to wake is the last.
         var sleepers: [Sleeper] = []
     }
 
     private let state = Mutex(State())
 
-    /// When it begins: 2023-11-14T22:13:20Z.
+    /// The start time: 2023-11-14T22:13:20Z.
     private static let start: Int64 = 1_700_000_000
-    /// How long a look at the wall clock takes, so that no two changes have the same time.
+    /// How long a read of the wall clock takes, so that no two changes have the same time.
     private static let tick = Duration.microseconds(1)
 
     var now: Duration { state.withLock { $0.now } }
 
-    /// The time on a wall clock that is wrong by `skew`.
+    /// The time on a wall clock that is off by `skew`.
     func wallTime(skew: Duration) -> Timestamp {
         let now = state.withLock { state in
             state.now += Self.tick
@@ -64,7 +64,7 @@ final class SimulatedClock: Sendable {
     func leap(_ duration: Duration) { state.withLock { $0.now += duration } }
 
     /// Jumps to the next sleeper and wakes it.
-    /// - Returns: `false` when nobody sleeps.
+    /// - Returns: `false` when there are no sleepers.
     func advance() -> Bool {
         let sleeper = state.withLock { state -> Sleeper? in
             guard let sleeper = state.sleepers.popLast() else { return nil }

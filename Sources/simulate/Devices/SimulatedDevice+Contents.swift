@@ -6,9 +6,9 @@ import Remote
 import Replica
 import TestStores
 
-/// What a device shows, looked at past all faults and without moving anything.
+/// The contents that a device shows, read without faults and without transfers.
 extension SimulatedDevice {
-    /// The bytes that a file shows: those on this disk, or those that the container has for it. Of a link, its target.
+    /// The bytes that a file shows: local ones, or those that the container has for it. For a link, its target.
     func content(of number: InodeNumber) throws -> FileContent {
         let replica = try fileSystem.replica
         let inode = try replica.inode(number)
@@ -17,12 +17,12 @@ extension SimulatedDevice {
         if inode.isLocal { return try content(of: try replica.openBytes(of: number)) }
         if let content = inode.content { return try world.content(of: content) }
         guard let reference = try replica.entries(of: number).first?.base?.content else {
-            throw Violation("\(name): nothing is known of the bytes of \(number)")
+            throw Violation("\(name): the bytes of \(number) are unknown")
         }
         return try world.content(of: try world.chunks(of: reference))
     }
 
-    /// All that goes when a file goes: what it shows, newer bytes that are still to come, and the losers of conflicts.
+    /// All contents that are removed with a file: the one it shows, incoming bytes, and the losers of conflicts.
     func everything(of number: InodeNumber) throws -> [FileContent] {
         var contents = [try content(of: number)]
         let replica = try fileSystem.replica
@@ -35,7 +35,7 @@ extension SimulatedDevice {
         return contents
     }
 
-    /// The losers of conflicts that the container keeps with an item, and with what lies in it.
+    /// The losers of conflicts that the container keeps with an item, and with its contents.
     func conflictVersions(at name: ItemName, in parent: InodeNumber) throws -> [FileContent] {
         let replica = try fileSystem.replica
         let entry = try replica.entry(name, in: parent)
@@ -60,7 +60,7 @@ extension SimulatedDevice {
 }
 
 extension World {
-    /// The bytes behind a chunk list, as they lie in the store.
+    /// The bytes of a chunk list, as they are in the store.
     /// - Throws: ``Violation`` when the store lacks them or has others.
     func content(of chunks: Content) throws(Violation) -> FileContent {
         var content = FileContent.empty
@@ -87,7 +87,7 @@ extension World {
         return bytes
     }
 
-    /// The chunk list that a record means.
+    /// The chunk list that a record refers to.
     func chunks(of reference: ItemRecord.Reference) throws -> Content {
         switch reference {
         case .inline(let content):
@@ -107,7 +107,7 @@ extension SimulatedDevice {
     /// How much a program reads at a time, in bytes.
     private static let readUnit = 300_000
 
-    /// Reads a file to its end, as a program does.
+    /// Reads a file to its end, like a program.
     func read(_ handle: HandleID, by caller: Caller, limit: Duration? = nil) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {

@@ -8,7 +8,8 @@ import Replica
 import Sync
 import Synchronization
 
-/// One device: a file system on a state directory of its own, that can be restarted, killed, and crash at any step of a change.
+/// One device: a file system on its own state directory, which can be restarted, killed, and crash at any step of a
+/// change.
 final class SimulatedDevice: Sendable {
     let name: String
     let number: Int
@@ -23,10 +24,10 @@ final class SimulatedDevice: Sendable {
         var random: SeededRandom
         var session: Session?
         var sessionCount = 0
-        /// At how many more steps of changes the device crashes.
+        /// The number of further steps of changes until the device crashes.
         var stepsToCrash: Int?
         var isDead = false
-        /// What is under way, and how to interrupt it.
+        /// The running operations, and how to interrupt them.
         var pending: [UInt64: @Sendable () -> Void] = [:]
         var lastPending: UInt64 = 0
     }
@@ -37,7 +38,7 @@ final class SimulatedDevice: Sendable {
         let task: Task<Void, Never>
     }
 
-    /// How a device goes down.
+    /// How a device stops.
     enum End: String { case orderly, killed, powerFailure }
 
     struct Crash: Error {}
@@ -63,7 +64,7 @@ final class SimulatedDevice: Sendable {
 
     var now: Timestamp { world.clock.wallTime(skew: skew) }
 
-    /// Counts the runs of the daemon.
+    /// The number of runs of the daemon.
     var sessionCount: Int { state.withLock { $0.sessionCount } }
 
     // MARK: Beginning and ending
@@ -98,7 +99,7 @@ final class SimulatedDevice: Sendable {
         }
     }
 
-    /// Takes the device down.
+    /// Stops the device.
     func stop(_ end: End) async throws(Violation) {
         let session = state.withLock { state in
             defer { state.session = nil }
@@ -112,7 +113,7 @@ final class SimulatedDevice: Sendable {
             await session.task.value
             if !isDead { try shutDown(session.fileSystem) }
         }
-        // From here on nothing reaches the disk any more.
+        // From here on nothing reaches the disk.
         session.fileSystem.abandon()
         die()
         session.task.cancel()
@@ -128,7 +129,7 @@ final class SimulatedDevice: Sendable {
         }
     }
 
-    /// What was written is all there, but the next start cannot know that.
+    /// All written data is still there, but the next start cannot know that.
     private func writeMarkerOfAnotherBoot() {
         let path = "\(directory)/running"
         guard access(path, F_OK) == 0, let file = fopen(path, "w") else { return }
@@ -158,12 +159,12 @@ final class SimulatedDevice: Sendable {
 
     // MARK: Crashing
 
-    /// Has the device crash at the n-th step from now on.
+    /// Makes the device crash at the n-th step from now on.
     func crash(afterSteps steps: Int) { state.withLock { $0.stepsToCrash = steps } }
 
     func disarm() { state.withLock { $0.stepsToCrash = nil } }
 
-    /// Whether it has crashed, so that it answers nothing any more.
+    /// Whether it has crashed, so that no call returns any more.
     var isDead: Bool { state.withLock { $0.isDead } }
 
     private func pass(_ step: ChangeStep) throws {
@@ -178,7 +179,7 @@ final class SimulatedDevice: Sendable {
         throw Crash()
     }
 
-    /// Nobody waits for a dead device. The waits end later, not here in the middle of a change.
+    /// Ends the waits for a dead device; later, not here in the middle of a change.
     private func die() {
         let pending = state.withLock { state in
             state.isDead = true
@@ -197,7 +198,7 @@ final class SimulatedDevice: Sendable {
         }
     }
 
-    // MARK: What the file system takes from outside
+    // MARK: External dependencies of the file system
 
     private func environment() -> EngineEnvironment {
         EngineEnvironment(
@@ -210,7 +211,7 @@ final class SimulatedDevice: Sendable {
     private func makeUUID() -> UUID {
         let words = state.withLock { ($0.random.next(), $0.random.next()) }
         var bytes = withUnsafeBytes(of: words) { $0.loadUnaligned(as: uuid_t.self) }
-        // As those of the system are: of version 4 (RFC 9562).
+        // Like the system's: version 4 (RFC 9562).
         bytes.6 = bytes.6 & 0x0f | 0x40
         bytes.8 = bytes.8 & 0x3f | 0x80
         return UUID(uuid: bytes)
@@ -224,11 +225,11 @@ final class SimulatedDevice: Sendable {
 
     // MARK: Waiting
 
-    /// How long anything may take before it counts as hanging: ten minutes.
+    /// How long any operation may take before it counts as hanging: ten minutes.
     static let patience = Duration.seconds(600)
 
-    /// What an operation gives, as the mount waits for it: not beyond the device's death, and not beyond `limit`, when the
-    /// program that asked is interrupted.
+    /// The result of an operation, awaited like the mount does: until the device's death, and at most for `limit`, when
+    /// the calling program is interrupted.
     func value<Value: Sendable>(of answer: Answer<Value>, limit: Duration? = nil) async throws -> Value {
         switch answer {
         case .ready(let value):
@@ -246,7 +247,7 @@ final class SimulatedDevice: Sendable {
             await outcome(of: wait)
         }
         let interrupter = Task(executorPreference: world.executor) { [world] in
-            // Cut short, the operation has ended.
+            // An interrupted operation has ended.
             guard (try? await world.clock.sleep(limit ?? Self.patience)) != nil else { return }
             task.cancel()
         }

@@ -3,25 +3,25 @@ import Remote
 import Synchronization
 import TestStores
 
-/// A device's way to the store that all devices share: it takes time, and fails by seed.
+/// A device's connection to the store that all devices share: it takes time, and fails by seed.
 ///
 ///     out of reach      every request fails, at once or after a while
-///     lost request      nothing happens, and the answer never comes
-///     lost answer       it happens, and the answer never comes
-///     late write        the answer never comes, and it happens some time afterwards
+///     lost request      nothing happens, and there is no response
+///     lost answer       the request is executed, and there is no response
+///     late write        there is no response, and the write is executed some time afterwards
 ///     server error      refused at once: unavailable or throttled
-///     short body        a GET breaks off; without an error only once for a key
-///     damage            a byte of a pack is another; only once for a key
+///     short body        a GET is truncated; without an error only once for a key
+///     damage            a byte of a pack is wrong; only once for a key
 ///     old list          a LIST lacks the newest keys
 ///
-/// What is written is never changed: another body under the same key is a ``Violation``.
+/// Written objects are never changed: another body under the same key is a ``Violation``.
 final class SimulatedStore: ObjectStore {
-    /// How a link behaves.
+    /// The behaviour of a link.
     struct Link: Sendable {
         var isInReach = true
-        /// The share of requests in which something goes wrong, 0 to 1.
+        /// The share of failing requests, 0 to 1.
         var faultShare = 0.0
-        /// The longest way of a request, and again of its answer.
+        /// The longest delay of a request, and again of its response.
         var longestDelay = Duration.milliseconds(20)
 
         static let good = Link()
@@ -34,18 +34,18 @@ final class SimulatedStore: ObjectStore {
     private struct State {
         var random: SeededRandom
         var link = Link.good
-        /// What came wrong without an error. Twice in a row would be damage in the store.
+        /// The keys that were damaged without an error. Twice in a row would be damage in the store.
         var damaged: Set<String> = []
     }
 
     private let base: MemoryStore
     private let world: World
     private let device: String
-    /// Whether the store tells of changes; else the log is polled.
+    /// Whether the store reports changes; else the log is polled.
     private let tellsChanges: Bool
     private let state: Mutex<State>
 
-    /// How long a request is waited for whose answer does not come, in milliseconds.
+    /// How long a lost response is waited for, in milliseconds.
     private static let patience = 1...15_000
     /// No request takes longer.
     static let longestWait = Duration.seconds(20)
@@ -79,7 +79,7 @@ final class SimulatedStore: ObjectStore {
         try await pass(state.withLock { $0.random.milliseconds(0...Int($0.link.longestDelay / .milliseconds(1))) }, key)
     }
 
-    /// The way of a request to the store.
+    /// Sends a request to the store.
     private func begin(_ call: String, _ key: String, faults: [Fault]) async throws(StoreError) -> Fault? {
         world.trace.note("\(device) \(call) \(key)")
         try await way(key)
@@ -101,7 +101,7 @@ final class SimulatedStore: ObjectStore {
         }
     }
 
-    /// The way of an answer back.
+    /// Returns the response.
     private func end(_ call: String, _ key: String, _ fault: Fault?) async throws(StoreError) {
         if fault == .lostAnswer {
             try await pass(draw { $0.milliseconds(Self.patience) }, key)
@@ -178,7 +178,7 @@ final class SimulatedStore: ObjectStore {
         if fault == .lateWrite {
             let lateness = draw { $0.milliseconds(Self.lateness) }
             world.later(after: lateness) { [self] in
-                // Whoever wrote it has long given up: nobody is told how it went.
+                // The writer has given up long ago: it gets no result.
                 try? await store(call, key, body)
                 world.trace.note("\(device) \(call) \(key): landed late")
             }
@@ -213,11 +213,11 @@ final class SimulatedStore: ObjectStore {
     }
 }
 
-/// What is left to be read of a body.
+/// The rest of a body.
 private final class Rest: Sendable {
     private let bytes: Mutex<ArraySlice<UInt8>>
 
-    /// The longest piece that comes at once, in bytes.
+    /// The longest piece that arrives at once, in bytes.
     private static let pieceByteCount = 200_000
 
     init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes[...]) }

@@ -4,7 +4,7 @@ import Remote
 import Synchronization
 import TestStores
 
-/// What all devices of one run share: the time, the store, and what they owe their users.
+/// The state that all devices of one run share: the time, the store, and the promises to users.
 final class World: Sendable {
     let seed: UInt64
     let scenario: Scenario
@@ -14,7 +14,7 @@ final class World: Sendable {
     let store = MemoryStore()
     let model = ReferenceModel()
     let identity: ContainerIdentity
-    /// Where the devices' state directories lie.
+    /// The parent of the devices' state directories.
     let directory: String
     private let state = Mutex(State())
 
@@ -39,28 +39,28 @@ final class World: Sendable {
             settings: .init(name: "Simulation", documentScopePublic: true, folderLevels: .any))
     }
 
-    /// Something is wrong; the first that is found counts.
+    /// Reports a violation; the first one counts.
     func report(_ violation: Violation) { state.withLock { $0.violation = $0.violation ?? violation } }
 
     func throwViolation() throws(Violation) {
         if let violation = state.withLock({ $0.violation }) { throw violation }
     }
 
-    /// Does something some time later, whatever its caller does meanwhile.
+    /// Runs a closure after a delay, independently of the caller.
     func later(after delay: Duration, _ body: @escaping @Sendable () async -> Void) {
         state.withLock { $0.lateCount += 1 }
         Task(executorPreference: executor) { [self] in
-            // Nobody cancels it.
+            // It is never cancelled.
             try? await clock.sleep(delay)
             await body()
             state.withLock { $0.lateCount -= 1 }
         }
     }
 
-    /// Whether something is still to come of ``later(after:_:)``.
+    /// Whether closures of ``later(after:_:)`` are still to run.
     var isSomethingLate: Bool { state.withLock { $0.lateCount > 0 } }
 
-    /// Tells the story of a commit that has landed.
+    /// Traces a commit that has landed.
     func noteCommit(at key: String) {
         do {
             guard let object = store.object(at: key) else { return }
@@ -98,11 +98,11 @@ final class World: Sendable {
 }
 
 extension ItemID {
-    /// Enough of it to tell the items of one run apart.
+    /// Long enough to distinguish the items of one run.
     var short: Substring { self == .root ? "root" : description.prefix(8) }
 }
 
-/// A promise that was broken, in sentences.
+/// A broken promise, in sentences.
 struct Violation: Error, CustomStringConvertible {
     let description: String
 

@@ -1,6 +1,6 @@
 import Model
 
-/// What stands in one cell: who wrote it. Never 0.
+/// The content of one cell, which identifies its write. Never 0.
 typealias Token = UInt64
 
 /// A file's bytes as the simulation writes them: cells of 16 bytes, each a token and its check, or nothing but zeros.
@@ -25,13 +25,13 @@ struct FileContent: Equatable, Sendable {
         self.cells = cells
     }
 
-    /// - Throws: ``Violation`` for bytes that no write of the simulation left.
+    /// - Throws: ``Violation`` for bytes that no write of the simulation produced.
     init(bytes: [UInt8]) throws(Violation) {
         self.init(count: 0, cells: [:])
         try append(bytes)
     }
 
-    /// Goes on with more bytes of the file.
+    /// Appends more bytes of the file.
     mutating func append(_ bytes: [UInt8]) throws(Violation) {
         guard bytes.count % Self.cellByteCount == 0 else {
             throw Violation("a file has \(byteCount + Int64(bytes.count)) bytes, which is not a number of whole cells")
@@ -69,7 +69,7 @@ struct FileContent: Equatable, Sendable {
         self.count = count
     }
 
-    /// The same for the same content, and practically never for another.
+    /// Equal for equal contents, and almost certainly different for others.
     var fingerprint: UInt64 {
         var fingerprint = Fingerprint()
         fingerprint.add(UInt64(count))

@@ -2,9 +2,9 @@ import Foundation
 import Model
 
 extension ItemRecord {
-    /// The contents that the record keeps beside its own: the losers of conflicts.
+    /// The contents that the record keeps besides its own: the losers of conflicts.
     ///
-    /// They are looked for in the record's written form, in the member `conflicts`, whatever else stands in it.
+    /// They are read from the record's encoded form, from the member `conflicts`, whatever its format.
     var keptReferences: [Reference] {
         get throws {
             let members = try JSONSerialization.jsonObject(with: JSONEncoder().encode(self)) as? [String: Any]

@@ -5,13 +5,13 @@ import Remote
 import Replica
 import Sync
 
-/// A moment without faults, when everybody has heard of everything: then what was promised must hold.
+/// An instant without faults at which all devices are up to date: then all promises must hold.
 struct QuietPoint {
     let world: World
     let devices: [SimulatedDevice]
     let programs: [Program]
 
-    /// How long it may take until all devices are at one: ten minutes. The longest pauses of uploader and follower are 15 s.
+    /// How long the devices may take to agree: ten minutes. The longest pauses of uploader and follower are 15 s.
     private static let patience = Duration.seconds(600)
 
     /// Waits for quiet, then checks everything.
@@ -88,7 +88,7 @@ struct QuietPoint {
         }
     }
 
-    /// Reads every file through the file system, as programs do.
+    /// Reads every file through the file system, like programs do.
     private func readAll(on device: SimulatedDevice) async throws {
         let fileSystem = try device.fileSystem
         let caller = Caller(thread: 1 << 30, user: 0, group: 0)
@@ -104,12 +104,12 @@ struct QuietPoint {
         }
     }
 
-    /// - Parameter local: What never leaves the devices that have it.
+    /// - Parameter local: The tokens of items that are not synced.
     private func checkPromises(of tree: TreeListing, local: Set<Token>) throws {
         let missing = world.model.missing(from: tree.tokens.union(local))
         if !missing.isEmpty { throw Violation("acknowledged writes are lost:\n  " + missing.joined(separator: "\n  ")) }
         for token in tree.tokens.sorted() where !world.model.wasWritten(token) {
-            throw Violation("something appears that nobody wrote: token \(token)")
+            throw Violation("there are bytes that were never written: token \(token)")
         }
         for (path, content) in tree.contents where !content.cells.isEmpty || content.count > 0 {
             let isLink = content.count == 1 && tree.lines.contains { $0.hasPrefix("\(path) symbolicLink") }
@@ -118,14 +118,14 @@ struct QuietPoint {
             }
         }
         for value in tree.attributes where !world.model.wasSet(value) {
-            throw Violation("an attribute appears that nobody set: \(value)")
+            throw Violation("there is an attribute that was never set: \(value)")
         }
         for name in tree.names where !Program.isKnown(name, mayConflict: !world.scenario.hasOneWriter) {
-            throw Violation("a name appears that nobody gave: \(name)")
+            throw Violation("there is a name that was never given: \(name)")
         }
     }
 
-    /// A device that begins with nothing comes to the same tree.
+    /// A new device arrives at the same tree.
     private func checkFreshDevice(against tree: TreeListing) async throws {
         let device = SimulatedDevice(
             world: world, number: devices.count, name: "fresh", skew: .zero, tellsChanges: false)
@@ -140,11 +140,11 @@ struct QuietPoint {
 }
 
 extension Program {
-    /// Whether a program, or the rule for conflicts, may have given a name.
+    /// Whether a name may have been given by a program, or by the rule for conflicts.
     static func isKnown(_ name: String, mayConflict: Bool) -> Bool {
         var plain = name
         if mayConflict { plain.replace(#/ [0-9]+/#, with: "") }
-        // A crash can leave something whose real name only the index would have known.
+        // A crash can leave an object whose real name only the index would have known.
         return names.contains(plain) || plain == "Recovered" || (plain.hasPrefix(".") && plain.hasSuffix(".tmp"))
     }
 }

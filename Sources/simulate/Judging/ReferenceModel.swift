@@ -1,16 +1,16 @@
 import Model
 import Synchronization
 
-/// What users are promised, whatever the rules for merging say.
+/// The promises to users, independent of the rules for merging.
 ///
-/// Every write has a ``Token`` of its own, so that each cell of each file says who wrote it. A write that was acknowledged lives on
-/// until someone overwrites, truncates or deletes it *who had it before his eyes*: on a device that showed it at that moment. Until
-/// then every device must show it at the next quiet point, under whatever name, or keep it as the loser of a conflict.
-/// And every content must be one that a file had at some moment on some device: nothing torn, nothing mixed.
+/// Every write has its own ``Token``, so that each cell of each file identifies its write. An acknowledged write is
+/// kept until a user overwrites, truncates or deletes it *after having seen it*: on a device that showed it at that
+/// instant. Until then every device must show it at the next quiet point, under any name, or keep it as the loser of a
+/// conflict. And every content must be one that a file had at some instant on some device: nothing torn, nothing mixed.
 final class ReferenceModel: Sendable {
     private struct Origin {
         let text: String
-        /// How many copies of it must be there: acknowledged ones, without those that someone saw and let go.
+        /// How many copies of it must exist: acknowledged ones, without those that a user saw and removed.
         var livingCount = 0
     }
 
@@ -20,11 +20,11 @@ final class ReferenceModel: Sendable {
         var contents: Set<UInt64> = [FileContent.empty.fingerprint]
         var attributes: Set<String> = []
         var copies: [(file: NamedContent, device: String)] = []
-        /// The files that commits made or changed, and the devices that made these commits.
+        /// The files that commits created or changed, and the devices that made these commits.
         var committed: [NamedContent: Set<String>] = [:]
     }
 
-    /// A file as the rule for equal files looks at it.
+    /// A file, as the rule for equal files compares it.
     private struct NamedContent: Hashable {
         let name: ItemName
         let fingerprint: UInt64
@@ -48,12 +48,12 @@ final class ReferenceModel: Sendable {
 
     private let state = Mutex(State())
 
-    /// How a change of files ended.
+    /// The outcome of a change of files.
     enum Outcome {
         case done
-        /// The device died in the middle of it: it may have happened.
+        /// The device died during it: it may have happened.
         case unknown
-        /// What was written is on its way out with a file that has no name any more.
+        /// The file no longer has a name, and its writes are removed with it.
         case nameless
     }
 
@@ -66,7 +66,7 @@ final class ReferenceModel: Sendable {
         }
     }
 
-    /// Files were changed: `before` is what the device showed of them, `after` what it shows now.
+    /// Notes a change of files: `before` is what the device showed of them, `after` what it shows now.
     func note(_ outcome: Outcome, before: [FileContent], after: [FileContent]) {
         state.withLock { state in
             for content in after { state.contents.insert(content.fingerprint) }
@@ -80,7 +80,7 @@ final class ReferenceModel: Sendable {
                 }
             }
             if outcome == .unknown {
-                // What the change would have removed may be gone.
+                // The contents that the change would have removed may be gone.
                 return
             }
         }
@@ -90,35 +90,35 @@ final class ReferenceModel: Sendable {
         contents.contains { $0.cells.values.contains(token) }
     }
 
-    /// These may be lost from now on: the newest state of a link or an attribute wins, and no other is kept.
+    /// Allows these to be lost from now on: the newest state of a link or an attribute wins, and no other is kept.
     func release(_ content: FileContent) {
         state.withLock { state in
             for token in content.cells.values { state.origins[token]?.livingCount -= 1 }
         }
     }
 
-    /// A device made a copy of a file, which ``note(_:before:after:)`` was told of as well.
+    /// Notes that a device made a copy of a file; ``note(_:before:after:)`` is called for it as well.
     ///
-    /// Where another device gives a file of this name and content to the container, the copy may become one with it, and goes
-    /// with the next change of that file, as the rule for equal files says.
+    /// If another device uploads a file of this name and content, the copy may be merged with it, and disappears with
+    /// the next change of that file, by the rule for equal files.
     func noteCopy(of content: FileContent, as name: ItemName, on device: String) {
         state.withLock { $0.copies.append((NamedContent(name: name, content: content), device)) }
     }
 
-    /// A device gave a file to the container.
+    /// Notes that a device uploaded a file.
     func noteCommitted(_ content: FileContent, as name: ItemName, by device: String) {
         _ = state.withLock { $0.committed[NamedContent(name: name, content: content), default: []].insert(device) }
     }
 
-    /// An attribute's value that some device set.
+    /// Notes an attribute's value that some device set.
     func noteAttribute(_ text: String) { _ = state.withLock { $0.attributes.insert(text) } }
 
     func wasSet(_ attribute: String) -> Bool { state.withLock { $0.attributes.contains(attribute) } }
 
-    /// Whether some file had this content at some moment.
+    /// Whether some file had this content at some instant.
     func hadFile(_ content: FileContent) -> Bool { state.withLock { $0.contents.contains(content.fingerprint) } }
 
-    /// What must be there and is not among `present`: in the words of its writers.
+    /// The tokens that must exist and are not among `present`, with their writers' descriptions.
     func missing(from present: Set<Token>) -> [String] {
         state.withLock { state in
             Self.forgetCopiesOfEqualFiles(&state)
@@ -132,14 +132,14 @@ final class ReferenceModel: Sendable {
             guard let devices = state.committed[copy.file], devices != [copy.device] else { continue }
             for token in copy.file.tokens { state.origins[token]?.livingCount -= 1 }
         }
-        // All devices have heard of what is committed by now: nothing of it can meet a new file.
+        // All devices have applied all commits by now: none of them can meet a new file.
         state.copies = []
         state.committed = [:]
     }
 
     func origin(of token: Token) -> String {
         state.withLock { $0.origins[token].map { "token \(token): \($0.text)" } }
-            ?? "token \(token), which nobody wrote"
+            ?? "token \(token), which was never written"
     }
 
     func wasWritten(_ token: Token) -> Bool { state.withLock { $0.origins[token] != nil } }

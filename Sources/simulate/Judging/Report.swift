@@ -1,4 +1,4 @@
-/// What there is to say about a seed that failed.
+/// The report on a failed seed.
 struct Report: CustomStringConvertible {
     let world: World
     let failure: String

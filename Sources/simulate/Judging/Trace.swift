@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// What happened, line by line: a fingerprint of all of it, and the last lines for a report.
+/// The events of a run, line by line: a fingerprint of all of them, and the last lines for a report.
 final class Trace: Sendable {
     private struct State {
         var fingerprint = Fingerprint()
@@ -17,7 +17,7 @@ final class Trace: Sendable {
     private let clock: SimulatedClock
     private let isPrinted: Bool
 
-    /// - Parameter isPrinted: Whether every line goes to standard output at once.
+    /// - Parameter isPrinted: Whether every line is printed to standard output at once.
     init(clock: SimulatedClock, isPrinted: Bool) {
         self.clock = clock
         self.isPrinted = isPrinted
@@ -42,15 +42,15 @@ final class Trace: Sendable {
     /// The newest lines, the oldest of them first.
     var last: [String] { state.withLock { Array($0.last[$0.next...] + $0.last[..<$0.next]) } }
 
-    /// Two runs with the same fingerprint were the same.
+    /// Two runs with the same fingerprint were identical.
     var fingerprint: String { state.withLock { "\($0.count) lines, \(String($0.fingerprint.value, radix: 16))" } }
 }
 
-/// Puts what a file system logs into the trace.
+/// Adds a file system's log messages to the trace.
 struct TraceLogHandler: LogHandler {
     let trace: Trace
     let device: String
-    /// What is left out of messages: it is another one in each run.
+    /// Removed from messages, since it differs in each run.
     let directory: String
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.debug

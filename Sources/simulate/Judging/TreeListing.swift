@@ -5,11 +5,11 @@ import Model
 import Remote
 import Replica
 
-/// A whole tree, an item a line, so that two can be compared.
+/// A whole tree, one line per item, for comparisons.
 struct TreeListing {
     private(set) var lines: [String] = []
     private(set) var tokens: Set<Token> = []
-    /// What stays on the device: in no line.
+    /// The tokens of items that are not synced: in no line.
     private(set) var localTokens: Set<Token> = []
     private(set) var contents: [(path: String, content: FileContent)] = []
     private(set) var names: [String] = []
@@ -40,7 +40,7 @@ struct TreeListing {
         attributes += item.xattrs.values.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Where the two are different.
+    /// The differences between the two.
     func difference(from other: TreeListing) -> [String] {
         lines.difference(from: other.lines).map { change in
             switch change {
@@ -50,9 +50,9 @@ struct TreeListing {
         }
     }
 
-    // MARK: Of a device
+    // MARK: From a device
 
-    /// What a device shows.
+    /// The tree that a device shows.
     init(of device: SimulatedDevice) throws { try add(.root, "", device) }
 
     private mutating func add(_ directory: InodeNumber, _ path: String, _ device: SimulatedDevice) throws {
@@ -81,9 +81,9 @@ struct TreeListing {
         }
     }
 
-    // MARK: Of the store
+    // MARK: From the store
 
-    /// What the log says.
+    /// The tree of the log.
     init(of world: World) throws {
         var items: [ItemID: ItemRecord] = [:]
         for number in 0..<world.newest {

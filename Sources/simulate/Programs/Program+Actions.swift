@@ -10,9 +10,9 @@ extension Program {
         case chmod, setTime, setAttribute, copy
         case read, list, evict, download, pin, unpin, sync
 
-        /// What changes nothing that others see.
+        /// Actions that change nothing that others see.
         static let reading: [Action] = [.read, .read, .list, .evict, .download, .pin, .unpin, .sync]
-        /// The more often it stands here, the more often it is done.
+        /// Frequent actions are listed several times.
         static let all: [Action] =
             allCases + [
                 .create, .create, .create, .overwrite, .overwrite, .overwrite, .append, .save, .save, .writeOpen,
@@ -78,7 +78,7 @@ extension Program {
     }
 
     mutating func closeAll() async {
-        // What cannot be closed ends with the daemon.
+        // A file that cannot be closed ends with the daemon.
         while let file = files.popLast() { try? await close(file) }
     }
 
@@ -119,7 +119,7 @@ extension Program {
         }
     }
 
-    /// After how long the user loses patience, now and then.
+    /// After how long the user interrupts an operation, occasionally.
     private mutating func interruption() -> Duration? { random.happens(0.1) ? random.milliseconds(0...3000) : nil }
 
     private mutating func create() async throws {
@@ -171,7 +171,7 @@ extension Program {
         if let file { try await finish(file) }
     }
 
-    /// Opens for truncation, and most often writes anew.
+    /// Opens for truncation, and usually rewrites the file.
     private mutating func empty() async throws {
         let (place, number) = try takenFile()
         let before = try device.content(of: number)
@@ -184,7 +184,7 @@ extension Program {
         try await finish(file)
     }
 
-    /// Saves as editors do: all of it into a temporary file, which is renamed over the old one.
+    /// Saves like an editor: everything into a temporary file, which is renamed over the old one.
     private mutating func save() async throws {
         let place = try place(existing: 0.8)
         if let attributes = place.attributes, attributes.kind != .file { throw FileError(.isDirectory, "\(place)") }
@@ -197,7 +197,7 @@ extension Program {
         let file = OpenFile(handle: opened.handle, inode: attributes.inode, flags: O_RDWR)
         do {
             content.write(tokens("saves \(place)"), at: random.number(0...content.count))
-            // What nobody wrote again is gone with the old file; what was read from it is a copy.
+            // Bytes that were not written again are removed with the old file; those that were read from it are a copy.
             let bytes = FileContent.bytes(ofCellsIn: content)
             try await change(before: [], after: [content], of: file.inode) {
                 let answer = try bytes.withUnsafeBytes {
@@ -263,7 +263,7 @@ extension Program {
             guard wanted > 0 else { return }
             var after = whole
             after.truncate(to: Int(done + wanted) / FileContent.cellByteCount)
-            // A whole file that is not here is copied at once, whatever its size; so the outcome is looked at.
+            // A whole file that is not local is copied at once, whatever its size; so the outcome is checked.
             let isLocal = try fileSystem.replica.isLocal(source.inode)
             let isShared = done == 0 && !isLocal
             if isShared { after = whole }
@@ -281,7 +281,7 @@ extension Program {
             guard try device.content(of: target.inode) == shown else {
                 throw Violation("\(device.name): a copy is not like its original")
             }
-            // What was accounted for and did not come in one go comes in the next.
+            // Bytes that were accounted for but not copied now are copied by the next call.
             if shown != after { world.model.note(.done, before: [after], after: [shown]) }
         }
     }
@@ -318,7 +318,7 @@ extension Program {
         let (place, attributes) = try taken([.directory])
         for child in try fileSystem.names(of: attributes.inode) {
             guard child.kind == (try fileSystem.attributes(of: child.inode).kind) else {
-                throw Violation("\(device.name): \(place)/\(child.name) is of two kinds")
+                throw Violation("\(device.name): \(place)/\(child.name) has two kinds")
             }
         }
     }

@@ -18,7 +18,7 @@ extension Program {
 
     mutating func remove() async throws {
         let (place, attributes) = try taken([.file, .symbolicLink])
-        // The bytes live on under another name; what the name lost in conflicts does not.
+        // The bytes are kept under another name; the name's conflict versions are not.
         let before =
             attributes.linkCount == 1
             ? try device.everything(of: attributes.inode)
@@ -30,7 +30,7 @@ extension Program {
         try forget(attributes.inode)
     }
 
-    /// The kernel forgets an inode without a name, at once or later, unless someone has it open.
+    /// The kernel forgets an inode without a name, at once or later, unless it is open.
     private mutating func forget(_ number: InodeNumber) throws {
         nameless.append(number)
         guard random.happens(0.7) else { return }
@@ -49,7 +49,7 @@ extension Program {
         if mode == .replace, let replaced = target.attributes, replaced.inode != moved.inode,
             replaced.kind != .directory
         {
-            // The name keeps its item when both are of a kind: then newer bytes that are still to come are not seen to go.
+            // The name keeps its item when both are of one kind: then the removal of incoming bytes is not seen.
             switch (replaced.linkCount == 1, replaced.kind == moved.kind) {
             case (true, true): lost = [try device.content(of: replaced.inode)]
             case (true, false): lost = try device.everything(of: replaced.inode)
@@ -72,7 +72,7 @@ extension Program {
         try forget(replaced.inode)
     }
 
-    /// What moves to a name that stays local leaves the container with its conflict versions, by the user's will.
+    /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends.
     private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) throws {
         guard !versions.isEmpty, try fileSystem.replica.entry(place.name, in: place.parent).item == nil else { return }
         world.model.note(device.isDead ? .unknown : .done, before: versions, after: [])

@@ -4,7 +4,7 @@ import Model
 import Replica
 
 extension Program {
-    /// Breaks something, now and then.
+    /// Breaks something occasionally.
     mutating func sabotage(by sabotage: Sabotage?) throws {
         guard let sabotage, random.happens(Sabotage.share), !device.isDead else { return }
         let replica = try fileSystem.replica

@@ -3,8 +3,8 @@ import Glibc
 import Model
 import Replica
 
-/// Someone who works on a device: one random operation after the other, as the mount would pass them on, each accounted for in the
-/// ``ReferenceModel``.
+/// A user of a device: executes random operations one after the other, as the mount would pass them on, and accounts
+/// for each in the ``ReferenceModel``.
 struct Program: Sendable {
     let device: SimulatedDevice
     let world: World
@@ -30,7 +30,7 @@ struct Program: Sendable {
         random = SeededRandom(seed: device.world.seed, stream: "program on \(device.name)")
     }
 
-    /// A number that no thread has, so that `/proc` says nothing about it.
+    /// A number that no thread has, so that `/proc` has no entry for it.
     var caller: Caller { Caller(thread: Int32(1 << 30) + Int32(device.number), user: 0, group: 0) }
 
     var fileSystem: FileSystem { get throws { try device.fileSystem } }
@@ -57,7 +57,7 @@ struct Program: Sendable {
         try await world.clock.sleep(random.milliseconds(0...longest))
     }
 
-    /// What happens to a device besides its work.
+    /// Events on a device besides its operations.
     private mutating func disturb() async throws {
         if random.happens(world.scenario.offlineShare) {
             device.store.link.isInReach.toggle()
@@ -80,7 +80,7 @@ struct Program: Sendable {
         try device.start(after: end)
     }
 
-    /// Files do not outlive the daemon.
+    /// Open files do not survive the daemon.
     private mutating func noticeRestart() {
         guard session != device.sessionCount else { return }
         session = device.sessionCount
@@ -106,7 +106,7 @@ struct Program: Sendable {
         world.trace.note("\(device.name) \(action): \(outcome)")
     }
 
-    /// Errors that no program on a sound device gets.
+    /// Rejects errors that no program gets on a sound device.
     private func judge(_ error: FileError, _ action: Action) throws(Violation) {
         if device.isDead { return }
         let hasTrouble =
@@ -128,7 +128,7 @@ struct Program: Sendable {
     struct ResolvedPath: Sendable, CustomStringConvertible {
         let parent: InodeNumber
         let name: ItemName
-        /// The path of its directory, with a slash at the end unless it is the top.
+        /// The path of its directory, with a trailing slash unless it is the root.
         let directory: String
         let attributes: Attributes?
 
@@ -137,10 +137,10 @@ struct Program: Sendable {
 
     static let names = ["a", "b", "c.txt", "d", "report.pdf", "é", ".a.icloud", "x y.tar.gz"]
 
-    /// Those that never leave a machine.
+    /// Names that are not synced.
     static let localNames = [".DS_Store", "~$report"]
 
-    /// A place somewhere in the tree; an existing one more often than not.
+    /// A place somewhere in the tree, usually an existing one.
     mutating func place(existing: Double = 0.6) throws -> ResolvedPath {
         var parent = InodeNumber.root
         var path = ""
@@ -171,13 +171,13 @@ struct Program: Sendable {
         return ResolvedPath(parent: parent, name: name, directory: path, attributes: attributes)
     }
 
-    /// A place where there is something.
+    /// An existing place.
     mutating func taken(_ kinds: [ItemKind] = [.file, .directory, .symbolicLink]) throws -> (ResolvedPath, Attributes) {
         for _ in 0..<4 {
             let place = try place(existing: 1)
             if let attributes = place.attributes, kinds.contains(attributes.kind) { return (place, attributes) }
         }
-        throw FileError(.notFound, "nothing of the kind was found")
+        throw FileError(.notFound, "no item of these kinds was found")
     }
 
     mutating func takenFile() throws -> (ResolvedPath, InodeNumber) {
@@ -189,7 +189,7 @@ struct Program: Sendable {
 
     func token(_ what: String) -> Token { world.model.makeToken("\(device.name) \(what) at \(world.clock.now)") }
 
-    /// Does something that changes the contents of files, and accounts for it.
+    /// Executes a change of file contents, and accounts for it.
     ///
     /// - Parameter number: The inode that shows the last of `after` once it is done.
     func change(

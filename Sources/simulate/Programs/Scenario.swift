@@ -1,27 +1,27 @@
-/// What kind of run a seed stands for.
+/// The kind of run that a seed selects.
 struct Scenario: Sendable, CustomStringConvertible {
     let deviceCount: Int
-    /// How many operations there are between two quiet points; one element for each.
+    /// The number of operations between two quiet points; one element for each.
     let phases: [Int]
     /// The share of requests to the store that fail.
     let faultShare: Double
     let longestDelay: Duration
-    /// The shares of operations after which the device crashes at one of its next steps, is killed, loses its power, or is
-    /// restarted in order.
+    /// The shares of operations after which the device crashes at one of its next steps, is killed, loses its power, or
+    /// is restarted in order.
     let crashShare: Double
     let killShare: Double
     let restartShare: Double
-    /// The share of operations before which a device goes out of reach or comes back.
+    /// The share of operations before which a device goes offline or comes back.
     let offlineShare: Double
-    /// How wrong the devices' wall clocks are.
+    /// The errors of the devices' wall clocks.
     let skews: [Duration]
-    /// Whether the devices hear of changes, or poll.
+    /// Whether the devices are notified of changes, or poll.
     let tellsChanges: [Bool]
-    /// Only the first device writes: then nothing can ever conflict.
+    /// Only the first device writes: then nothing can conflict.
     let hasOneWriter: Bool
     /// Whether files grow beyond one chunk.
     let hasLargeFiles: Bool
-    /// Whether some names are of the kind that stays on one machine.
+    /// Whether some names are local-only.
     let hasLocalNames: Bool
     /// Whether weeks pass between the phases, in which snapshots are made and garbage is collected.
     let hasLongTimes: Bool
@@ -44,7 +44,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         tellsChanges = (0..<deviceCount).map { _ in random.happens(0.5) }
         hasOneWriter = random.happens(0.1)
         hasLargeFiles = random.happens(0.1)
-        // What is drawn from a stream of its own leaves all other seeds as they were.
+        // A separate stream leaves the draws of all other seeds unchanged.
         var later = SeededRandom(seed: seed, stream: "local names")
         hasLocalNames = later.happens(0.2)
         var long = SeededRandom(seed: seed, stream: "long times")
@@ -62,15 +62,15 @@ struct Scenario: Sendable, CustomStringConvertible {
     }
 }
 
-/// Something that is broken on purpose, to see that it is found.
+/// Deliberate damage, to verify that it is detected.
 enum Sabotage: String, CaseIterable, Sendable {
-    /// A change drops out of the outbox.
+    /// A change is dropped from the outbox.
     case dropChange
-    /// A file is deleted, and nobody did it.
+    /// A file is deleted without a user.
     case deleteUnseen
     /// The store keeps other bytes than were written.
     case damageStore
-    /// A device takes bytes for its own that no program wrote.
+    /// A device has bytes that no program wrote.
     case writeUnseen
 
     /// The share of operations before which it happens.
