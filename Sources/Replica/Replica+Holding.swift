@@ -53,7 +53,7 @@ extension Replica {
                 try transaction.rows.first("SELECT coalesce(max(position), 0) FROM outbox", []) { $0[0] } ?? 0
             try transaction.rows.setMeta(.deletionsConfirmed, last)
             try transaction.rows.setMeta(.deletionsHeld, false)
-            // Later deletions are judged anew.
+            // Later deletions are judged separately.
             try transaction.rows.setMeta(.deletionsLeft, nil)
         }
     }

@@ -17,7 +17,7 @@ package protocol LocalFiles: Sendable {
     ///
     /// - Returns: The bytes; `nil` when the file is not open.
     func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor?
-    /// An inode has no name any more: it is removed once no process holds it.
+    /// An inode no longer has a name: it is removed once no process holds it.
     func becameOrphan(_ inode: InodeNumber) throws(FileError)
     /// A file that is being downloaded has newer bytes in the container.
     func requestDownload(of inode: InodeNumber)

@@ -3,8 +3,8 @@ import Remote
 
 /// The claims and presenters of items that sync is about to read or change, and the observers of its changes.
 package protocol SyncCoordination: Sendable {
-    /// Whether a file may be read for an upload now. If not, the presenter is asked to save, and the next local change
-    /// retries.
+    /// Whether a file may be read for an upload now. If not, its claims and presenters are asked, and
+    /// ``Activity/noteLocalChange()`` signals when to try again.
     func mayUpload(_ inode: InodeNumber) throws(FileError) -> Bool
     /// Waits for the right to apply another device's commit.
     ///

@@ -44,7 +44,7 @@ package final class Export: Sendable {
     package var progress: TransferReport { state.withLock { $0.report } }
 
     /// - Parameter path: A directory that is created, or that exists and is empty.
-    /// - Throws: ``FileError`` with `notEmpty`; `diskFull`; `unreachable` when the store does not answer any more.
+    /// - Throws: ``FileError`` with `notEmpty`; `diskFull`; `unreachable` when the store no longer answers.
     package func run(into path: String) async throws(FileError) -> TransferReport {
         let root = try OutputDirectory(root: path) { [self] problem in tell(problem) }
         try await catchUp()

@@ -16,7 +16,7 @@ struct Simulate: ParsableCommand {
     @Option(help: "The first seed; by default a random one.")
     var first: UInt64?
 
-    @Option(help: "Run this seed only, and print its whole trace.")
+    @Option(help: "Run this seed only.")
     var seed: UInt64?
 
     @Option(help: "The number of processes.")

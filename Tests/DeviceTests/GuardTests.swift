@@ -41,7 +41,7 @@ import Testing
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
         let putBack = try await store.takeAway()
-        try await expectStop("holds no container any more", a, store, time, putRight: putBack)
+        try await expectStop("no longer holds a container", a, store, time, putRight: putBack)
         try await a.close()
     }
 

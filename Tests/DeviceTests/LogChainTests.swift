@@ -119,7 +119,7 @@ import Testing
         _ = try await strange(4, on: other)
         try await expectStop("commit 4 of the log was made on top of another commit 3", a)
         #expect(
-            try await a.fileSystem.syncEngine.check() == ["log: commit 3 is another than the one that is applied here"])
+            try await a.fileSystem.syncEngine.check() == ["log: commit 3 differs from the one that is applied here"])
         try await a.close()
     }
 

@@ -12,7 +12,7 @@ import Model
 struct PackRuns {
     /// How many runs are remembered.
     static let limit = 64
-    /// The number of files in a run from which on it is fetched ahead.
+    /// How many files a run needs before bytes are fetched ahead.
     static let leastCount = 3
     /// How far outside of a run the next file may begin: several readers do not follow the order of the pack. 8 MiB.
     static let gapByteLimit: Int64 = 8 << 20

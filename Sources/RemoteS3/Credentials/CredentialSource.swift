@@ -99,7 +99,7 @@ enum CredentialSource: Equatable, Sendable {
         return .container(url: url, token: token)
     }
 
-    /// Keys may come over plain http only from servers that nobody else can intercept.
+    /// Keys may come over plain http only if no third party can read the connection.
     private static func mayBeTrusted(_ url: String) -> Bool {
         guard let parts = URLComponents(string: url), let host = parts.host?.lowercased() else { return false }
         if parts.scheme?.lowercased() == "https" { return true }

@@ -26,7 +26,7 @@ extension Repair {
 
     /// Moves a file that the index does not know out of the tree, where the user can inspect it.
     ///
-    /// It was created shortly before the power failure and never synced, else the index would know it: nobody can tell
+    /// It was created shortly before the power failure and never synced, else the index would know it: it is unknown
     /// whether it is complete.
     private mutating func putAside(_ inode: UInt64, _ places: [RepairTree.EntryKey]) throws {
         guard let first = places.first else { return }

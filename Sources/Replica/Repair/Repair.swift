@@ -104,7 +104,7 @@ struct Repair {
             """)
     }
 
-    /// Removes files that were unlinked while open: no process has them open any more.
+    /// Removes files that were unlinked while open: no process has them open now.
     private static func removeOrphans(_ rows: Rows) throws {
         let orphans = "SELECT id FROM inodes WHERE links = 0 AND id <> 1"
         for number in try rows.all(orphans, [], { InodeNumber(row: $0[0]) }) { try rows.noteRemoved(number) }

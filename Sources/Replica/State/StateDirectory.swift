@@ -9,7 +9,7 @@
 ///     recovered/          files that repair did not know after a power failure, for the user to inspect
 ///     running             boot and mount of the disk, process id of the daemon; left after an unclean end
 ///     reserve             space for removals on a full disk
-///     moved               the new path after a move; the directory is no state any more
+///     moved               the new path after a move; the directory is no longer a state
 ///     lock                locked by flock(2) while a daemon runs
 package struct StateDirectory: Hashable, Sendable {
     package let path: String

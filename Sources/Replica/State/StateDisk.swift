@@ -30,7 +30,7 @@ enum StateDisk {
             switch error.code {
             case .invalid, .unsupported:
                 throw lack(state, "cannot move a name without replacing another (RENAME_NOREPLACE, RENAME_EXCHANGE)")
-            // A full disk passed this check when it was not full; a new state must do without it.
+            // The check passed while the disk was not full yet; that has to suffice.
             case .diskFull, .overQuota: return
             default: throw error
             }

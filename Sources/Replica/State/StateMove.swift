@@ -21,7 +21,7 @@ package struct StateMove {
         self.new = StateDirectory(new)
     }
 
-    /// Files that are created anew, or only describe a daemon.
+    /// Files that are created again, or only describe a daemon.
     private static let leftOut: Set<String> = [
         "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "lock", "running", "reserve", "ending", movedName,
         diskName,

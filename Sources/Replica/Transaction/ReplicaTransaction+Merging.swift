@@ -29,7 +29,7 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Forgets the container's state of an entry that was deleted there: the next upload creates it anew.
+    /// Forgets the container's state of an entry that was deleted there: the next upload creates it again.
     package func clearBase(_ entry: Entry) throws(FileError) {
         try translated {
             let source = try current(entry)

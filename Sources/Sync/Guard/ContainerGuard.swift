@@ -158,7 +158,7 @@ package final class ContainerGuard: Sendable {
             guard error.code == .notFound else { throw error }
             throw FileError(
                 .inputOutput,
-                "the store at \(location) holds no container any more; nothing is deleted or uploaded until it is put back"
+                "the store at \(location) no longer holds a container; nothing is deleted or uploaded until it is put back"
             )
         }
         guard found.uuid == container.identity.uuid else {
@@ -180,10 +180,10 @@ package final class ContainerGuard: Sendable {
         if let missing = found.missing, try await !log.contains(missing),
             try await SnapshotStore(store: container.store).numbers(after: missing - 1).isEmpty
         {
-            let later = found.next.map { ", although commit \($0) is" } ?? ""
+            let later = found.next.map { ", although commit \($0) exists" } ?? ""
             throw FileError(
                 .inputOutput,
-                "the store at \(location) has lost its log: commit \(missing), which is applied here, is not there\(later); nothing is "
+                "the store at \(location) has lost its log: commit \(missing), which is applied here, is missing\(later); nothing is "
                     + "deleted or uploaded until it is put back")
         }
         let now = environment.uptime()

@@ -68,7 +68,7 @@ struct LogCheck {
                     )
                 }
                 if let applied, applied.number == link.number, let nonce = link.nonce, nonce != applied.nonce {
-                    problems.append("log: commit \(link.number) is another than the one that is applied here")
+                    problems.append("log: commit \(link.number) differs from the one that is applied here")
                 }
                 last = link
             }

@@ -20,7 +20,7 @@ extension Uploader {
                 if byteCount > Self.textBytesPerCommit, !finished.isEmpty { break }
                 finished.append(ready)
             } catch let refusal as Refusal {
-                // Items that depend on it wait with it, so the batch is made anew.
+                // Items that depend on it wait with it, so a new batch is made.
                 refuse(candidate, refusal)
                 return true
             }
@@ -51,7 +51,7 @@ extension Uploader {
     /// Makes the record of an item whose bytes are in the container.
     ///
     /// - Returns: `nil` when the item was changed or removed since it was read.
-    /// - Throws: ``Refusal``, beside what the store throws.
+    /// - Throws: ``Refusal``, and the errors of the store.
     private func finish(_ candidate: Candidate, _ upload: ContentUpload) async throws -> Candidate? {
         var candidate = candidate
         if let inode = candidate.inode, candidate.content == nil {
@@ -85,7 +85,7 @@ extension Uploader {
         return candidate
     }
 
-    /// Appends the items of a batch that are unchanged; the others stay in the outbox, and a batch is made anew.
+    /// Appends the items of a batch that are unchanged; the others stay in the outbox, and a new batch is made.
     private func append(_ batch: [Candidate]) async throws {
         var sent: [Candidate] = []
         let outcome = try await session.append {
@@ -110,7 +110,7 @@ extension Uploader {
     /// An item may have been changed since it was read, here or by another device's commit: only unchanged items are
     /// sent.
     ///
-    /// - Returns: Nothing when the whole batch must be made anew.
+    /// - Returns: Nothing when a new batch must be made.
     private func standing(of batch: [Candidate]) throws(FileError) -> [Candidate] {
         var standing: [Candidate] = []
         for candidate in batch {
