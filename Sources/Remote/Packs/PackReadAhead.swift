@@ -212,7 +212,7 @@ package final class PackReadAhead: Sendable {
             let elapsed = uptime() - start
             state.withLock { $0.runs.took(elapsed) }
         } catch {
-            // A waiting reader requests its own bytes, and gets the same error.
+            // Waiting readers fetch their own bytes, and get the same error.
         }
         // The pack may end before the range does.
         let waiters = state.withLock { state in

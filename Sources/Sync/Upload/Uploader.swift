@@ -8,7 +8,7 @@ import Synchronization
 /// Uploads local changes, in the order of the outbox: bytes into packs, then one commit for a batch of items.
 ///
 /// An item that changes between its upload and the commit is left out of the commit and stays in the outbox. Chunks
-/// that were packed by an upload without a commit are found again by their hashes, so nothing is sent twice.
+/// of an upload that was not committed are found again by their hashes, so nothing is sent twice.
 package final class Uploader: Sendable {
     /// How many items one commit takes.
     package static let itemsPerCommit = 1000
@@ -16,7 +16,7 @@ package final class Uploader: Sendable {
     package static let bytesPerCommit: Int64 = 256 << 20
     /// How many bytes of text one commit takes before it closes: 16 MiB; a single longer record still goes as one.
     package static let textBytesPerCommit = 16 << 20
-    /// How long ago the last write must be in a file that a process has open for writing.
+    /// How long a file that is open for writing must be idle before it is uploaded.
     static let quiet = Duration.seconds(2)
     /// A commit waits until nothing has changed for one step, and at most for all of them.
     static let lingerStep = Duration.milliseconds(20)
@@ -85,7 +85,7 @@ package final class Uploader: Sendable {
         return state.withLock { $0.idleSince == changes }
     }
 
-    /// Retries at once what the store had no room for.
+    /// Retries at once the items that the store had no room for.
     package func retry(_ item: ItemID?) {
         state.withLock { $0.faults.retry(item) }
         activity.noteLocalChange()
