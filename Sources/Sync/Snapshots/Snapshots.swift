@@ -56,7 +56,7 @@ package final class Snapshots: Sendable {
             guard try await apply(from: number) else {
                 throw StoreError(
                     .corrupt, key: SnapshotStore.key(number),
-                    "it is half applied here, and neither it nor a newer one can be read")
+                    "it is partly applied here, and neither it nor a newer one can be read")
             }
         } else if replica.applied == 0 {
             try await start()
