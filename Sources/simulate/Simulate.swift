@@ -31,12 +31,16 @@ struct Simulate: ParsableCommand {
     @Option(help: "Break something deliberately: \(Sabotage.allCases.map(\.rawValue).joined(separator: ", ")).")
     var sabotage: Sabotage?
 
+    @Flag(help: "Let weeks pass between phases, with snapshots, garbage collection and absent devices.")
+    var weeks = false
+
     func run() throws {
         Self.fixHashing()
         let first = seed ?? first ?? UInt64.random(in: 1...1_000_000_000)
         let seeds = first..<first + UInt64(seed == nil ? count : 1)
         print("seeds \(seeds.lowerBound) to \(seeds.upperBound - 1)")
-        let failed = jobs > 1 ? try SeedRange(seeds).run(inProcesses: jobs, arguments: []) : run(seeds)
+        let failed =
+            jobs > 1 ? try SeedRange(seeds).run(inProcesses: jobs, arguments: weeks ? ["--weeks"] : []) : run(seeds)
         guard failed.isEmpty else {
             print("\(failed.count) of \(seeds.count) seeds failed: \(failed.map(String.init).joined(separator: " "))")
             throw ExitCode.failure
@@ -49,7 +53,9 @@ struct Simulate: ParsableCommand {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var failed: [UInt64] = []
         for (index, seed) in seeds.enumerated() {
-            let world = World(seed: seed, directory: "\(directory)/\(seed)", sabotage: sabotage, isTraced: trace)
+            let world = World(
+                seed: seed, directory: "\(directory)/\(seed)", sabotage: sabotage, passesWeeks: weeks,
+                isTraced: trace)
             let outcome = Simulation(world: world).run()
             try? FileManager.default.removeItem(atPath: world.directory)
             if let failure = outcome.failure {

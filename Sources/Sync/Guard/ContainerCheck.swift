@@ -18,6 +18,8 @@ struct ContainerCheck {
             guard let inode = try? replica.inode(number), let content = inode.incoming ?? inode.content else {
                 continue
             }
+            // The container need not have the bytes of a local file that is not synced.
+            if inode.isLocal, try replica.entries(of: number).allSatisfy({ $0.item == nil }) { continue }
             var problem = try await lack(of: content, &packs, noting: &problems)
             if problem == nil, readingBytes { problem = try await damage(of: content, &verified) }
             if let problem { problems.append("\(try replica.path(of: number)): \(problem)") }

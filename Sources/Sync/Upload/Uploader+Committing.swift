@@ -31,11 +31,11 @@ extension Uploader {
     }
 
     /// An item cannot be sent as it is.
-    private struct Refusal: Error {
+    struct Refusal: Error {
         let reason: String
     }
 
-    private func refuse(_ candidate: Candidate, _ refusal: Refusal) {
+    func refuse(_ candidate: Candidate, _ refusal: Refusal) {
         let now = environment.uptime()
         let isNew = state.withLock { state in
             defer { state.faults.refused(candidate.pending, because: refusal.reason, at: now) }
@@ -70,6 +70,12 @@ extension Uploader {
             }
         }
         guard let record = candidate.record else { return candidate }
+        for version in record.conflicts {
+            for object in version.content.objects where try replica.isCondemned(object) {
+                throw Refusal(
+                    reason: "the container no longer has the bytes of one of its conflict versions: resolve it")
+            }
+        }
         if record.kind == .file, record.content == nil { throw Refusal(reason: "its bytes are not known") }
         if let fault = record.fault(in: Commit.highestNumber) {
             // Other devices would drop the record, and the devices would diverge.

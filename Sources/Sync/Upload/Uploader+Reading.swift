@@ -11,6 +11,9 @@ extension Uploader {
     func readOrSkip(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
         do {
             return try await read(item, into: &upload)
+        } catch let refusal as Refusal {
+            refuse(Candidate(pending: item), refusal)
+            return nil
         } catch let error as FileError {
             // Removed since the batch was listed: the outbox is up to date by now.
             let isGone = error.code == .notFound
@@ -43,7 +46,9 @@ extension Uploader {
                 // Only an item that is not in the container yet can refer to condemned objects: a copy of a file that
                 // was deleted long ago.
                 guard inode.isLocal, inode.incoming == nil else {
-                    throw FileError(.notFound, "the container has condemned the bytes that \(entry.name) shares")
+                    throw Refusal(
+                        reason:
+                            "the container no longer has its bytes: it is a copy of a file that was deleted long ago")
                 }
             }
             guard inode.isLocal else {

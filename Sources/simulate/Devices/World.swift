@@ -25,9 +25,9 @@ final class World: Sendable {
         var commits: [CommitNumber: Commit] = [:]
     }
 
-    init(seed: UInt64, directory: String, sabotage: Sabotage?, isTraced: Bool) {
+    init(seed: UInt64, directory: String, sabotage: Sabotage?, passesWeeks: Bool = false, isTraced: Bool) {
         self.seed = seed
-        scenario = Scenario(seed: seed, sabotage: sabotage)
+        scenario = Scenario(seed: seed, sabotage: sabotage, hasLongTimes: passesWeeks)
         executor = SeededExecutor(seed: seed)
         clock = SimulatedClock()
         trace = Trace(clock: clock, isPrinted: isTraced)

@@ -27,7 +27,7 @@ struct Scenario: Sendable, CustomStringConvertible {
     let hasLongTimes: Bool
     let sabotage: Sabotage?
 
-    init(seed: UInt64, sabotage: Sabotage?) {
+    init(seed: UInt64, sabotage: Sabotage?, hasLongTimes: Bool = false) {
         var random = SeededRandom(seed: seed, stream: "scenario")
         deviceCount = random.number(2...4)
         let stepCount = random.number(40...150)
@@ -47,8 +47,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         // A separate stream leaves the draws of all other seeds unchanged.
         var later = SeededRandom(seed: seed, stream: "local names")
         hasLocalNames = later.happens(0.2)
-        var long = SeededRandom(seed: seed, stream: "long times")
-        hasLongTimes = sabotage == nil && long.happens(0.3)
+        self.hasLongTimes = hasLongTimes
         self.sabotage = sabotage
     }
 
