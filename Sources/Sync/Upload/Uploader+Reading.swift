@@ -11,9 +11,6 @@ extension Uploader {
     func readOrSkip(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
         do {
             return try await read(item, into: &upload)
-        } catch let refusal as Refusal {
-            refuse(Candidate(pending: item), refusal)
-            return nil
         } catch let error as FileError {
             // Removed since the batch was listed: the outbox is up to date by now.
             let isGone = error.code == .notFound
@@ -24,7 +21,7 @@ extension Uploader {
         }
     }
 
-    /// Reads one item; `nil` when it must wait because it is being written.
+    /// Reads one item; `nil` when it must wait because it is being written, or was refused.
     private func read(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
         switch item.change {
         case .delete:
@@ -46,9 +43,10 @@ extension Uploader {
                 // Only an item that is not in the container yet can refer to condemned objects: a copy of a file that
                 // was deleted long ago.
                 guard inode.isLocal, inode.incoming == nil else {
-                    throw Refusal(
-                        reason:
-                            "the container no longer has its bytes: it is a copy of a file that was deleted long ago")
+                    let reason =
+                        "the container no longer has its bytes: it is a copy of a file that was deleted long ago"
+                    refuse(candidate, Refusal(reason: reason))
+                    return nil
                 }
             }
             guard inode.isLocal else {
