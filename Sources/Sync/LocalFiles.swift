@@ -15,11 +15,11 @@ package protocol LocalFiles: Sendable {
     func beginUpload(of inode: InodeNumber, quiet: Duration) -> Bool
     /// Records size and times of an open file in the index.
     ///
-    /// - Returns: The bytes; `nil` when the file is not open.
+    /// - Returns: The bytes; `nil` when the file is not open, or not local.
     func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor?
     /// An inode no longer has a name: it is removed once no process holds it.
     func becameOrphan(_ inode: InodeNumber) throws(FileError)
-    /// A file that is being downloaded has newer bytes in the container.
+    /// A local file has newer bytes in the container: they are downloaded, unless its sync is paused.
     func requestDownload(of inode: InodeNumber)
 }
 

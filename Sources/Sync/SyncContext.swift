@@ -14,7 +14,7 @@ package struct SyncContext: Sendable {
     ///
     /// - Parameters:
     ///   - owner: The owner of items that other devices made.
-    ///   - group: Its group.
+    ///   - group: The group of these items.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(

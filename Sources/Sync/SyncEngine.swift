@@ -23,8 +23,9 @@ package final class SyncEngine: Sendable {
     private let isNew: Bool
 
     /// - Parameters:
-    ///   - container: Its store is watched; other parts use ``store`` from here on.
-    ///   - store: From ``WatchedStore/init(_:patience:environment:)``.
+    ///   - store: The container's. Every part uses it through this watch.
+    ///   - local: The open files; ``NoLocalFiles`` without a mount.
+    ///   - coordination: The claims and presenters; ``NoCoordination`` without a mount.
     package init(
         _ context: SyncContext, identity: ContainerIdentity, store: WatchedStore, local: any LocalFiles,
         coordination: any SyncCoordination
