@@ -153,9 +153,7 @@ import Testing
 
     @Test func `a store that overwrites what it should only create gets no commit`() async throws {
         let store = FaultyStore(OverwritingStore())
-        let a = try TestDevice.startKnown(
-            on: store, name: "A",
-            state: FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())").path)
+        let a = try TestDevice.startKnown(on: store, name: "A")
         try await store.put("container.json", .bytes(Array(try JSONEncoder().encode(TestDevice.identity))))
         try await a.write("text", to: "f")
         #expect(try await holds { try a.fileSystem.containerStatus().problem?.contains("overwrites") == true })

@@ -20,6 +20,14 @@ final class TestDevice: Sendable {
         task = Mutex(Task { await fileSystem.run() })
     }
 
+    /// Where the devices of this process have their states; removed when it ends, as a state is wanted by whoever starts a device on
+    /// it again.
+    private static let places: String = {
+        let path = URL.temporaryDirectory.appending(path: "dewpoint-devices-\(getpid())").path
+        atexit { try? FileManager.default.removeItem(atPath: TestDevice.places) }
+        return path
+    }()
+
     /// Starts a device, on the state of an earlier one where it is given; makes the container where there is none.
     static func start(
         on store: any ObjectStore, name: String, state: String? = nil, options: FileSystemOptions = FileSystemOptions(),
@@ -32,7 +40,7 @@ final class TestDevice: Sendable {
 
     /// Starts a device whose container is known, without asking the store.
     static func startKnown(
-        on store: any ObjectStore, name: String, state: String, options: FileSystemOptions = FileSystemOptions(),
+        on store: any ObjectStore, name: String, state: String? = nil, options: FileSystemOptions = FileSystemOptions(),
         time: TestTime = TestTime()
     ) throws -> TestDevice {
         try start(
@@ -43,7 +51,7 @@ final class TestDevice: Sendable {
         on store: any ObjectStore, container: Container, _ name: String, _ state: String?, _ options: FileSystemOptions,
         _ environment: EngineEnvironment, _ logger: Logger? = nil
     ) throws -> TestDevice {
-        let state = state ?? FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())").path
+        let state = state ?? "\(places)/\(UUID())"
         var quiet = Logger(label: "test.\(name)")
         quiet.logLevel = .critical
         let fileSystem = try FileSystem(
