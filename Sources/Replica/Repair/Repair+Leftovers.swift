@@ -127,8 +127,8 @@ extension Repair {
 
     // MARK: Symbolic links
 
-    /// A link that is at its place in the index stays, or is created again when its directory is populated. An unknown
-    /// one becomes an item after an orderly end; else it is removed.
+    /// A link that is at its place in the index stays, or is created again when its directory is populated; an unknown
+    /// one becomes an item.
     mutating func repairSymbolicLinks() throws {
         let known = Dictionary(
             try rows.all("SELECT backing, id FROM inodes WHERE kind = 2 AND backing IS NOT NULL", []) {
@@ -147,12 +147,12 @@ extension Repair {
                 try SystemCalls.unlink(backingPlace)
             } else if removed.contains(status.identity) {
                 try SystemCalls.unlink(backingPlace)
-            } else if before != .orderly {
-                // It was being created: for a caller that got no answer yet, or for another device's commit, which will
-                // be applied again. It consists only of its target, which is reported.
+            } else if before == .powerFailure {
+                // A link consists only of its target, which is reported.
                 try SystemCalls.unlink(backingPlace)
                 report.lines.append(
-                    "\(path(place)): a symbolic link to \(target ?? "?") unknown to the index; removed")
+                    "\(path(place)): a symbolic link to \(target ?? "?") unknown after a power failure; removed"
+                )
             } else if let target {
                 standing.insert(try adoptSymbolicLink(place, target, status))
             }
@@ -208,8 +208,9 @@ extension Repair {
         let isSynced = transaction.isSynced(.symbolicLink, name, in: try rows.parentInfo(parent))
         report.adoptedCount += 1
         report.lines.append("\(path(goal)): a symbolic link unknown to the index; added as an item")
+        // It may have been made for another device's commit, which is applied again: then nothing changed in its directory.
         return try transaction.insert(
-            row, name, in: parent, item: isSynced ? transaction.environment.makeItemID() : nil
+            row, name, in: parent, item: isSynced ? transaction.environment.makeItemID() : nil, touchesParent: false
         ).inode
     }
 

@@ -248,11 +248,14 @@ extension ReplicaTransaction {
             visited: 0, isSettled: false, target: new.target)
     }
 
-    func insert(_ row: InodeRow, _ name: ItemName, in parent: InodeNumber, item: ItemID?) throws -> Attributes {
+    /// - Parameter touchesParent: Whether the time of the directory changes.
+    func insert(
+        _ row: InodeRow, _ name: ItemName, in parent: InodeNumber, item: ItemID?, touchesParent: Bool = true
+    ) throws -> Attributes {
         let number = try rows.insert(row)
         try rows.insertEntry(name, in: parent, inode: number, item: item)
         if row.kind == .directory { try rows.addLinks(parent, 1, changed: now) }
-        try touch(parent)
+        if touchesParent { try touch(parent) }
         if let item { try rows.enqueue(item) }
         var attributes = row.attributes
         attributes.inode = number

@@ -20,6 +20,8 @@ final class ReferenceModel: Sendable {
         var contents: Set<UInt64> = [FileContent.empty.fingerprint]
         var attributes: Set<String> = []
         var copies: [(file: NamedContent, device: String)] = []
+        /// Files that a user moved to another name.
+        var moved: [(file: NamedContent, device: String)] = []
         /// The files that commits created or changed, and the devices that made these commits.
         var committed: [NamedContent: Set<String>] = [:]
     }
@@ -105,6 +107,13 @@ final class ReferenceModel: Sendable {
         state.withLock { $0.copies.append((NamedContent(name: name, content: content), device)) }
     }
 
+    /// Notes that a device moved a file to another name, possibly over a new file, whose item it then is.
+    ///
+    /// It may be merged like a copy: then its device never uploads it.
+    func noteMove(of content: FileContent, to name: ItemName, on device: String) {
+        state.withLock { $0.moved.append((NamedContent(name: name, content: content), device)) }
+    }
+
     /// Notes that a device uploaded a file.
     func noteCommitted(_ content: FileContent, as name: ItemName, by device: String) {
         _ = state.withLock { $0.committed[NamedContent(name: name, content: content), default: []].insert(device) }
@@ -132,8 +141,13 @@ final class ReferenceModel: Sendable {
             guard let devices = state.committed[copy.file], devices != [copy.device] else { continue }
             for token in copy.file.tokens { state.origins[token]?.livingCount -= 1 }
         }
+        for file in state.moved {
+            guard let devices = state.committed[file.file], !devices.contains(file.device) else { continue }
+            for token in file.file.tokens { state.origins[token]?.livingCount -= 1 }
+        }
         // All devices have applied all commits by now: none of them can meet a new file.
         state.copies = []
+        state.moved = []
         state.committed = [:]
     }
 

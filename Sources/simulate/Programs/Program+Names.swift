@@ -65,6 +65,9 @@ extension Program {
             ).atOnce()
         }
         try noteRemoval(versions, at: target)
+        if moved.kind == .file, !device.isDead {
+            world.model.noteMove(of: try device.content(of: moved.inode), to: target.name, on: device.name)
+        }
         guard let replaced = target.attributes, replaced.inode != moved.inode, mode == .replace else { return }
         if moved.kind == .symbolicLink, replaced.kind == .symbolicLink {
             world.model.release(try device.content(of: moved.inode))
