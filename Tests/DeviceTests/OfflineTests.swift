@@ -130,9 +130,8 @@ import Testing
         let reader = Task { try await b.read("f") }
         try await Task.sleep(for: .milliseconds(200))
         reader.cancel()
-        let start = ContinuousClock.now
+        // Not `unreachable`, as after the network timeout.
         await #expect(throws: FileError(.interrupted, "")) { try await reader.value }
-        #expect(ContinuousClock.now - start < .seconds(10))
         network.comeBack()
         try await a.close()
         try await b.close()
