@@ -44,7 +44,7 @@ extension ControlFault {
         case .notFound, .noAttribute: 404
         case .denied, .notPermitted, .readOnly: 403
         case .exists, .notEmpty, .busy, .wouldBlock, .deadlock, .superseded, .attributeExists, .interrupted, .cancelled,
-            .notHere, .notInContainer, .downloadRefused:
+            .notLocal, .notInContainer, .downloadRefused:
             409
         case .tooLarge, .attributeTooLarge: 413
         case .badName, .nameTooLong, .notUTF8, .invalid, .notDirectory, .isDirectory, .tooManyLinks, .crossDevice,

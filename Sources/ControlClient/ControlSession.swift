@@ -267,7 +267,7 @@ extension ControlSession {
         do {
             line.writeBytes(try encoder.encode(request))
         } catch {
-            throw FileError(.invalid, "\(error)")
+            throw FileError(.invalid, "\(error)", cause: error)
         }
         guard line.readableBytes <= SessionRequest.lineByteLimit else {
             throw FileError(.tooLarge, "a request has at most \(SessionRequest.lineByteLimit >> 20) MiB")

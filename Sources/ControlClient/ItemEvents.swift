@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import ControlAPI
 package import Model
 
 /// The events of an item and of everything below it, until the daemon exits or the caller's task is cancelled.
@@ -11,7 +12,7 @@ package struct ItemEvents: AsyncSequence {
 
     package struct Iterator: AsyncIteratorProtocol {
         var body: HTTPClientResponse.Body.AsyncIterator
-        private var lines = LineReader()
+        private var lines = LineReader.ofDaemon
 
         init(body: HTTPClientResponse.Body.AsyncIterator) { self.body = body }
 

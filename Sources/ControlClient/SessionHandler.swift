@@ -15,7 +15,7 @@ final class SessionHandler: ChannelDuplexHandler {
     private let session: ControlSession
     /// The request target: path and query.
     private let target: String
-    private var lines = LineReader()
+    private var lines = LineReader.ofDaemon
     /// The status and the body of an answer other than 200.
     private var refusal: (status: UInt, body: Data)?
     private var watch: RepeatedTask?

@@ -109,7 +109,8 @@ extension LockTable {
 
     /// Puts an order back unless it is empty, and updates the look-up tables.
     mutating func put(_ changed: WriteOrder, _ inode: InodeNumber, _ effects: inout [Effect]) {
-        if changed.isContended { contended.insert(inode) } else { contended.remove(inode) }
+        // An empty order is not kept, nor are the gates it has.
+        if changed.isContended, !changed.isEmpty { contended.insert(inode) } else { contended.remove(inode) }
         if !parked.isEmpty {
             for case .wake(let ticket, _) in effects { parked[ticket] = nil }
         }

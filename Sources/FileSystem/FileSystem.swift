@@ -153,7 +153,7 @@ package final class FileSystem: Sendable {
             group.addTask { await self.settleNowAndThen() }
             group.addTask { await self.forgetOldVersions() }
             group.addTask { await self.reading.downloads.retryNowAndThen() }
-            group.addTask { await self.goOnWhenStoreReturns() }
+            group.addTask { await self.resumeWhenStoreReturns() }
             resumeDownloads()
         }
     }
@@ -176,7 +176,7 @@ package final class FileSystem: Sendable {
     }
 
     /// Resumes work that waits for the store as soon as any request has been answered.
-    private func goOnWhenStoreReturns() async {
+    private func resumeWhenStoreReturns() async {
         for await _ in syncEngine.store.returns {
             logger.info("the store is reachable again")
             syncEngine.wakeUp()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why an operation on an item failed: a code and a detail for people, which is never compared as text.
+/// Why an operation on an item failed: a code for programs, and for people the item and the reason.
 ///
 /// All code at and above the engine throws this; the mount sends ``errno``, the command line the description.
 package struct FileError: Error, Equatable, Sendable {
@@ -10,7 +10,7 @@ package struct FileError: Error, Equatable, Sendable {
         case invalid, denied, notPermitted, readOnly
         case diskFull, overQuota, tooLarge, tooManyLinks, crossDevice
         case busy, wouldBlock, deadlock
-        case notHere, notInContainer, downloadRefused
+        case notLocal, notInContainer, downloadRefused
         case offline, unreachable, timedOut, corrupt, superseded
         case interrupted, cancelled, unsupported
         case noAttribute, attributeExists, attributeTooLarge, bufferTooSmall
@@ -20,14 +20,20 @@ package struct FileError: Error, Equatable, Sendable {
     package let code: Code
     /// The item or call, and, where it helps, what to do. For people; never empty in a log line.
     package let detail: String
+    /// The error of another layer that this one translates, whole; `nil` where the failure began here.
+    package let cause: (any Error)?
 
-    package init(_ code: Code, _ detail: String) {
+    package init(_ code: Code, _ detail: String, cause: (any Error)? = nil) {
         self.code = code
         self.detail = detail
+        self.cause = cause
     }
 
-    /// Two errors are equal when their codes are: details are for people.
-    package static func == (left: FileError, right: FileError) -> Bool { left.code == right.code }
+    /// Two errors are equal when they say the same, so that a test that expects one failure does not pass with another of
+    /// the same code.
+    package static func == (left: FileError, right: FileError) -> Bool {
+        left.code == right.code && left.detail == right.detail
+    }
 }
 
 extension FileError {
@@ -62,7 +68,7 @@ extension FileError {
         case .notInContainer: EREMOTEIO
         // For internal callers, which then download the bytes; if it reaches a program, it must not look like the end
         // of the file.
-        case .notHere: EIO
+        case .notLocal: EIO
         // No network at all, detected before anything was sent.
         case .offline: ENETUNREACH
         // There is a network, but the store does not answer.

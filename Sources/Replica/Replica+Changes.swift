@@ -124,7 +124,7 @@ extension Replica {
 /// Changes of bytes by the mount.
 extension Replica {
     /// Opens the bytes of a local file, for reading and writing.
-    /// - Throws: `notHere` when they are not local.
+    /// - Throws: `notLocal` when they are not local.
     package func openBytes(of number: InodeNumber) throws(FileError) -> Descriptor {
         do {
             return try read { try $0.openBytes(of: number, backing) }

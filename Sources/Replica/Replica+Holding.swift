@@ -22,7 +22,7 @@ extension Replica {
 
     /// Excludes a file or directory, with its contents, from sync, or includes it again. Related: the attribute
     /// `isExcludedFromSync`.
-    /// - Throws: `invalid` for the root; `notHere` when some bytes are not local.
+    /// - Throws: `invalid` for the root; `notLocal` when some bytes are not local.
     package func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws(FileError) {
         try change { try $0.setExcluded(isExcluded, of: number) }
     }

@@ -9,7 +9,7 @@ extension Replica {
     }
 
     /// How much of a file that is not local has been downloaded earlier: 0 to 100.
-    package func percentHere(of number: InodeNumber) throws(FileError) -> Double {
+    package func percentLocal(of number: InodeNumber) throws(FileError) -> Double {
         try readSnapshot { rows in
             guard let transfer = try rows.transfer(of: number) else { return 0 }
             let count = try Content(packed: transfer.content).pieces.count

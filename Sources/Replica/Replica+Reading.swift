@@ -211,11 +211,11 @@ extension Replica {
                 """, []
             ) {
                 Statistics(
-                    itemCount: $0[0], fileCountHere: $0[1], byteCountHere: $0[2], placeholderCount: $0[3],
+                    itemCount: $0[0], localFileCount: $0[1], localByteCount: $0[2], placeholderCount: $0[3],
                     pendingCount: $0[4], downloadCount: $0[5])
             }
                 ?? Statistics(
-                    itemCount: 0, fileCountHere: 0, byteCountHere: 0, placeholderCount: 0, pendingCount: 0,
+                    itemCount: 0, localFileCount: 0, localByteCount: 0, placeholderCount: 0, pendingCount: 0,
                     downloadCount: 0)
         }
     }

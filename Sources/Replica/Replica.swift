@@ -134,11 +134,12 @@ package final class Replica: Sendable {
         try checkAlive()
         let changes = BackingChanges { step throws(FileError) in try self.interrupt(step) }
         let transaction = ReplicaTransaction(rows: rows, backing: backing, changes: changes, environment: environment)
-        var value: Value?
+        let value: Value
         do {
-            try rows.inTransaction {
-                value = try body(transaction)
+            value = try rows.inTransaction {
+                let value = try body(transaction)
                 try changes.willCommit()
+                return value
             }
         } catch {
             undo(changes)
@@ -149,7 +150,6 @@ package final class Replica: Sendable {
             unsyncedNames.withLock { $0.add(changes.directoriesWithNewFiles) }
         }
         try finish(changes, rows)
-        guard let value else { throw FileError(.inputOutput, "a change committed without its result") }
         return value
     }
 
@@ -176,7 +176,7 @@ package final class Replica: Sendable {
         guard let interrupt = environment.interrupt else { return }
         do { try interrupt(step) } catch {
             isAlive.store(false, ordering: .relaxed)
-            throw FileError(.inputOutput, "crashed: \(error)")
+            throw FileError(.inputOutput, "crashed: \(error)", cause: error)
         }
     }
 

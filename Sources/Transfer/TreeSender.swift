@@ -112,12 +112,12 @@ struct TreeSender {
             _ = try await session.catchUp()
             let outcome = try await session.append(pauses: ScratchReplica.pauses) {
                 plan = try await self.plan(arrivals)
-                isCondemned = try refersToCondemned(plan.standing)
-                guard !plan.standing.isEmpty, !isCondemned else { return nil }
+                isCondemned = try refersToCondemned(plan.accepted)
+                guard !plan.accepted.isEmpty, !isCondemned else { return nil }
                 try await writeManifests(&plan)
-                return LogSession.Draft(records: plan.standing.map(\.record))
+                return LogSession.Draft(records: plan.accepted.map(\.record))
             } landed: { commit in
-                try apply(commit, plan.standing)
+                try apply(commit, plan.accepted)
             }
             switch outcome {
             case .overtaken: continue
@@ -132,7 +132,7 @@ struct TreeSender {
 
     /// The result of a batch if its commit lands now.
     private struct Plan {
-        var standing: [Arrival] = []
+        var accepted: [Arrival] = []
         var problems: [TransferProblem] = []
         var presentCount = 0
         var merged: [ItemID: ItemID]
@@ -195,7 +195,7 @@ struct TreeSender {
                     continue
                 }
                 if record.kind == .directory { plan.directories.insert(record.id) }
-                plan.standing.append(arrival)
+                plan.accepted.append(arrival)
             }
         }
         return plan
@@ -207,11 +207,11 @@ struct TreeSender {
     }
 
     private func writeManifests(_ plan: inout Plan) async throws {
-        for index in plan.standing.indices {
-            guard let content = plan.standing[index].content else { continue }
+        for index in plan.accepted.indices {
+            guard let content = plan.accepted[index].content else { continue }
             let replica = replica
             let environment = visitor.sync.context.environment
-            plan.standing[index].record.content = try await visitor.persistently {
+            plan.accepted[index].record.content = try await visitor.persistently {
                 try await manifests.reference(to: content, replica, environment)
             }
         }
@@ -226,7 +226,7 @@ struct TreeSender {
         merged = plan.merged
         lost = plan.lost
         report.presentCount += plan.presentCount
-        for arrival in plan.standing {
+        for arrival in plan.accepted {
             switch arrival.record.kind {
             case .directory: report.directoryCount += 1
             case .symbolicLink: report.linkCount += 1

@@ -44,7 +44,7 @@ extension ExitStatus {
             switch code {
             case .notFound, .noAttribute: .notFound
             case .offline, .unreachable, .timedOut: .unavailable
-            case .busy, .wouldBlock, .deadlock, .superseded, .notHere, .notInContainer, .downloadRefused,
+            case .busy, .wouldBlock, .deadlock, .superseded, .notLocal, .notInContainer, .downloadRefused,
                 .tooManyOpenFiles:
                 .busy
             case .denied, .notPermitted, .readOnly: .denied

@@ -35,10 +35,10 @@ extension LockTable {
         let ticket = Ticket(ticket)
         let verdict = open(ticket, inode, by: writer, isRewriting: rewriting, now: now)
         guard verdict == .unplaced else { return verdict }
-        let standing = WriterContext(
+        let context = WriterContext(
             item: ClaimItem(orphan: inode), ancestors: ancestors.union([writer.process]), descendants: descendants)
         return open(
-            ticket, inode, by: writer, isRewriting: rewriting, now: now, standing: standing)
+            ticket, inode, by: writer, isRewriting: rewriting, now: now, context: context)
     }
 
     mutating func close(_ writer: Writer, on inode: InodeNumber = file, at now: Instant) -> [Effect] {

@@ -153,7 +153,7 @@ struct ClaimStage {
         guard verdict == .unplaced else { return verdict }
         return table.write(
             Ticket(ticket), inode, by: writer, now: now,
-            standing: standing(inode, writer, ancestors))
+            context: context(inode, writer, ancestors))
     }
 
     /// An open for writing, likewise.
@@ -166,10 +166,10 @@ struct ClaimStage {
         guard verdict == .unplaced else { return verdict }
         return table.open(
             Ticket(ticket), inode, by: writer, isRewriting: rewriting, now: now,
-            standing: standing(inode, writer, ancestors))
+            context: context(inode, writer, ancestors))
     }
 
-    private func standing(_ inode: InodeNumber, _ writer: Writer, _ ancestors: Set<ProcessID>) -> WriterContext {
+    private func context(_ inode: InodeNumber, _ writer: Writer, _ ancestors: Set<ProcessID>) -> WriterContext {
         WriterContext(
             item: whereabouts[inode] ?? ClaimItem(orphan: inode), ancestors: ancestors.union([writer.process]))
     }

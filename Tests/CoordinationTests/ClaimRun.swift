@@ -186,7 +186,7 @@ extension ClaimRun {
         perform(table.located(Dictionary(places) { first, _ in first }, now: now))
     }
 
-    private func standing(_ inode: InodeNumber, _ process: ProcessID) -> WriterContext {
+    private func context(_ inode: InodeNumber, _ process: ProcessID) -> WriterContext {
         WriterContext(item: Self.files.first { $0.inode == inode }!, ancestors: [process])
     }
 
@@ -200,7 +200,7 @@ extension ClaimRun {
         if verdict == .unplaced {
             verdict = table.open(
                 ticket, inode, by: writer, isRewriting: isRewriting, now: now,
-                standing: standing(inode, writer.process))
+                context: context(inode, writer.process))
         }
         transcript.append("\(verdict)")
         let handle = Open(inode: inode, writer: writer)
@@ -222,7 +222,7 @@ extension ClaimRun {
         if verdict == .unplaced {
             verdict = table.write(
                 ticket, handle.inode, by: handle.writer, now: now,
-                standing: standing(handle.inode, handle.writer.process))
+                context: context(handle.inode, handle.writer.process))
         }
         transcript.append("\(verdict)")
         switch verdict {
@@ -411,6 +411,7 @@ extension ClaimRun {
 
     /// Everything that must be true after each event.
     private func check() {
+        table.assertInvariants()
         let nodes = table.snapshot(now: now)
         let states = Dictionary(
             nodes.flatMap(\.claims).map { ($0.set, $0) }, uniquingKeysWith: { first, _ in first })

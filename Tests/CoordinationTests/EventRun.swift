@@ -157,6 +157,7 @@ extension EventRun {
 
     /// Everything that must be true after each event.
     private func check() {
+        table.assertInvariants()
         let nodes = table.snapshot(now: now)
         for node in nodes {
             #expect(node.holders.count <= 1, "two turns at a time")

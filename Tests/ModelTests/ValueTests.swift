@@ -38,7 +38,7 @@ import Testing
         #expect(numbers[EINVAL] == [.badName, .invalid])
         #expect(numbers[EEXIST] == [.exists, .attributeExists])
         #expect(numbers[EDEADLK] == [.deadlock, .downloadRefused])
-        #expect(numbers[EIO] == [.notHere, .corrupt, .inputOutput])
+        #expect(numbers[EIO] == [.notLocal, .corrupt, .inputOutput])
         #expect(numbers.values.filter { $0.count > 1 }.count == 4)
     }
 }

@@ -46,7 +46,7 @@ import Testing
         #expect(attributes.size == 5 << 30)
         #expect((1...8).contains(attributes.blocks))
         #expect(attributes.owner == getuid())
-        #expect(throws: FileError(.notHere, "")) { try lab.replica.openBytes(of: inode) }
+        #expect(throws: FileError(.notLocal, "")) { try lab.replica.openBytes(of: inode) }
         #expect(try lab.replica.pendingCount() == 0)
         #expect(try lab.replica.check() == [])
     }
@@ -232,7 +232,7 @@ import Testing
         try lab.download(inode, bytes: "hello")
         #expect(try lab.bytes(of: inode) == "hello")
         let statistics = try lab.replica.statistics()
-        #expect(statistics.itemCount == 2 && statistics.fileCountHere == 1 && statistics.byteCountHere == 5)
+        #expect(statistics.itemCount == 2 && statistics.localFileCount == 1 && statistics.localByteCount == 5)
     }
 
     @Test func `what is not safe in the container is not evicted`() throws {

@@ -132,7 +132,7 @@ import Testing
         let d = try lab.makeDirectory("d")
         try lab.uploadAll()
         try lab.insertRemote("r", in: d)
-        #expect(throws: FileError(.notHere, "")) { try lab.replica.setExcluded(true, of: d) }
+        #expect(throws: FileError(.notLocal, "")) { try lab.replica.setExcluded(true, of: d) }
         #expect(throws: FileError(.invalid, "")) { try lab.replica.setExcluded(true, of: .root) }
         #expect(try lab.replica.pendingCount() == 0)
         #expect(try lab.item("d/r") != nil)

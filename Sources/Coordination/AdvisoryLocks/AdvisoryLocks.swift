@@ -18,6 +18,8 @@ struct AdvisoryLocks: Sendable {
 
     var isEmpty: Bool { files.isEmpty }
 
+    var waitingCount: Int { waiting.count }
+
     var processes: Set<ProcessID> { files.values.reduce(into: []) { $0.formUnion($1.processes) } }
 
     var nextDeadline: Instant? { yielding.compactMap { files[$0]?.nextDeadline(limits) }.min() }

@@ -59,10 +59,10 @@ extension LockTable {
 
 extension LockTable {
     /// Moves the order of a file out of the table; a fresh one gets the gates that apply to it.
-    mutating func take(_ inode: InodeNumber, _ standing: WriterContext?, now: Instant) -> WriteOrder {
+    mutating func take(_ inode: InodeNumber, _ context: WriterContext?, now: Instant) -> WriteOrder {
         var order = take(inode)
         // An order from before the claims is placed by `located`: a set may advance then, and a write has no effects.
-        guard let item = standing?.item, !claims.hasNoSets, order.isEmpty else { return order }
+        guard let item = context?.item, !claims.hasNoSets, order.isEmpty else { return order }
         places[inode] = item
         order.setGates(gates(of: order, at: item, now: now))
         return order

@@ -6,16 +6,16 @@ extension LockTable {
     /// Costs one look-up while the file is not claimed.
     /// - Parameters:
     ///   - ticket: Identifies the write from here on, if it is parked.
-    ///   - standing: The facts about the writer for claims; needed only after `.unplaced`.
+    ///   - context: The facts about the writer for claims; needed only after `.unplaced`.
     package mutating func write(
-        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, now: Instant, standing: WriterContext? = nil
+        _ ticket: Ticket, _ inode: InodeNumber, by writer: Writer, now: Instant, context: WriterContext? = nil
     ) -> WriteVerdict {
         if orders[inode]?.beginUnlessClaimed(writer, now: now) == true { return .proceed }
-        guard claims.hasNoSets || standing != nil else { return .unplaced }
-        var order = take(inode, standing, now: now)
+        guard claims.hasNoSets || context != nil else { return .unplaced }
+        var order = take(inode, context, now: now)
         var effects: [Effect] = []
         defer { put(order, inode, &effects) }
-        let ancestors = standing?.ancestors
+        let ancestors = context?.ancestors
         guard let isHeldOff = order.isHeldOff(writer, ancestors: ancestors) else { return .unplaced }
         guard isHeldOff else {
             order.begin(writer, now: now)

@@ -33,23 +33,23 @@ struct WriteOrder: Sendable {
         case unknown
     }
 
-    /// - Parameter standing: `nil` while only the process is known.
+    /// - Parameter context: `nil` while only the process is known.
     func admission(
-        _ writer: Writer, isRewriting: Bool, _ standing: WriterContext?, now: Instant, _ limits: LockTable.Limits
+        _ writer: Writer, isRewriting: Bool, _ context: WriterContext?, now: Instant, _ limits: LockTable.Limits
     ) -> Admission {
-        if let standing, gates.contains(where: { !$0.covers(writer, standing.ancestors) }) { return .waits }
-        if isKin(writer, standing) { return .admitted }
+        if let context, gates.contains(where: { !$0.covers(writer, context.ancestors) }) { return .waits }
+        if isKin(writer, context) { return .admitted }
         // A turn ends between two writes, even when its time is over.
         let isTaken = turn.map { !$0.isExpired(now: now, limits) || (isRewriting && $0.inFlight > 0) } == true
         // An open never overtakes earlier ones, except those held off by claims.
         guard isTaken || waiting.contains(where: { !isBarred($0) }) else { return .admitted }
-        return standing == nil ? .unknown : .waits
+        return context == nil ? .unknown : .waits
     }
 
     /// Whether the turn belongs to a process that is the writer, an ancestor or a descendant.
-    func isKin(_ writer: Writer, _ standing: WriterContext?) -> Bool {
+    func isKin(_ writer: Writer, _ context: WriterContext?) -> Bool {
         turn?.isKin(
-            of: writer.process, ancestors: standing?.ancestors ?? [], descendants: standing?.descendants ?? []) == true
+            of: writer.process, ancestors: context?.ancestors ?? [], descendants: context?.descendants ?? []) == true
     }
 
     /// Admits an open.

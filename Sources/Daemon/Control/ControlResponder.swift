@@ -162,7 +162,7 @@ struct ControlResponder: HTTPResponder {
         do {
             return try ControlJSON.decode(type, from: data)
         } catch {
-            throw FileError(.invalid, "the body must be a JSON object of \(type): \(error)")
+            throw FileError(.invalid, "the body must be a JSON object of \(type): \(error)", cause: error)
         }
     }
 

@@ -73,7 +73,8 @@ struct ControlSession: Sendable {
         var reader = LineReader(byteLimit: SessionRequest.lineByteLimit)
         let decoder = JSONDecoder()
         for try await piece in body {
-            for line in try reader.lines(adding: piece) { carryOut(line, decoder, session, stream) }
+            reader.append(piece.readableBytesView)
+            while let line = try reader.next() { carryOut(line, decoder, session, stream) }
         }
         if let line = reader.last() { carryOut(line, decoder, session, stream) }
     }

@@ -41,32 +41,3 @@ struct LineStream<Event: Encodable & Sendable>: Sendable {
         }
     }
 }
-
-/// Joins arriving pieces into lines.
-struct LineReader {
-    private var rest: [UInt8] = []
-    private let byteLimit: Int
-
-    init(byteLimit: Int) { self.byteLimit = byteLimit }
-
-    /// - Returns: The lines that the piece completes, without line ends; empty ones are left out.
-    /// - Throws: ``FileError`` with `tooLarge` for a line beyond the limit.
-    mutating func lines(adding piece: ByteBuffer) throws(FileError) -> [Data] {
-        rest += piece.readableBytesView
-        var lines: [Data] = []
-        var start = rest.startIndex
-        while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            if end > start { lines.append(Data(rest[start..<end])) }
-            start = end + 1
-        }
-        rest.removeSubrange(..<start)
-        guard rest.count <= byteLimit else { throw FileError(.tooLarge, "a line has at most \(byteLimit >> 10) KiB") }
-        return lines
-    }
-
-    /// The last line, if it had no line end.
-    mutating func last() -> Data? {
-        defer { rest = [] }
-        return rest.isEmpty ? nil : Data(rest)
-    }
-}

@@ -12,7 +12,7 @@ struct ClaimBytes: Sendable {
     let downloads: Downloads
     let environment: EngineEnvironment
 
-    func areHere(_ items: [ClaimItem]) throws(FileError) -> Bool { try missing(items).isEmpty }
+    func areLocal(_ items: [ClaimItem]) throws(FileError) -> Bool { try missing(items).isEmpty }
 
     /// Downloads what is missing.
     ///

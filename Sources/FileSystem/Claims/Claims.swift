@@ -39,7 +39,7 @@ final class Claims: Sendable {
     struct Asked: Sendable {
         var items: [ClaimItem]
         var paths: [String]
-        var areHere: Bool
+        var areLocal: Bool
     }
 
     struct State {
@@ -204,8 +204,8 @@ final class Claims: Sendable {
         }
         do throws(FileError) {
             let isUnchanged = lockManager.ask { $0.claimSet(set)?.claims.map(\.item) } == asked.items
-            let areHere = if asked.areHere, isUnchanged { true } else { try bytes.areHere(items) }
-            if areHere { return lockManager.perform { table, now in table.downloaded(set, now: now) } }
+            let areLocal = if asked.areLocal, isUnchanged { true } else { try bytes.areLocal(items) }
+            if areLocal { return lockManager.perform { table, now in table.downloaded(set, now: now) } }
         } catch {
             return failed(set, error)
         }

@@ -63,7 +63,7 @@ extension FileSystem {
         if let download {
             percent = min(download.percent, 99)
         } else {
-            percent = downloadingStatus == .notDownloaded ? try replica.percentHere(of: number) : 100
+            percent = downloadingStatus == .notDownloaded ? try replica.percentLocal(of: number) : 100
         }
         return ItemStatus(
             path: try replica.path(of: number), kind: inode.attributes.kind,
@@ -92,7 +92,7 @@ extension FileSystem {
             mountpoint: location.mountpoint, state: location.state, device: replica.device,
             deviceName: location.deviceName,
             applied: replica.applied, itemCount: statistics.itemCount,
-            downloadedFileCount: statistics.fileCountHere, downloadedByteCount: statistics.byteCountHere,
+            downloadedFileCount: statistics.localFileCount, downloadedByteCount: statistics.localByteCount,
             pendingUploadCount: try replica.pendingCount(),
             pendingUploadByteCount: try replica.pendingByteCount(), activeDownloadCount: reading.downloads.activeCount,
             readMode: mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: fastPaths,

@@ -100,7 +100,7 @@ extension FileSystem {
             } catch {
                 // Newer bytes were published in between.
                 attempts += 1
-                guard error.code == .notHere, attempts < Self.excludeAttempts else { throw error }
+                guard error.code == .notLocal, attempts < Self.excludeAttempts else { throw error }
             }
         }
         // From here on the local bytes are the only copy.

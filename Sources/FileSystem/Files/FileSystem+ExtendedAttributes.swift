@@ -222,7 +222,7 @@ extension FileSystem {
         do {
             return String(decoding: try encoder.encode(status), as: UTF8.self)
         } catch {
-            throw FileError(.inputOutput, "the status cannot be written: \(error)")
+            throw FileError(.inputOutput, "the status cannot be written: \(error)", cause: error)
         }
     }
 }

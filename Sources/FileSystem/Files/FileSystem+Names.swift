@@ -207,7 +207,7 @@ extension FileSystem {
         guard moved.kind == .file, moved.size > 0, let replaced = try? replica.lookup(name, in: parent),
             replaced.kind == .file, replaced.inode != moved.inode
         else { return }
-        let bytes = if let descriptor = open?.descriptor { descriptor } else { try bytesHere(moved.inode) }
+        let bytes = if let descriptor = open?.descriptor { descriptor } else { try localBytes(moved.inode) }
         try bytes?.synchronize(bytesOnly: true)
     }
 

@@ -67,7 +67,7 @@ extension FileSystem {
             // Open before the uploader can find the file: a file that is not open counts as finished, and would be
             // uploaded empty.
             let opening = Replica.FileOpening { [self] number, descriptor in
-                let access = accessForBytesHere
+                let access = accessForLocalBytes
                 let handle = files.open.add(id, number, flags: flags) {
                     OpenInode(number: number, descriptor: descriptor, access: access, isMarked: true)
                 }
@@ -83,7 +83,7 @@ extension FileSystem {
             if let opened { _ = files.open.remove(opened) }
             throw error
         }
-        guard let handle = opened else { throw FileError(.inputOutput, "\(name) was created but not opened") }
+        guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
         let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
         if request.isWriting {
             let process = handle.process(of: caller)
@@ -203,11 +203,11 @@ extension FileSystem {
 
     /// Adds the first handle of an inode that is not open, unless another open comes first.
     private func addFirst(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
-        let descriptor = inode.isLocal ? try bytesHere(request.inode) : nil
+        let descriptor = inode.isLocal ? try localBytes(request.inode) : nil
         return files.open.add(id, request.inode, flags: request.flags) {
             OpenInode(
                 number: request.inode, descriptor: descriptor,
-                access: descriptor == nil ? .direct : accessForBytesHere)
+                access: descriptor == nil ? .direct : accessForLocalBytes)
         }
     }
 
@@ -217,13 +217,13 @@ extension FileSystem {
 
     /// The backing file of a local inode; `nil` when it was evicted since, and when another program removed it and the
     /// container has the bytes.
-    func bytesHere(_ number: InodeNumber) throws(FileError) -> Descriptor? {
+    func localBytes(_ number: InodeNumber) throws(FileError) -> Descriptor? {
         do throws(FileError) {
             let descriptor = try replica.openBytes(of: number)
             try DescriptorReserve.spare(descriptor)
             return descriptor
         } catch {
-            if error.code == .notHere { return nil }
+            if error.code == .notLocal { return nil }
             guard error.code == .notFound else { throw error }
             try replica.bytesAreMissing(number)
             logger.warning(
@@ -233,7 +233,7 @@ extension FileSystem {
         }
     }
 
-    private var accessForBytesHere: OpenInode.Access {
+    private var accessForLocalBytes: OpenInode.Access {
         mountAbilities.passthrough ? .passthrough : .cached
     }
 

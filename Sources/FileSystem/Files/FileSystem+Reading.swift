@@ -108,7 +108,7 @@ extension FileSystem {
     }
 
     private func arrivedSource(_ handle: OpenHandle, offset: Int64, byteCount: Int) throws(FileError) -> ByteSource {
-        if handle.inode.readable == nil, let descriptor = try bytesHere(handle.inode.number) {
+        if handle.inode.readable == nil, let descriptor = try localBytes(handle.inode.number) {
             handle.inode.arrived(descriptor)
         }
         guard let descriptor = handle.inode.readable else {

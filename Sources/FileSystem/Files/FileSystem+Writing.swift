@@ -169,13 +169,13 @@ extension FileSystem {
         finished: @escaping @Sendable () -> Void
     ) throws(FileError) -> Answer<Int> {
         do throws(FileError) {
-            if let count = try performHere(change, bytes, on: open, caller: caller) {
+            if let count = try performLocally(change, bytes, on: open, caller: caller) {
                 finished()
                 return .ready(count)
             }
             if case .truncate(0) = change {
                 try emptyPlaceholder(open)
-                guard let count = try performHere(change, bytes, on: open, caller: caller) else {
+                guard let count = try performLocally(change, bytes, on: open, caller: caller) else {
                     throw FileError(.superseded, "\(open.number) was evicted while it was being truncated")
                 }
                 finished()
@@ -192,9 +192,9 @@ extension FileSystem {
             // Evicted again as soon as it was downloaded: retry a few times, then fail.
             for _ in 0..<Self.downloadAttempts {
                 try await reading.downloads.makeLocal(open.number)
-                if open.descriptor == nil, let descriptor = try bytesHere(open.number) { open.arrived(descriptor) }
+                if open.descriptor == nil, let descriptor = try localBytes(open.number) { open.arrived(descriptor) }
                 let count = try copy.withBytes { bytes throws(FileError) in
-                    try performHere(change, bytes, on: open, caller: caller)
+                    try performLocally(change, bytes, on: open, caller: caller)
                 }
                 if let count { return count }
             }
@@ -205,7 +205,7 @@ extension FileSystem {
     private static let downloadAttempts = 3
 
     /// - Returns: `nil` if the file is not local.
-    private func performHere(
+    private func performLocally(
         _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, caller: Caller
     ) throws(FileError) -> Int? {
         let descriptor: Descriptor?
@@ -248,7 +248,7 @@ extension FileSystem {
             open.arrived(try replica.replaceWithEmpty(open.number))
         } catch {
             // Downloaded since the file was opened.
-            guard error.code == .invalid, let descriptor = try bytesHere(open.number) else { throw error }
+            guard error.code == .invalid, let descriptor = try localBytes(open.number) else { throw error }
             open.arrived(descriptor)
         }
     }

@@ -28,7 +28,7 @@ final class LockManager: Sendable {
     private let state: Mutex<State>
     /// Whether there are claims or presenters, so that plain writes and renames must consult the table: read without
     /// the lock.
-    private let minded = Atomic(false)
+    private let mustConsult = Atomic(false)
     let claimEffects = ClaimEffects()
     private let places: ClaimPlaces
     private let environment: EngineEnvironment
@@ -56,9 +56,9 @@ final class LockManager: Sendable {
     func open(
         _ inode: InodeNumber, by writer: Writer, isRewriting: Bool
     ) throws(FileError) -> Answer<Void> {
-        try ask(writer, on: inode) { table, ticket, now, standing in
+        try ask(writer, on: inode) { table, ticket, now, context in
             table.open(
-                ticket, inode, by: writer, isRewriting: isRewriting, now: now, standing: standing)
+                ticket, inode, by: writer, isRewriting: isRewriting, now: now, context: context)
         }
     }
 
@@ -68,16 +68,16 @@ final class LockManager: Sendable {
         guard !state.withLock({ $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now) }) else {
             return
         }
-        let standing = try standing(of: writer, on: inode)
+        let context = try context(of: writer, on: inode)
         _ = state.withLock {
-            $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now, standing: standing)
+            $0.table.admit(inode, by: writer, isRewriting: isRewriting, now: now, context: context)
         }
     }
 
     /// Waits until a write, truncate or fallocate may begin; ``finished(_:by:byteCount:)`` follows.
     func write(_ inode: InodeNumber, by writer: Writer) throws(FileError) -> Answer<Void> {
-        try ask(writer, on: inode) { table, ticket, now, standing in
-            table.write(ticket, inode, by: writer, now: now, standing: standing)
+        try ask(writer, on: inode) { table, ticket, now, context in
+            table.write(ticket, inode, by: writer, now: now, context: context)
         }
     }
 
@@ -89,22 +89,23 @@ final class LockManager: Sendable {
         _ writer: Writer, on inode: InodeNumber,
         _ request: (inout LockTable, Ticket, Instant, WriterContext?) -> WriteVerdict
     ) throws(FileError) -> Answer<Void> {
-        func answer(_ standing: WriterContext?) -> (WriteVerdict, Ticket) {
+        func answer(_ context: WriterContext?) -> (WriteVerdict, Ticket) {
             let now = now
             return state.withLock { state in
                 let ticket = state.newTicket()
-                return (request(&state.table, ticket, now, standing), ticket)
+                defer { state.table.assertInvariants() }
+                return (request(&state.table, ticket, now, context), ticket)
             }
         }
         var (verdict, ticket) = answer(nil)
-        if verdict == .unplaced { (verdict, ticket) = answer(try standing(of: writer, on: inode)) }
+        if verdict == .unplaced { (verdict, ticket) = answer(try context(of: writer, on: inode)) }
         switch verdict {
         case .proceed:
             return .ready(())
         case .refused(let refusal):
             throw FileError(refusal)
         case .unplaced:
-            throw FileError(.busy, "the location of \(inode) was requested twice")
+            preconditionFailure("the lock table asked for the location of \(inode) although it was given")
         case .parked:
             deadline.yield()
             let parked = ticket
@@ -114,7 +115,7 @@ final class LockManager: Sendable {
 
     /// The location and relatives of a plain writer: looked up only while there are claims or turns of unrelated
     /// processes.
-    private func standing(of writer: Writer, on inode: InodeNumber) throws(FileError) -> WriterContext {
+    private func context(of writer: Writer, on inode: InodeNumber) throws(FileError) -> WriterContext {
         let rewriting = state.withLock { $0.table.turnProcesses(inode) }
         return WriterContext(
             item: try places.item(inode), ancestors: ProcessTable.ancestors(of: writer.process),
@@ -178,7 +179,7 @@ final class LockManager: Sendable {
     func deadlineChanged() { deadline.yield() }
 
     /// Whether plain programs' renames must consult the table, because of claims or presenters.
-    var hasClaimsOrPresenters: Bool { minded.load(ordering: .acquiring) }
+    var hasClaimsOrPresenters: Bool { mustConsult.load(ordering: .acquiring) }
 
     /// Applies an event to the table under the lock, and performs its effects after releasing it.
     func perform(_ event: (inout LockTable, Instant) -> [Effect]) {
@@ -197,11 +198,12 @@ final class LockManager: Sendable {
             } catch {
                 outcome = .failure(error)
             }
+            state.table.assertInvariants()
             // Claims must receive effects in the order of the decisions, and so within the lock.
             if case .success(let (_, effects)) = outcome {
                 claimEffects.append(effects)
             }
-            minded.store(state.table.hasClaimsOrPresenters, ordering: .releasing)
+            mustConsult.store(state.table.hasClaimsOrPresenters, ordering: .releasing)
             if state.table.hasClaimsOrPresenters, state.table.nextDeadline != nil { deadline.yield() }
             return outcome
         }

@@ -67,7 +67,7 @@ extension StoreError {
             case .invalid: .invalid
             case .cancelled: .cancelled
             }
-        return FileError(code, description)
+        return FileError(code, description, cause: self)
     }
 }
 

@@ -39,7 +39,7 @@ struct PlaceholderFile: Hashable, Sendable {
             do {
                 return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
             } catch {
-                throw FileError(.inputOutput, "write the property list of \(name): \(error)")
+                throw FileError(.inputOutput, "write the property list of \(name): \(error)", cause: error)
             }
         }
     }

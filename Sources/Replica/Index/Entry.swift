@@ -65,8 +65,8 @@ package struct Pending: Sendable {
 package struct Statistics: Hashable, Sendable {
     package var itemCount: Int
     /// Files whose bytes are local, and how many bytes.
-    package var fileCountHere: Int
-    package var byteCountHere: Int64
+    package var localFileCount: Int
+    package var localByteCount: Int64
     package var placeholderCount: Int
     package var pendingCount: Int
     package var downloadCount: Int

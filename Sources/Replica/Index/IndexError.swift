@@ -9,16 +9,17 @@ extension FileError {
             self = error
         case let error as DatabaseError where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
             // SQLite reports a full disk this way only when it grows the WAL index.
-            self.init(.diskFull, "the index cannot grow: \(error)")
+            self.init(.diskFull, "the index cannot grow: \(error)", cause: error)
         case let error as DatabaseError:
             switch error.resultCode {
-            case .SQLITE_FULL: self.init(.diskFull, "the index cannot grow: \(error)")
-            case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "the index is locked by another program: \(error)")
-            case .SQLITE_READONLY: self.init(.readOnly, "the index: \(error)")
-            default: self.init(.inputOutput, "the index: \(error)")
+            case .SQLITE_FULL: self.init(.diskFull, "the index cannot grow: \(error)", cause: error)
+            case .SQLITE_BUSY, .SQLITE_LOCKED:
+                self.init(.busy, "the index is locked by another program: \(error)", cause: error)
+            case .SQLITE_READONLY: self.init(.readOnly, "the index: \(error)", cause: error)
+            default: self.init(.inputOutput, "the index: \(error)", cause: error)
             }
         default:
-            self.init(.inputOutput, "\(error)")
+            self.init(.inputOutput, "\(error)", cause: error)
         }
     }
 }

@@ -35,11 +35,12 @@ struct Rows {
     }
 
     /// Runs `body` as one change: all or nothing. GRDB's own method prepares BEGIN and COMMIT again for each.
-    func inTransaction(_ body: () throws -> Void) throws {
+    func inTransaction<Value>(_ body: () throws -> Value) throws -> Value {
         try execute("BEGIN IMMEDIATE")
         do {
-            try body()
+            let value = try body()
             try execute("COMMIT")
+            return value
         } catch {
             // The caller must see the first error.
             try? database.rollback()

@@ -179,7 +179,7 @@ private struct Check {
     }
 
     private mutating func checkSymbolicLinks() throws {
-        var standing: Set<RepairTree.EntryKey> = []
+        var expected: Set<RepairTree.EntryKey> = []
         let links = try rows.all(
             "SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.kind = 2 AND i.backing IS NOT NULL AND i.links > 0", []
         ) { try Rows.inode($0) }
@@ -187,14 +187,14 @@ private struct Check {
             for entry in try rows.entryRows(of: row.number) {
                 guard let node = nodes[entry.parent] else { continue }
                 let place = RepairTree.EntryKey(node: node, name: PlaceholderName.backingName(of: entry.name))
-                standing.insert(place)
+                expected.insert(place)
             }
         }
-        for (place, _) in tree.symbolicLinks where tree.isInFiles(place) && !standing.contains(place) {
+        for (place, _) in tree.symbolicLinks where tree.isInFiles(place) && !expected.contains(place) {
             differences.append("\(path(place)): a symbolic link unknown to the index")
         }
         let present = Set(tree.symbolicLinks.map(\.place))
-        for place in standing where !present.contains(place) {
+        for place in expected where !present.contains(place) {
             differences.append("\(path(place)): a symbolic link is missing")
         }
     }

@@ -123,15 +123,7 @@ package final class ReferenceScan: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(FileError) -> Value {
         do {
-            return try await queue.perform { database in
-                var value: Value?
-                try database.inTransaction(.immediate) {
-                    value = try body(database)
-                    return .commit
-                }
-                guard let value else { throw FileError(.inputOutput, "a transaction ended without its result") }
-                return value
-            }
+            return try await queue.perform { database in try database.transaction(.immediate) { try body(database) } }
         } catch {
             throw FileError(index: error)
         }
@@ -144,17 +136,9 @@ package final class ReferenceScan: Sendable {
         do {
             return try await queue.perform { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path])
-                var value: Value?
-                let result = Result {
-                    try database.inTransaction(.deferred) {
-                        value = try body(database)
-                        return .commit
-                    }
-                }
+                let result = Result { try database.transaction(.deferred) { try body(database) } }
                 try database.execute(sql: "DETACH DATABASE other")
-                try result.get()
-                guard let value else { throw FileError(.inputOutput, "a transaction ended without its result") }
-                return value
+                return try result.get()
             }
         } catch {
             throw FileError(index: error)

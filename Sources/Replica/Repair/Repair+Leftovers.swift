@@ -135,13 +135,13 @@ extension Repair {
                 (UInt64(bitPattern: $0[0] as Int64), InodeNumber(row: $0[1]))
             }
         ) { $1 }
-        var standing: Set<InodeNumber> = []
+        var kept: Set<InodeNumber> = []
         for (place, status) in tree.symbolicLinks {
             let backingPlace = try tree.backingPlace(place)
             let target = SystemCalls.target(of: backingPlace)
             if let number = try symbolicLink(at: place, target: target) {
                 try rows.setBacking(number, status)
-                standing.insert(number)
+                kept.insert(number)
             } else if known[status.identity.inode] != nil || !(tree.isInFiles(place) || place.node == RepairTree.aside)
             {
                 try SystemCalls.unlink(backingPlace)
@@ -154,10 +154,10 @@ extension Repair {
                     "\(path(place)): a symbolic link to \(target ?? "?") unknown after a power failure; removed"
                 )
             } else if let target {
-                standing.insert(try adoptSymbolicLink(place, target, status))
+                kept.insert(try adoptSymbolicLink(place, target, status))
             }
         }
-        for number in known.values where !standing.contains(number) {
+        for number in known.values where !kept.contains(number) {
             try rows.setBacking(number, nil)
             // Created again with the rest of its directory.
             try rows.execute(

@@ -65,20 +65,16 @@ private struct SnapshotExport {
     let device: DeviceID
 
     func run() throws -> SnapshotSummary {
-        var summary: SnapshotSummary?
-        try database.inTransaction(.deferred) {
+        try database.transaction(.deferred) {
             let number = try liveNumber()
             try database.execute(sql: SnapshotTables.definition)
             let count = try copyItems()
             try SnapshotTables.copyOut(database)
-            let found = SnapshotSummary(
+            let summary = SnapshotSummary(
                 number: number, nonce: try liveNonce(of: number), time: time, itemCount: count)
-            try writeMeta(found)
-            summary = found
-            return .commit
+            try writeMeta(summary)
+            return summary
         }
-        guard let summary else { throw FileError(.inputOutput, "an export ended without its result") }
-        return summary
     }
 
     /// The last applied commit of the index.

@@ -46,7 +46,7 @@ package final class SnapshotFile: Sendable {
             // much work.
             case .SQLITE_NOTADB, .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG,
                 .SQLITE_INTERRUPT:
-                throw FileError(.corrupt, "snapshot \(number): \(error)")
+                throw FileError(.corrupt, "snapshot \(number): \(error)", cause: error)
             default: throw FileError(index: error)
             }
         } catch {

@@ -95,10 +95,10 @@ extension ReplicaTransaction {
 }
 
 extension Rows {
-    /// - Throws: `notHere` when the bytes are not local.
+    /// - Throws: `notLocal` when the bytes are not local.
     func openBytes(of number: InodeNumber, _ backing: BackingDirectory) throws -> Descriptor {
         let row = try file(number)
-        guard row.isLocal, let identity = row.identity else { throw FileError(.notHere, "\(number) is not local") }
+        guard row.isLocal, let identity = row.identity else { throw FileError(.notLocal, "\(number) is not local") }
         let place = try backing.objectPlace(of: number, self)
         let descriptor = try Self.open(place)
         guard try SystemCalls.status(of: descriptor).identity.matches(identity) else {

@@ -6,7 +6,7 @@ extension ReplicaTransaction {
     /// Excludes a file or directory, with its contents, from sync, or includes it again.
     ///
     /// An excluded item is deleted in the container; local bytes stay. Bytes that are not local would be lost by that.
-    /// - Throws: `invalid` for the root; `notHere` when bytes are not local, or newer ones are incoming.
+    /// - Throws: `invalid` for the root; `notLocal` when bytes are not local, or newer ones are incoming.
     func setExcluded(_ isExcluded: Bool, of number: InodeNumber) throws {
         guard number != .root else { throw FileError(.invalid, "a container cannot be excluded from its own sync") }
         let row = try rows.inodeRow(number)
@@ -31,7 +31,7 @@ extension ReplicaTransaction {
         for file in files {
             let incoming = try rows.contents(of: file).incoming
             guard try rows.inodeRow(file).isLocal, incoming == nil else {
-                throw FileError(.notHere, "the bytes of \(file) are not local")
+                throw FileError(.notLocal, "the bytes of \(file) are not local")
             }
         }
     }

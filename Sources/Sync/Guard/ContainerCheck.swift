@@ -78,7 +78,7 @@ struct ContainerCheck {
         } catch is CancellationError {
             throw FileError(.cancelled, "the check was cancelled")
         } catch {
-            throw FileError(.inputOutput, "\(error)")
+            throw FileError(.inputOutput, "\(error)", cause: error)
         }
     }
 }

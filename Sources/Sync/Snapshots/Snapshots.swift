@@ -253,7 +253,7 @@ package final class Snapshots: Sendable {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw FileError(.inputOutput, "\(directory): \(error)")
+            throw FileError(.inputOutput, "\(directory): \(error)", cause: error)
         }
     }
 

@@ -95,7 +95,7 @@ extension Uploader {
     private func append(_ batch: [Candidate]) async throws {
         var sent: [Candidate] = []
         let outcome = try await session.append {
-            sent = try standing(of: batch)
+            sent = try unchanged(in: batch)
             guard !sent.isEmpty, try !replica.isContainerPaused() else { return nil }
             let tombstones = sent.compactMap { candidate -> Commit.Tombstone? in
                 guard case .delete(let base) = candidate.pending.change else { return nil }
@@ -117,26 +117,26 @@ extension Uploader {
     /// sent.
     ///
     /// - Returns: Nothing when a new batch must be made.
-    private func standing(of batch: [Candidate]) throws(FileError) -> [Candidate] {
-        var standing: [Candidate] = []
+    private func unchanged(in batch: [Candidate]) throws(FileError) -> [Candidate] {
+        var unchanged: [Candidate] = []
         for candidate in batch {
-            if let candidate = try asItStands(candidate) {
-                standing.append(candidate)
+            if let candidate = try ifUnchanged(candidate) {
+                unchanged.append(candidate)
             } else if candidate.record?.kind == .directory {
                 // Its children may be in this batch too.
                 return []
             }
         }
         // Objects that were condemned since they were packed are packed again.
-        let objects = standing.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
-        for object in Set(objects + standing.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
+        let objects = unchanged.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
+        for object in Set(objects + unchanged.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
         where try replica.isCondemned(object) { return [] }
-        return standing
+        return unchanged
     }
 
     /// The part of a candidate that is still valid; `nil` when it has changed since it was read. A file that is being
     /// written keeps its new place.
-    private func asItStands(_ candidate: Candidate) throws(FileError) -> Candidate? {
+    private func ifUnchanged(_ candidate: Candidate) throws(FileError) -> Candidate? {
         let item = candidate.pending.item
         if try replica.isPending(item, position: candidate.pending.position) { return candidate }
         guard let moved = candidate.isPlaceOnly ? candidate : placeOnly(candidate), let record = moved.record,

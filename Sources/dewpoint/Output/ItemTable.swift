@@ -2,12 +2,12 @@ import Model
 
 /// The status of items for people, one per line.
 ///
-///     STATUS         HERE      SIZE  FLAGS                PATH
+///     STATUS         LOCAL      SIZE  FLAGS                PATH
 ///     NotDownloaded   12%   9.5 MiB  downloading, pinned  Photos/one.jpg
 enum ItemTable {
     static func text(_ items: [(given: String, status: ItemStatus)]) -> String {
         let rows =
-            [["STATUS", "HERE", "SIZE", "FLAGS", "PATH"]]
+            [["STATUS", "LOCAL", "SIZE", "FLAGS", "PATH"]]
             + items.map { given, status in
                 [
                     status.kind == .file ? status.downloadingStatus.rawValue : status.kind.rawValue,
@@ -35,7 +35,7 @@ enum ItemTable {
         }
         if status.isUploading { flags.append("uploading \(Int(status.percentUploaded))%") }
         if status.isUbiquitousItem, !status.isUploaded, !status.isUploading { flags.append("not uploaded") }
-        if !status.isUbiquitousItem { flags.append(status.isExcludedFromSync ? "excluded" : "local") }
+        if !status.isUbiquitousItem { flags.append(status.isExcludedFromSync ? "excluded" : "not synced") }
         if status.isSyncPaused { flags.append("paused") }
         if status.conflictCount > 0 { flags.append("\(status.conflictCount) in conflict") }
         if status.pinned { flags.append("pinned") }
