@@ -62,7 +62,6 @@ extension FileSystem {
         try cache.freeSpaceFloor.admitChange()
         let id = files.open.newID()
         var opened: OpenHandle?
-        let attributes: Attributes
         do throws(FileError) {
             // Open before the uploader can find the file: a file that is not open counts as finished, and would be
             // uploaded empty.
@@ -76,22 +75,25 @@ extension FileSystem {
             } undo: { [self] _ in
                 if let handle = opened.take() { _ = files.open.remove(handle) }
             }
-            (attributes, _) = try replica.createFile(
+            let (attributes, _) = try replica.createFile(
                 name, in: parent, mode: mode, owner: caller.user, group: caller.group, opening: opening)
+            guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
+            try admit(handle, flags: flags, by: caller)
+            appeared(name, in: parent, by: caller)
+            return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
         } catch {
-            // The file was created, and a later step failed.
+            // The file was created, and a later step failed: it must not count as open for ever.
             if let opened { _ = files.open.remove(opened) }
             throw error
         }
-        guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
-        let request = OpenRequest(inode: attributes.inode, flags: flags, caller: caller)
-        if request.isWriting {
-            let process = handle.process(of: caller)
-            try locking.manager.admit(
-                attributes.inode, by: LockManager.writer(handle, process: process), isRewriting: request.isRewriting)
-        }
-        appeared(name, in: parent, by: caller)
-        return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
+    }
+
+    /// Lets a file that was just created be written at once.
+    private func admit(_ handle: OpenHandle, flags: Int32, by caller: Caller) throws(FileError) {
+        let request = OpenRequest(inode: handle.inode.number, flags: flags, caller: caller)
+        guard request.isWriting else { return }
+        let writer = LockManager.writer(handle, process: handle.process(of: caller))
+        try locking.manager.admit(request.inode, by: writer, isRewriting: request.isRewriting)
     }
 
     /// Opens a file. Nothing is downloaded yet; truncation to zero never downloads.
