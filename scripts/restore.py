@@ -481,7 +481,7 @@ class Restore:
             if number < expected:
                 continue
             if number in trimmed:
-                self.damaged(f"commit {number} was trimmed, and there is no snapshot from then on that can be read")
+                self.damaged(f"commit {number} was trimmed, but no readable snapshot covers it")
                 self.nonce = None
                 expected = number + 1
                 continue
@@ -495,7 +495,7 @@ class Restore:
                 self.damaged(f"commit {number}: {error}")
                 self.nonce = None
         if at is not None and expected <= at:
-            self.damaged(f"log: it ends with commit {expected - 1}, before {at}")
+            self.damaged(f"log: it ends at commit {expected - 1}, before commit {at}")
         return expected - 1
 
     def read_newest_snapshot(self, at):
@@ -554,8 +554,8 @@ class Restore:
         previous = identifier(commit, "previous") if commit.get("previous") is not None else None
         if None not in (previous, self.nonce) and previous != self.nonce:
             self.damaged(
-                f"log: commit {number} was made on top of another commit {number - 1} than the one that is there; "
-                "what either did may be missing"
+                f"log: commit {number} is not based on the commit {number - 1} that is in the log; "
+                "changes may be missing"
             )
         self.nonce = nonce
         member(commit, "deviceName", str)
@@ -675,7 +675,7 @@ class Restore:
         except OSError as error:
             raise Damage(f"{key} at {offset}: {error.strerror or 'there is no such object'}")
         if len(data) != count or hashlib.sha256(data).hexdigest() != digest:
-            raise Damage(f"{key}: the {count} bytes at offset {offset} do not have the hash {digest}")
+            raise Damage(f"{key}: the {count}-byte chunk at offset {offset} does not have the hash {digest}")
         return data
 
     def copy(self, item, file):

@@ -102,7 +102,7 @@ package struct DaemonLauncher: Sendable {
         let tail = state.logTail(since: child.logStart)
         let rest = tail.isEmpty ? "it logged nothing to \(state.log)" : "the end of \(state.log):"
         return Failure(
-            sentence: "the daemon ended before its mount answered; \(rest)", log: tail,
+            sentence: "the daemon exited before the mount was ready; \(rest)", log: tail,
             exitStatus: status == 0 ? nil : status)
     }
 }

@@ -62,7 +62,7 @@ package struct DaemonService: Sendable {
         note.say("syncing local bytes to the disk of \(state.path)")
         close(fileSystem)
         note.remove()
-        logger.info("ended", metadata: ["mountpoint": "\(mountpoint)"])
+        logger.info("unmounted", metadata: ["mountpoint": "\(mountpoint)"])
     }
 
     private func serve(_ fileSystem: FileSystem, whenReady: @escaping @Sendable () -> Void) async throws {

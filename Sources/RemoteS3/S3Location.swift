@@ -68,10 +68,11 @@ package struct S3Location: Hashable, Sendable {
             )
         }
         guard !prefix.utf8.starts(with: self.prefix.utf8) else {
-            throw StoreError(.invalid, key: url, "\(url) lies in the container \(self.url) itself")
+            throw StoreError(.invalid, key: url, "\(url) is inside the container \(self.url) itself")
         }
         guard !self.prefix.utf8.starts(with: prefix.utf8) else {
-            throw StoreError(.invalid, key: url, "the container \(self.url) lies in \(url); choose a prefix beside it")
+            throw StoreError(
+                .invalid, key: url, "the container \(self.url) is inside \(url); choose a prefix beside it")
         }
         return prefix
     }

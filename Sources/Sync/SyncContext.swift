@@ -27,6 +27,8 @@ package struct SyncContext: Sendable {
         self.environment = environment
         self.logger = logger
         activity = Activity(environment: environment)
-        for line in replica.repairReport.lines { logger.warning("repaired", metadata: ["what": "\(line)"]) }
+        for line in replica.repairReport.lines {
+            logger.warning("repaired the state after an unclean shutdown", metadata: ["repair": "\(line)"])
+        }
     }
 }

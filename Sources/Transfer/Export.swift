@@ -249,7 +249,7 @@ package final class Export: Sendable {
             try await ScratchReplica.translating {
                 let content = try await self.visitor.persistently { try await content() }
                 guard content.byteCount == size else {
-                    throw FileError(.corrupt, "its chunks have \(content.byteCount) bytes instead of \(size)")
+                    throw FileError(.corrupt, "the total size of its chunks is \(content.byteCount), not \(size)")
                 }
                 try file.truncate(to: size)
                 try await self.copy(content, to: file)

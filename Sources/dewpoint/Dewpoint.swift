@@ -10,8 +10,9 @@ struct Dewpoint: AsyncParsableCommand {
             dewpoint container create file:///srv/cloud/Notes --id iCloud.com.example.Notes
             dewpoint mount file:///srv/cloud/Notes /mnt/notes
 
-            Exit status: 0 done, 1 failed, 64 wrong usage, 65 check found disagreements, 66 no such container or path, \
-            69 the daemon or the store does not answer, 73 cannot create, 75 busy, 77 no permission. coordinate ends as its command does; see: dewpoint help coordinate
+            Exit status: 0 success, 1 failure, 64 wrong usage, 65 check found problems, 66 no such container or path, \
+            69 the daemon or the store does not answer, 73 cannot create, 75 busy, 77 no permission. coordinate and \
+            no-download exit with the status of their command; see: dewpoint help coordinate
             """,
         version: "0.1.0",
         subcommands: [

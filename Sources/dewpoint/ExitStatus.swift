@@ -10,7 +10,7 @@ enum ExitStatus: Int32 {
     case failed = 1
     /// The arguments are invalid (`EX_USAGE`).
     case usage = 64
-    /// `check` found disagreements (`EX_DATAERR`).
+    /// `check` found problems (`EX_DATAERR`).
     case disagreement = 65
     /// There is no such container, mount, state or path (`EX_NOINPUT`).
     case notFound = 66

@@ -29,7 +29,8 @@ struct MountedPath {
     static func mountpoint(_ given: String) throws -> MountedPath {
         let place = try MountedPath(given)
         guard place.path.isEmpty else {
-            throw CommandFailure(.usage, "\(given) is not a mountpoint; it lies in \(place.mount.mountpoint)")
+            throw CommandFailure(
+                .usage, "\(given) is not a mountpoint; it is inside the mount \(place.mount.mountpoint)")
         }
         return place
     }

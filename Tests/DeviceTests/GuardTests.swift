@@ -66,7 +66,7 @@ import Testing
         let keys = try await store.keys()
         #expect(keys.contains(last))
         let a2 = try await TestDevice.start(on: store, name: "A", state: a.state, time: time)
-        try await expectStop("got new commits since", a2, store, time) {
+        try await expectStop("has new commits since", a2, store, time) {
             try await store.delete(last)
             try await putBack()
         }

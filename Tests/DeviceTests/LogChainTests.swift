@@ -69,7 +69,7 @@ import Testing
         let putBack = try await store.takeAway(ChangeLog.key(2))
         let b = try await TestDevice.start(on: store, name: "B", time: time)
         try await expectStop("commit 2 is missing from the log", b)
-        #expect(try await b.fileSystem.syncEngine.check() == ["log: commit 2 is missing, although commit 3 is there"])
+        #expect(try await b.fileSystem.syncEngine.check() == ["log: commit 2 is missing, although commit 3 exists"])
         try await putBack()
         try await b.fileSystem.sync(wait: true)
         #expect(try b.names() == ["mine", "one", "three", "two"])
@@ -91,10 +91,10 @@ import Testing
         _ = try await store.takeAway(ChangeLog.key(2))
         _ = try await strange(2, on: try await nonce(1))
         let b = try await TestDevice.start(on: store, name: "B", time: time)
-        try await expectStop("commit 3 of the log was made on top of another commit 2", b)
+        try await expectStop("commit 3 of the log is not based on the commit 2", b)
         #expect(
             try await b.fileSystem.syncEngine.check() == [
-                "log: commit 3 was made on top of another commit 2 than the one that is there"
+                "log: commit 3 is not based on the commit 2 that is in the log"
             ])
         try await b.close()
     }
@@ -107,7 +107,7 @@ import Testing
         try await expectStop("has lost its log: commit 3", a)
         #expect(
             try await a.fileSystem.syncEngine.check() == [
-                "log: it ends with commit 2, before commit 3, which is applied here"
+                "log: it ends at commit 2, although commit 3 is applied here"
             ])
         try await a.close()
     }
@@ -117,7 +117,7 @@ import Testing
         _ = try await store.takeAway(ChangeLog.key(3))
         let other = try await strange(3, on: try await nonce(2))
         _ = try await strange(4, on: other)
-        try await expectStop("commit 4 of the log was made on top of another commit 3", a)
+        try await expectStop("commit 4 of the log is not based on the commit 3", a)
         #expect(
             try await a.fileSystem.syncEngine.check() == ["log: commit 3 differs from the one that is applied here"])
         try await a.close()
@@ -143,7 +143,7 @@ import Testing
         if isTrimmed { for number: CommitNumber in 1...3 { try await log.trim(number) } }
         _ = try await strange(4, on: UUID())
         let b = try await TestDevice.start(on: store, name: "B", time: time)
-        try await expectStop("commit 4 of the log was made on top of another commit 3", b)
+        try await expectStop("commit 4 of the log is not based on the commit 3", b)
         try await store.delete(ChangeLog.key(4))
         _ = try await strange(4, on: last)
         try await b.fileSystem.sync(wait: true)

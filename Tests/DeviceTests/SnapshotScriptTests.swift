@@ -135,7 +135,7 @@ import Testing
         }
         let result = try run("restore.py", container, output)
         #expect(result.status == 1)
-        let sentence = isFilled ? "commit 3 was made on top of another commit 2" : "commits 2 to 2 are missing"
+        let sentence = isFilled ? "commit 3 is not based on the commit 2" : "commits 2 to 2 are missing"
         #expect(result.output.contains(sentence), "\(result.output)")
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: output)) == ["one", "three"])
         try remove()

@@ -163,7 +163,7 @@ extension RealMount {
                 #expect(try await list(container, prefix).count == 3)
 
                 for (place, word) in [
-                    ("s3://other-bucket/x", "another bucket"), (container.url + "/packs", "lies in the container"),
+                    ("s3://other-bucket/x", "another bucket"), (container.url + "/packs", "is inside the container"),
                     ("s3://\(S3Server.bucket)/mounts", "the container"),
                 ] {
                     let result = try await Command.run(

@@ -117,9 +117,10 @@ import Testing
             #expect(try place.neighbourPrefix(url) == prefix)
         }
         for (url, word) in [
-            ("s3://notes/work/box", "lies in the container"), ("s3://notes/work/box/packs", "lies in the container"),
-            ("s3://notes/work", "the container s3://notes/work/box lies in s3://notes"),
-            ("s3://notes", "the container s3://notes/work/box lies in s3://notes"),
+            ("s3://notes/work/box", "is inside the container"),
+            ("s3://notes/work/box/packs", "is inside the container"),
+            ("s3://notes/work", "the container s3://notes/work/box is inside s3://notes"),
+            ("s3://notes", "the container s3://notes/work/box is inside s3://notes"),
             ("s3://other/photos", "another bucket than the container, which is in notes"),
             ("file:///x", "must be s3://"),
         ] {

@@ -151,7 +151,7 @@ import Testing
         (#"{"kind":"fifo"}"#, "is never synced"), (#"{"kind":"folder"}"#, "kind"), (#"{"mode":4096}"#, "mode 4096"),
         (#"{"mode":-1}"#, "not a value of its type"), (#"{"mode":70000}"#, "not a value"),
         (#"{"size":-1}"#, "a size of -1"),
-        (#"{"size":1}"#, "a size of 1, and content of 0 bytes"), (#"{"content":null}"#, "a file without content"),
+        (#"{"size":1}"#, "a size of 1, and a content size of 0"), (#"{"content":null}"#, "a file without content"),
         (#"{"target":"x"}"#, "target"), (#"{"base":5}"#, "based on commit 5"),
         (#"{"base":-1}"#, "not a value of its type"),
         (#"{"id":"00000000-0000-0000-0000-000000000000"}"#, "the root has no record"), (#"{"id":"../x"}"#, "../x: "),

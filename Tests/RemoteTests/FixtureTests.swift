@@ -192,7 +192,7 @@ import Testing
         }
         #expect(
             result.errors.contains(
-                "\(key): the 9 bytes at offset \(FixtureContainer.letter.count) do not have the hash"))
+                "\(key): the 9-byte chunk at offset \(FixtureContainer.letter.count) does not have the hash"))
     }
 
     @Test func `a truncated pack costs the files that it cuts`() async throws {

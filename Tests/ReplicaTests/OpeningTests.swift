@@ -121,7 +121,7 @@ import Testing
         #expect(mkdir("\(lab.path)/elsewhere", 0o700) == 0)
         for name in ["d", "fresh"] { #expect(rename(lab.files(name), "\(lab.path)/elsewhere/\(name)") == 0) }
         let refusal = try #require(throws: FileError.self) { try lab.open() }
-        #expect(refusal.code == .inputOutput && refusal.detail.contains("1 modified files"))
+        #expect(refusal.code == .inputOutput && refusal.detail.contains("1 modified file has"))
         for name in ["d", "fresh"] { #expect(rename("\(lab.path)/elsewhere/\(name)", lab.files(name)) == 0) }
         try lab.open()
         #expect(try lab.bytes(of: fresh) == "hello" && lab.replica.isLocal(try lab.inode("d/a")))

@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: [
         ("dropChange", "differs from the tree of the log"), ("dropChange", "acknowledged writes are lost"),
         ("deleteUnseen", "acknowledged writes are lost"), ("writeUnseen", "what no file ever held"),
-        ("damageStore", "do not have the hash"),
+        ("damageStore", "not have the hash"),
     ])
     func `what is broken on purpose is found`(sabotage: String, finding: String) async throws {
         let run = try await SimulateTool.run("24", "--first", "1", "--sabotage", sabotage)

@@ -7,7 +7,7 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
     case changed
     case pinned
     case notUploaded
-    /// It stays on this machine.
+    /// It is not synced.
     case local
     /// It is open for reading. Evicted on request all the same, unless the kernel reads the backing file itself: that
     /// ends only with the last close, and until then the kernel would show the old bytes whatever is written to the
@@ -58,7 +58,7 @@ enum EvictionObstacle: String, Hashable, Sendable, CaseIterable {
         case .changed: FileError(.busy, "\(name) has changes that are not uploaded yet")
         case .pinned: FileError(.busy, "\(name) is pinned: unpin it first")
         case .notUploaded: FileError(.busy, "\(name) is not uploaded yet")
-        case .local: FileError(.busy, "\(name) stays on this machine")
+        case .local: FileError(.busy, "\(name) is not synced and cannot be evicted")
         case .open: FileError(.busy, "\(name) is open")
         case .downloading: FileError(.busy, "newer bytes of \(name) are not downloaded yet")
         case .claimed: FileError(.busy, "\(name) is claimed or presented")

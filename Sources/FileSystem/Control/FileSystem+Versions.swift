@@ -133,7 +133,7 @@ extension FileSystem {
     package func restoreVersion(_ path: String, id: String) async throws(FileError) {
         let number = try resolve(path)
         guard let entry = try replica.entries(of: number).first, let item = entry.item else {
-            throw FileError(.noAttribute, "an item that stays on this machine has no earlier versions")
+            throw FileError(.noAttribute, "an item that is not synced has no earlier versions")
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
             let content = try await chunkList(conflict.content)

@@ -198,7 +198,7 @@ extension FileSystem {
                 }
                 if let count { return count }
             }
-            throw FileError(.busy, "\(open.number) is evicted as fast as it is downloaded")
+            throw FileError(.busy, "\(open.number) was evicted again after each download")
         }
     }
 

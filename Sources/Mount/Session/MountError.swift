@@ -30,7 +30,7 @@ extension MountError: CustomStringConvertible {
         case .notEmpty(let path):
             "\(path) is not empty; choose an empty directory, or cover this one with `-o nonempty`"
         case .alreadyMounted(let path, "fuse.dewpoint"):
-            "a container is already mounted at \(path); end it with `dewpoint unmount \(path)`"
+            "a container is already mounted at \(path); unmount it with `dewpoint unmount \(path)`"
         case .alreadyMounted(let path, let type):
             "\(path) is already a mountpoint (\(type)); choose another directory or unmount it first"
         case .staleMount(let path, let detail):

@@ -70,7 +70,8 @@ struct CommitParts {
             while let value = try scan.nextElement() {
                 // Most invalid values are recognised without decoding them.
                 guard value.range.count >= list.entryByteMinimum, value.valueCount <= Self.valueLimit else {
-                    rejected.add("\(label(value.range)): \(value.range.count) bytes with \(value.valueCount) values")
+                    rejected.add(
+                        "\(label(value.range)): its size is \(value.range.count), its value count \(value.valueCount)")
                     continue
                 }
                 do {

@@ -30,7 +30,7 @@ extension Content {
     private static func faultOfZeros(_ byteCount: Int64, isLast: Bool) -> String? {
         guard (1...byteLimit).contains(byteCount) else { return "a hole of \(byteCount) bytes" }
         guard isLast || byteCount % Int64(chunkByteCount) == 0 else {
-            return "a hole of \(byteCount) bytes before the end of the file"
+            return "a \(byteCount)-byte hole before the end of the file"
         }
         return nil
     }
@@ -43,7 +43,7 @@ extension Content {
                 return ("a chunk of \(chunk.byteCount) bytes", 0)
             }
             guard chunk.byteCount == chunkByteCount || (isLast && index == chunks.count - 1) else {
-                return ("a chunk of \(chunk.byteCount) bytes before the end of the file", 0)
+                return ("a \(chunk.byteCount)-byte chunk before the end of the file", 0)
             }
             byteCount += Int64(chunk.byteCount)
             guard byteCount <= byteLimit else { return ("longer than \(byteLimit) bytes", 0) }

@@ -36,7 +36,7 @@ extension ItemRecord {
         case .manifest: return (0...Content.byteLimit).contains(size) ? nil : "a size of \(size)"
         case .inline(let content):
             if let fault = content.fault { return fault }
-            return content.byteCount == size ? nil : "a size of \(size), and content of \(content.byteCount) bytes"
+            return content.byteCount == size ? nil : "a size of \(size), and a content size of \(content.byteCount)"
         }
     }
 

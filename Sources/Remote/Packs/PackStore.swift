@@ -59,12 +59,12 @@ package final class PackStore: Sendable {
         if case .neighbour(let object)? = places.withLock({ $0[stored.pack] }) {
             return StoreError(
                 .corrupt, key: object.key,
-                "\(object.key) has other bytes than when it was adopted: the \(byteCount) bytes at offset "
-                    + "\(stored.offset) do not have the hash \(stored.hash)")
+                "\(object.key) has other bytes than when it was adopted: the \(byteCount)-byte chunk at offset "
+                    + "\(stored.offset) does not have the hash \(stored.hash)")
         }
         return StoreError(
             .corrupt, key: Pack.key(stored.pack),
-            "the \(byteCount) bytes at offset \(stored.offset) do not have the hash \(stored.hash)")
+            "the \(byteCount)-byte chunk at offset \(stored.offset) does not have the hash \(stored.hash)")
     }
 
     /// The object of the bucket that is a pack; `nil` for a pack of our own.

@@ -32,6 +32,8 @@ struct NoNeighbourStore: NeighbourStore {
     func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject { throw refusal(key) }
 
     private func refusal(_ key: String) -> StoreError {
-        StoreError(.invalid, key: key, "\(key) lies in a bucket beside the container, and this is not in a bucket")
+        StoreError(
+            .invalid, key: key,
+            "\(key) is an object beside the container, but this container is not in a bucket")
     }
 }

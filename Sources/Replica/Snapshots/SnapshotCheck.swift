@@ -68,7 +68,7 @@ struct SnapshotCheck {
         guard let count = Int.fromDatabaseValue(try meta(.items)), let time = Int64.fromDatabaseValue(try meta(.time))
         else { throw damaged("it does not state its item count or its time") }
         guard try Int.fetchOne(database, sql: "SELECT count(*) FROM items") == count else {
-            throw damaged("it does not have the \(count) items that it states")
+            throw damaged("it does not have the number of items that it states (\(count))")
         }
         return SnapshotSummary(
             number: number, nonce: try readNonce(), time: Timestamp(rawValue: time), itemCount: count)

@@ -37,7 +37,8 @@ enum BackingAbsence {
         guard changed > 0 else { return }
         throw FileError(
             .inputOutput,
-            "\(state.files) is empty, and \(changed) modified files have no other copy; put its contents back, "
+            "\(state.files) is empty, and \(changed == 1 ? "1 modified file has" : "\(changed) modified files have") "
+                + "no other copy; put its contents back, "
                 + "or discard the changes and mount with another --state")
     }
 

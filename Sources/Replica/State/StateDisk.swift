@@ -29,7 +29,7 @@ enum StateDisk {
         } catch {
             switch error.code {
             case .invalid, .unsupported:
-                throw lack(state, "cannot move a name without replacing another (RENAME_NOREPLACE, RENAME_EXCHANGE)")
+                throw lack(state, "does not support renaming without replacing (RENAME_NOREPLACE, RENAME_EXCHANGE)")
             // The check passed while the disk was not full yet; that has to suffice.
             case .diskFull, .overQuota: return
             default: throw error

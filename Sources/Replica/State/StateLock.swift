@@ -31,7 +31,7 @@ final class StateLock: Sendable {
             // A daemon that is just ending, or a program that it was starting, still has it for a moment.
             attempts += 1
             guard attempts <= Self.attempts else {
-                throw FileError(.busy, "another daemon has the state \(state.path)\(Self.holder(of: state))")
+                throw FileError(.busy, "another daemon uses the state \(state.path)\(Self.holder(of: state))")
             }
             usleep(Self.pauseMicroseconds)
         }

@@ -36,7 +36,8 @@ extension ReplicaTransaction {
         guard record.kind.isSynced else { throw FileError(.corrupt, "\(record.name) is a \(record.kind.rawValue)") }
         if let content, content.byteCount != record.size {
             throw FileError(
-                .corrupt, "the chunks of \(record.name) have \(content.byteCount) bytes, not \(record.size)")
+                .corrupt,
+                "the total size of the chunks of \(record.name) is \(content.byteCount), not \(record.size)")
         }
         var row = row(
             NewFile(
@@ -68,7 +69,7 @@ extension ReplicaTransaction {
             if source.parent == parent, source.name == name { return entry }
             guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
             if row.kind == .directory, try rows.isInside(parent, row.number) {
-                throw FileError(.invalid, "\(name) cannot go into itself")
+                throw FileError(.invalid, "\(name) cannot be moved into itself")
             }
             try moveObject(of: source, row, to: name, in: parent)
             try rows.execute(

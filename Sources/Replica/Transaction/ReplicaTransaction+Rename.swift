@@ -16,7 +16,7 @@ extension ReplicaTransaction {
         let row = try rows.inodeRow(source.inode)
         let target = try rows.entryRow(newName, in: newParent)
         if row.kind == .directory, try rows.isInside(newParent, row.number) {
-            throw FileError(.invalid, "\(name) cannot go into itself")
+            throw FileError(.invalid, "\(name) cannot be moved into itself")
         }
         guard let target else {
             if mode == .exchange { throw FileError(.notFound, newName.string) }
@@ -121,7 +121,7 @@ extension ReplicaTransaction {
         _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
     ) throws -> Renamed {
         if other.kind == .directory, try rows.isInside(source.parent, other.number) {
-            throw FileError(.invalid, "\(target.name) cannot go into itself")
+            throw FileError(.invalid, "\(target.name) cannot be moved into itself")
         }
         try exchangeObjects(source, row, target, other)
         if row.kind == other.kind && row.kind != .directory {

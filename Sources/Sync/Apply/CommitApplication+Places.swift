@@ -59,7 +59,7 @@ extension CommitApplication {
         effects.kernel.append(.entryChanged(entry.name, entry.parent))
         effects.kernel.append(.entryChanged(name, old))
         effects.displaced.append(entry.inode)
-        effects.log.append("\(entry.name) was moved back: another device moved the directory above it")
+        effects.log.append("undid the move of \(entry.name): another device moved the directory above it")
         return true
     }
 }

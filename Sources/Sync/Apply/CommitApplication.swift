@@ -211,7 +211,7 @@ struct CommitApplication {
         if occupant.base != nil, tombstones.contains(item) { return }
         try transaction.enqueue(item)
         effects.queued = true
-        effects.log.append("\(occupant.name) is now \(name): another device has an item of that name")
+        effects.log.append("renamed \(occupant.name) to \(name): another device has an item with the same name")
     }
 
     func itemID(of directory: InodeNumber) -> ItemID? {

@@ -52,7 +52,8 @@ package struct DeletionHold {
     }
 
     package static func sentence(_ count: Int, mountpoint: String) -> String {
-        "\(count) deletions are held: they are more than half of the container; to delete the items everywhere, run: "
-            + "dewpoint confirm \(mountpoint); to bring them back: dewpoint confirm --discard \(mountpoint)"
+        (count == 1 ? "1 deletion is held because it affects" : "\(count) deletions are held because they affect")
+            + " more than half of the container; to delete the items on all devices, run: "
+            + "dewpoint confirm \(mountpoint); to restore them, run: dewpoint confirm --discard \(mountpoint)"
     }
 }

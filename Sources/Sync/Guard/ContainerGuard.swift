@@ -108,7 +108,7 @@ package final class ContainerGuard: Sendable {
         state.withLock { $0.isCreateOnlyKnown = true }
     }
 
-    /// The predecessor of the next commit must have been seen a moment ago: a store that was put back to an older state
+    /// The predecessor of the next commit must have been seen a moment ago: a store that was restored to an older state
     /// gets no commit behind a gap.
     private func checkTail() async throws {
         let applied = replica.applied
@@ -158,14 +158,14 @@ package final class ContainerGuard: Sendable {
             guard error.code == .notFound else { throw error }
             throw FileError(
                 .inputOutput,
-                "the store at \(location) no longer holds a container; nothing is deleted or uploaded until it is put back"
-            )
+                "the store at \(location) no longer holds a container; nothing is deleted or uploaded until it is "
+                    + "restored")
         }
         guard found.uuid == container.identity.uuid else {
             throw FileError(
                 .inputOutput,
                 "the store at \(location) now holds another container (\(found.id), \(found.uuid.uuidString.lowercased())); "
-                    + "nothing is deleted or uploaded; put the right one back, or mount the other with its own --state")
+                    + "nothing is deleted or uploaded; restore the right one, or mount the other with its own --state")
         }
     }
 
@@ -184,7 +184,7 @@ package final class ContainerGuard: Sendable {
             throw FileError(
                 .inputOutput,
                 "the store at \(location) has lost its log: commit \(missing), which is applied here, is missing\(later); nothing is "
-                    + "deleted or uploaded until it is put back")
+                    + "deleted or uploaded until it is restored")
         }
         let now = environment.uptime()
         state.withLock { state in
@@ -196,7 +196,7 @@ package final class ContainerGuard: Sendable {
         }
     }
 
-    /// The last applied commit must be the one in the log: a store that was put back to an older state and got new
+    /// The last applied commit must be the one in the log: a store that was restored to an older state and got new
     /// commits since has another commit of that number.
     ///
     /// If a snapshot of an older writer does not name its commit, the log does.
@@ -219,7 +219,8 @@ package final class ContainerGuard: Sendable {
         guard applied.number == number, found.nonce != applied.nonce else { return }
         throw FileError(
             .inputOutput,
-            "the store at \(location) fell back to an older state and got new commits since: its commit \(applied.number) "
-                + "is not the one that is applied here; nothing is deleted or uploaded; mount it with a new --state")
+            "the store at \(location) was restored to an older state and has new commits since: its commit "
+                + "\(applied.number) differs from the one applied here; nothing is deleted or uploaded; "
+                + "mount it with a new --state")
     }
 }

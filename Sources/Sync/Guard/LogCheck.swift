@@ -34,15 +34,15 @@ struct LogCheck {
         var problems = survey.gaps.filter { $0.upperBound > snapshot }.map { gap in
             let missing =
                 gap.count == 1 ? "commit \(gap.lowerBound) is" : "commits \(gap.lowerBound) to \(gap.upperBound) are"
-            return "log: \(missing) missing, although commit \(gap.upperBound + 1) is there"
+            return "log: \(missing) missing, although commit \(gap.upperBound + 1) exists"
         }
         if survey.gapCount > survey.gaps.count { problems.append("log: \(survey.gapCount) gaps in all") }
         if survey.trimmed > snapshot {
-            problems.append("log: commit \(survey.trimmed) was trimmed, and there is no snapshot from then on")
+            problems.append("log: commit \(survey.trimmed) was trimmed, but no snapshot covers it")
         }
         if max(survey.newest, snapshot) < applied {
             problems.append(
-                "log: it ends with commit \(survey.newest), before commit \(applied), which is applied here")
+                "log: it ends at commit \(survey.newest), although commit \(applied) is applied here")
         }
         return problems
     }
@@ -64,7 +64,7 @@ struct LogCheck {
                     nonce != previous
                 {
                     problems.append(
-                        "log: commit \(link.number) was made on top of another commit \(last.number) than the one that is there"
+                        "log: commit \(link.number) is not based on the commit \(last.number) that is in the log"
                     )
                 }
                 if let applied, applied.number == link.number, let nonce = link.nonce, nonce != applied.nonce {

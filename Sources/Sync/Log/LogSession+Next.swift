@@ -37,8 +37,8 @@ extension LogSession {
             return .snapshot
         }
         throw containerGuard.stop(
-            "commit \(number) is missing from the log, although later ones are there; nothing is applied or uploaded until the object "
-                + "\(ChangeLog.key(number)) is put back: restore it from a backup or from the bucket's older versions; "
+            "commit \(number) is missing from the log, although later commits exist; sync is stopped until the object "
+                + "\(ChangeLog.key(number)) is restored, from a backup or from the bucket's older versions; "
                 + "dewpoint check lists what is missing")
     }
 
@@ -56,9 +56,10 @@ extension LogSession {
         guard let previous = commit.previous, let applied = try replica.appliedCommit(), applied.nonce != previous
         else { return }
         throw containerGuard.stop(
-            "commit \(commit.sequence) of the log was made on top of another commit \(applied.number) than the one that is applied here: "
-                + "the store was put back to an older state, or lost a commit that was written again; nothing is applied or uploaded; "
-                + "put the store's newer state back, or, if dewpoint check finds only this device to differ, mount it with a new --state"
+            "commit \(commit.sequence) of the log is not based on the commit \(applied.number) that is applied here: "
+                + "the store was restored to an older state, or lost a commit that was written again; sync is stopped; "
+                + "restore the store's newer state, or, if dewpoint check finds that only this device differs, "
+                + "mount it with a new --state"
         )
     }
 }

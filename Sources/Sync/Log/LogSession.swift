@@ -61,7 +61,7 @@ package final class LogSession: Sendable {
         applier = CommitApplier(context, local: local, coordination: coordination)
         preparation = RecordPreparation(context, store: container.store, local: local)
         snapshots = Snapshots(context, container: container, applier: applier, preparation: preparation)
-        problem = SyncProblem(over: "remote changes are applied again", context)
+        problem = SyncProblem(over: "applying remote changes has resumed", context)
     }
 
     // MARK: Catching up

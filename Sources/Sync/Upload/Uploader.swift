@@ -56,7 +56,7 @@ package final class Uploader: Sendable {
         self.coordination = coordination
         self.store = store
         manifests = ManifestStore(store: store)
-        report = SyncProblem(over: "uploading again", context)
+        report = SyncProblem(over: "uploading has resumed", context)
     }
 
     /// Why changes are not uploaded, in a sentence.
@@ -201,7 +201,8 @@ package final class Uploader: Sendable {
         let isHeld = decision == .hold
         if isHeld != deletions.areHeld {
             try replica.setDeletionsHeld(isHeld)
-            logger.warning("\(isHeld ? "holding" : "uploading") \(deletions.count) deletions")
+            let noun = deletions.count == 1 ? "deletion" : "deletions"
+            logger.warning("\(isHeld ? "holding" : "uploading") \(deletions.count) \(noun)")
         }
         state.withLock { $0.heldDeletionCount = isHeld ? deletions.count : 0 }
         switch decision {

@@ -78,7 +78,7 @@ enum ContainerText {
     private static func round(_ round: CacheStatus.Round) -> String {
         var text =
             "\(count(round.evictedFileCount, "file")), \(ByteCount(round.evictedByteCount)) at \(round.time.prefix(19))Z"
-        if round.missingByteCount > 0 { text += "; \(ByteCount(round.missingByteCount)) too few" }
+        if round.missingByteCount > 0 { text += "; still \(ByteCount(round.missingByteCount)) over the limit" }
         let stayed = round.blockedBy.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         if !stayed.isEmpty { text += "; stayed: \(stayed.joined(separator: ", "))" }
         if let problem = round.problem { text += "; \(problem)" }

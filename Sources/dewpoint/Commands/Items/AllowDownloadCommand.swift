@@ -15,7 +15,7 @@ struct AllowDownloadCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("A process id, or a process group id.", valueName: "process"))
     var processes: [Int32]
 
-    @Flag(help: "Refuse instead: its reads fail.")
+    @Flag(help: "Refuse the downloads instead; the reads fail with EDEADLK.")
     var refuse = false
 
     func validate() throws {

@@ -46,6 +46,6 @@ struct CheckCommand: AsyncParsableCommand {
         }
         print(problems.map(\.printable).joined(separator: "\n"))
         throw CommandFailure(
-            .disagreement, "\(problems.count) \(problems.count == 1 ? "disagreement" : "disagreements")")
+            .disagreement, "\(problems.count) \(problems.count == 1 ? "problem" : "problems") found")
     }
 }

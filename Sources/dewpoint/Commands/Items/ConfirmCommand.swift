@@ -4,8 +4,9 @@ import ControlClient
 struct ConfirmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",
-        abstract: "Confirms deletions that are held because they are more than half of a container.",
-        discussion: "dewpoint status says when deletions are held. With --discard the items are restored instead.")
+        abstract: "Confirms held deletions of more than half of a container.",
+        discussion:
+            "`dewpoint status` shows whether deletions are held. With --discard, the items are restored instead.")
 
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String

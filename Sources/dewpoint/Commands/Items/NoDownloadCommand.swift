@@ -9,9 +9,10 @@ struct NoDownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "no-download", abstract: "Runs a command whose reads never download anything.",
         discussion: """
-            In all containers that are mounted now and that you can enter, reads of files that are not downloaded fail at once with EDEADLK, \
-            for the command and its child processes. Other programs are not affected. Mounts of other users, whose daemons you may \
-            not ask, are reported: reads there do download. Mounts whose daemon has died are skipped.
+            In all containers that are mounted now and that you can access, reads of files that are not downloaded \
+            fail at once with EDEADLK, for the command and its child processes. Other programs are not affected. \
+            Mounts of other users, whose daemons you may not query, are reported: reads there do download. Mounts \
+            whose daemon has died are skipped.
 
             dewpoint no-download -- grep -r invoice .
 
@@ -54,8 +55,8 @@ struct NoDownloadCommand: AsyncParsableCommand {
     private static func session(of mount: MountTable.Entry) async throws -> ControlSession? {
         if case .foreign(let owner) = MountCondition.foreign(mount) {
             CommandFailure.say(
-                "\(mount.mountpoint) belongs to \(TrustedPath.name(ofUser: owner)), whose daemon you may not ask; what is read there is "
-                    + "downloaded")
+                "\(mount.mountpoint) belongs to \(TrustedPath.name(ofUser: owner)); you have no access to its daemon, "
+                    + "so reads there do download")
             return nil
         }
         do throws(ControlError) {

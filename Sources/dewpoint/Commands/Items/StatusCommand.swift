@@ -26,7 +26,8 @@ struct StatusCommand: AsyncParsableCommand {
         for mount in mounts {
             if case .foreign(let owner) = MountCondition.foreign(mount) {
                 CommandFailure.say(
-                    "\(mount.mountpoint) belongs to \(TrustedPath.name(ofUser: owner)); only that user and root may ask its daemon"
+                    "\(mount.mountpoint) belongs to \(TrustedPath.name(ofUser: owner)); only that user and root can "
+                        + "query its daemon"
                 )
                 continue
             }
@@ -35,14 +36,16 @@ struct StatusCommand: AsyncParsableCommand {
             } catch let error as ControlError {
                 if case .dead = MountCondition(unanswering: mount) {
                     CommandFailure.say(
-                        "the daemon of \(mount.mountpoint) is dead; mount it again, or: dewpoint unmount \(mount.mountpoint)"
+                        "the daemon of \(mount.mountpoint) has died; mount the container again, or run: "
+                            + "dewpoint unmount \(mount.mountpoint)"
                     )
                     continue
                 }
                 failure?.report()
                 failure = CommandFailure(
                     .unavailable,
-                    "\(mount.mountpoint): \(error); mount it again, or: dewpoint unmount \(mount.mountpoint)")
+                    "\(mount.mountpoint): \(error); mount the container again, or run: "
+                        + "dewpoint unmount \(mount.mountpoint)")
             }
         }
         if json {

@@ -25,7 +25,8 @@ struct CoordinateCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        parsing: .upToNextOption, help: Self.help("Items to read; others cannot write them meanwhile."),
+        parsing: .upToNextOption,
+        help: Self.help("Items to read; other programs cannot write them while COMMAND runs."),
         completion: .file())
     var reading: [String] = []
 
@@ -135,7 +136,7 @@ struct CoordinateCommand: AsyncParsableCommand {
         if let other = places.first(where: { $0.place.mount != mount }) {
             throw CommandFailure(
                 .usage,
-                "\(other.place.given) lies in \(other.place.mount.mountpoint), \(places[0].place.given) in "
+                "\(other.place.given) is in \(other.place.mount.mountpoint), \(places[0].place.given) in "
                     + "\(mount.mountpoint): all items of a claim must be in one mount")
         }
         if !waitForDownload { try await refuseDownload(places, mount) }
