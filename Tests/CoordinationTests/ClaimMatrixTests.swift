@@ -2,7 +2,8 @@ import Coordination
 import Model
 import Testing
 
-/// What the table of semantics says, written down once more: who is new, who was earlier, how they lie to each other.
+/// The rules of "Coordinated access" in the Semantics page, written down once more: who is new, who was earlier, how
+/// they lie to each other.
 private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier: AccessKind) -> Bool {
     let deep: [AccessKind] = [.write(.forDeleting), .write(.forMoving), .write(.forReplacing)]
     return switch relation {

@@ -5,7 +5,7 @@ import Remote
 import TestStores
 import Testing
 
-/// Every row of the table in semantics section 5.2, in all its columns, as extended attributes show them.
+/// Every row of the table "States" in the Semantics page, in all its columns, as extended attributes show them.
 @Suite(.timeLimit(.minutes(5))) struct StateTests {
     private struct Row: Equatable {
         var status: DownloadingStatus

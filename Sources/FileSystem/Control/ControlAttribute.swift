@@ -1,6 +1,7 @@
 /// The attributes under `user.dewpoint.` and `dewpoint.`: read and set by name, never listed and never stored.
 ///
-/// Source: semantics section 8; the leaf names are Apple's resource keys without `NSURL`, `UbiquitousItem` and `Key`.
+/// See "Extended attributes" in the Semantics page. The leaf names are Apple's resource keys without `NSURL`,
+/// `UbiquitousItem` and `Key`.
 enum ControlAttribute: String, CaseIterable, Sendable {
     case isUbiquitousItem
     case downloadingStatus

@@ -1,4 +1,5 @@
-/// The resource keys whose values change without a write. Source: Apple's `NSURL.h`, by way of semantics section 5.2.
+/// The resource keys whose values change without a write. Source: Apple's `NSURL.h`. See "States" in the Semantics
+/// page.
 enum UbiquityKeys {
     static let downloading: Set<String> = [
         "NSURLUbiquitousItemDownloadingStatusKey", "NSURLUbiquitousItemIsDownloadingKey",

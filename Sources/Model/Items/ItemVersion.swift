@@ -1,6 +1,6 @@
 /// One available content of an item: the current one, one that lost a conflict, or an earlier one.
 ///
-/// Apple's `NSFileVersion` in one value; source: semantics section 4.
+/// Apple's `NSFileVersion` in one value. See "Versions and the trash" in the Semantics page.
 package struct ItemVersion: Hashable, Sendable, Codable {
     package enum Kind: String, Hashable, Sendable, Codable {
         case current

@@ -15,7 +15,7 @@ import Model
 ///     time                  that of the bytes     that of the bytes; the later of two directories' times
 ///
 /// *Remote* is the state that reached the container first. The result is uploaded as a whole record, so every device
-/// ends with it, whatever it would have decided itself. Source: design section 8, semantics section 4.
+/// ends with it, whatever it would have decided itself. See "Two devices" in the Semantics page.
 struct Reconcile: Equatable {
     /// The local state, as a record would have it.
     struct Local {

@@ -1,6 +1,6 @@
 """Coordinated access on a real mount, one case per behaviour: python3 coordination.py CASE DIRECTORY [DEWPOINT [DIRECTORY_B]]
 
-The tables are those of the Semantics page, written down here a second time.
+The rules are those of "Coordinated access" in the Semantics page, written down here a second time.
 """
 
 import json
