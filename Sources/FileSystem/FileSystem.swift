@@ -89,7 +89,6 @@ package final class FileSystem: Sendable {
             freeSpaceFloor: freeSpaceFloor, options: options)
         let evictor = CacheEvictor(context, limits: options.cacheLimits)
         cache = Cache(evictor: evictor, freeSpaceFloor: freeSpaceFloor)
-        downloads.whenWoken { evictor.wake() }
         let rules = DownloadRules(programs: options.nonDownloadingPrograms)
         reading = Reading(
             downloads: downloads, rules: rules,
@@ -106,14 +105,6 @@ package final class FileSystem: Sendable {
             access: SyncAccess(
                 context, lockManager: locking.manager, claims: claims, events: events,
                 patience: options.presenterTimeout))
-        // Weak: observers of events may request downloads, and neither must keep the engine's files open.
-        downloads.whenArrived { [weak events] old, new in
-            guard let events else { return }
-            if events.hasObservers, old != new, let place = try? events.places.item(new) {
-                events.superseded(old, by: place)
-            }
-            events.ubiquityAttributes(UbiquityKeys.downloading, of: new)
-        }
         syncEngine = SyncEngine(
             context, identity: container.identity, store: store, local: files, coordination: coordination.access)
     }
@@ -143,7 +134,7 @@ package final class FileSystem: Sendable {
     /// Runs the background work until cancelled: uploads, remote changes, downloads, deadlines of turns and claims.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.reading.downloads.run() }
+            group.addTask { await self.reading.downloads.run(telling: self.received) }
             group.addTask { await self.syncEngine.run() }
             group.addTask { await self.locking.manager.run() }
             group.addTask { await self.coordination.claims.run() }
@@ -152,9 +143,21 @@ package final class FileSystem: Sendable {
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
             group.addTask { await self.settleNowAndThen() }
             group.addTask { await self.forgetOldVersions() }
-            group.addTask { await self.reading.downloads.retryNowAndThen() }
             group.addTask { await self.resumeWhenStoreReturns() }
             resumeDownloads()
+        }
+    }
+
+    private func received(_ event: DownloadEvent) {
+        switch event {
+        case .began, .ended:
+            cache.evictor.wake()
+        case .arrived(let old, let new):
+            let events = coordination.events
+            if events.hasObservers, old != new, let place = try? events.places.item(new) {
+                events.superseded(old, by: place)
+            }
+            events.ubiquityAttributes(UbiquityKeys.downloading, of: new)
         }
     }
 
@@ -187,7 +190,7 @@ package final class FileSystem: Sendable {
     private func resumeDownloads() {
         do throws(FileError) {
             for inode in try replica.requestedDownloads() where try !replica.isPaused(inode) {
-                reading.downloads.request(inode)
+                reading.downloads.enqueue(inode)
             }
         } catch {
             logger.error("failed to resume requested downloads", metadata: ["error": "\(error)"])

@@ -105,6 +105,33 @@ import Testing
         try await b.close()
     }
 
+    @Test func `a device that is closed while a download steps back does not take holes for bytes`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        // The fill waits for the head, which does not come.
+        var environment = TestTime().environment
+        let sleep = environment.sleep
+        environment.sleep = { duration throws(CancellationError) in
+            try await sleep(duration == Download.fillLook ? .seconds(600) : duration)
+        }
+        let b = try await TestDevice.start(on: store, name: "B", environment: environment)
+        let text = text(byteCount: 5 << 20)
+        try await a.write(text, to: "f")
+        try await converge(a, b)
+        store.plan(.delay(.seconds(600)), on: .get, prefix: "packs/")
+        let handle = try await b.open("f", O_RDONLY)
+        let reader = Task { try await b.bytes(handle, at: 10, byteCount: 20) }
+        #expect(try await holds { store.callCount(.get, prefix: "packs/") == 1 })
+        await b.stop()
+        await #expect(throws: FileError(.cancelled, "")) { try await reader.value }
+        try await b.close(handle)
+        try await b.close()
+        let b2 = try await TestDevice.start(on: store, name: "B", state: b.state)
+        #expect(try await b2.read("f").utf8.elementsEqual(Array(text.utf8).prefix(1 << 20)))
+        try await a.close()
+        try await b2.close()
+    }
+
     @Test(arguments: [(3 << 20, 0, 4096), (5 << 20, 0, 65_537), (5 << 20, 65_536, 10), (5 << 20, 1 << 20, 10)])
     func `a short file, much at a time, and what lies behind come without the head`(
         size: Int, offset: Int, byteCount: Int

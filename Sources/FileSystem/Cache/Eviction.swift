@@ -97,7 +97,7 @@ struct Eviction {
             try evictBytes(number, generation: inode.generation, name)
         } catch {
             // Resume the download of newer bytes.
-            if try replica.inode(number).incoming != nil { try downloads.want(number) }
+            if try replica.inode(number).incoming != nil { try downloads.request(number) }
             throw error
         }
         files.open.inode(number)?.evicted()

@@ -114,7 +114,7 @@ extension FileSystem {
     /// Requests the download of a file, or of every file below a directory; returns at once.
     func request(_ number: InodeNumber) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
-            try reading.downloads.want(file)
+            try reading.downloads.request(file)
         }
     }
 

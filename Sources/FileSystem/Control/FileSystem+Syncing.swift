@@ -77,7 +77,7 @@ extension FileSystem {
             // Newer bytes that arrived during the pause were only recorded.
             try forEachFile(below: number) { file throws(FileError) in
                 guard try replica.isDownloadRequested(file) else { return }
-                if try !replica.isPaused(file) { reading.downloads.request(file) }
+                if try !replica.isPaused(file) { reading.downloads.enqueue(file) }
             }
         }
         activity.noteLocalChange()

@@ -16,10 +16,10 @@ struct FetchWindow: Equatable {
     private(set) var pieceCount = 1
 
     /// Records a GET that fetched everything.
-    mutating func note(pieceCount brought: Int, in elapsed: Duration) {
+    mutating func note(pieceCount fetchedCount: Int, in elapsed: Duration) {
         if elapsed > Self.slowLimit {
-            pieceCount = max(1, min(pieceCount, brought / 2))
-        } else if elapsed <= Self.quickLimit, brought >= pieceCount {
+            pieceCount = max(1, min(pieceCount, fetchedCount / 2))
+        } else if elapsed <= Self.quickLimit, fetchedCount >= pieceCount {
             pieceCount = min(pieceCount * 2, Self.pieceLimit)
         }
     }

@@ -74,7 +74,7 @@ extension FileSystem {
                 throw FileError(.noAttribute, name)
             }
             try replica.setError(nil, of: inode)
-            reading.downloads.request(inode)
+            reading.downloads.enqueue(inode)
             return .ready(())
         case .control(.uploadingError, _):
             try checkOwner(of: inode, caller)

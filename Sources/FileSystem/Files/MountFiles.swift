@@ -46,7 +46,7 @@ final class MountFiles: LocalFiles {
     func requestDownload(of inode: InodeNumber) {
         do throws(FileError) {
             // While sync of the file is paused, the older bytes stay.
-            if try !context.replica.isPaused(inode) { downloads.request(inode) }
+            if try !context.replica.isPaused(inode) { downloads.enqueue(inode) }
         } catch {
             context.logger.error(
                 "failed to request a download", metadata: ["inode": "\(inode)", "error": "\(error)"])

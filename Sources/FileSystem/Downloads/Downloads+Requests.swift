@@ -1,0 +1,130 @@
+import Logging
+import Model
+import Remote
+import Replica
+import Sync
+
+/// Downloads of whole files: requested ones in the background, and those that a caller waits for.
+extension Downloads {
+    /// The most concurrent downloads of files that no reader waits for.
+    static let backgroundWidth = 4
+
+    /// Records the request for a whole file and queues its download; does nothing if the file is local.
+    func request(_ number: InodeNumber) throws(FileError) {
+        let inode = try replica.inode(number)
+        guard inode.isDownloadable else { return }
+        try replica.setError(nil, of: number)
+        try replica.setDownloadRequested(true, of: number)
+        enqueue(number)
+    }
+
+    /// Queues a file whose download is requested: at most ``backgroundWidth`` at a time, first come, first served.
+    ///
+    /// Requests are recorded in the index, so the queue is no longer than the number of requested files.
+    func enqueue(_ inode: InodeNumber) { requested.yield(inode) }
+
+    /// Downloads requested files until cancelled.
+    func runRequests() async {
+        let width = context.options.isParallel ? Self.backgroundWidth : 1
+        await withTaskGroup(of: Void.self) { group in
+            var running = 0
+            for await inode in requests {
+                if running == width {
+                    await group.next()
+                    running -= 1
+                }
+                running += 1
+                group.addTask { await self.downloadRequested(inode) }
+            }
+        }
+    }
+
+    private func downloadRequested(_ inode: InodeNumber) async {
+        do throws(FileError) {
+            // A failed or cancelled download is not joined: a new request is a new attempt.
+            if let ending = active(inode), ending.hasFailed || ending.isCancelled { await ending.waitUntilEnded() }
+            // It may have been downloaded, deleted or cancelled while it was queued.
+            guard try replica.inode(inode).isDownloadable, try replica.isDownloadRequested(inode) else { return }
+            if try isContentUnknown(inode) { try await learnContent(of: inode) }
+            let download = try join(inode)
+            try await download.wait(for: 0..<download.byteCount)
+        } catch {
+            context.logger.debug("a requested download ended", metadata: ["inode": "\(inode)", "error": "\(error)"])
+        }
+    }
+
+    // MARK: Later attempts
+
+    /// Periodically retries requested downloads that failed because of the store; see ``DownloadRetry``.
+    ///
+    /// While the store does not answer, only one of them: ``retryFailed(atMost:)`` is called for the rest as soon as
+    /// it does.
+    func runRounds() async {
+        var roundCount = 0
+        // Cancelled: the engine shuts down, and requests stay recorded in the index.
+        while (try? await context.environment.sleep(DownloadRetry.roundPauses.pause(after: roundCount))) != nil {
+            let isTried = retryFailed(atMost: DownloadRetry.roundLimit(isStoreFailing: context.store.isFailing))
+            roundCount = isTried ? roundCount + 1 : 0
+        }
+    }
+
+    /// Requeues requested downloads that failed because of the store.
+    /// - Returns: Whether there were any.
+    @discardableResult
+    func retryFailed(atMost limit: Int = .max) -> Bool {
+        do throws(FileError) {
+            let failed = try replica.requestedDownloads(failedWith: DownloadRetry.roundFaults)
+                .filter { active($0) == nil }
+            failed.prefix(limit).forEach(enqueue)
+            return !failed.isEmpty
+        } catch {
+            context.logger.error("failed to retry requested downloads", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    // MARK: Callers that wait
+
+    /// The download of a file that is not local, joined or begun; `nil` if it is local.
+    func begin(_ number: InodeNumber) throws(FileError) -> Download? {
+        if let download = active(number) { return download }
+        return try begin(number, try replica.inode(number))
+    }
+
+    /// - Parameters:
+    ///   - inode: Its row in the index.
+    ///   - wanted: The range wanted first.
+    func begin(_ number: InodeNumber, _ inode: Inode, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download? {
+        guard inode.isDownloadable else { return nil }
+        if inode.isContentUnknown {
+            throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
+        }
+        do throws(FileError) {
+            return try join(number, wanted: wanted)
+        } catch {
+            // Its download ended in between.
+            if try replica.inode(number).isLocal { return nil }
+            throw error
+        }
+    }
+
+    /// Waits until the whole file is local.
+    func makeLocal(_ number: InodeNumber) async throws(FileError) {
+        if try isContentUnknown(number) { try await learnContent(of: number) }
+        var attemptCount = 0
+        while let download = try begin(number) {
+            do throws(FileError) {
+                return try await download.waitUntilSettled()
+            } catch {
+                // Newer bytes were published in between: download those.
+                attemptCount += 1
+                guard DownloadRetry.isRepeated(for: error, attemptCount: attemptCount) else { throw error }
+            }
+        }
+    }
+}
+
+extension Inode {
+    /// Whether its bytes, or newer ones, are only in the container.
+    fileprivate var isDownloadable: Bool { !isLocal || incoming != nil }
+}
