@@ -92,7 +92,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         }
         let session = try await ControlSession.open(socketPath: daemon.socketPath)
         let items = (0..<300).map { ClaimRequest.Item(String(repeating: "x", count: 4000) + "\($0)", reading: []) }
-        await #expect(throws: ClaimFailure.refused(FileError(.tooLarge, ""))) {
+        await #expect(throws: ClaimFailure.refused(FileError(.tooLarge, "a request has at most 1 MiB"))) {
             try await session.claim(ClaimRequest(claim: 0, items: items))
         }
         await session.close()
@@ -199,7 +199,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         ]
         for script in scripts {
             let daemon = try FakeDaemon(script)
-            await #expect(throws: ControlError.refused(FileError(.busy, ""))) {
+            await #expect(throws: ControlError.refused(FileError(.busy, "1024 sessions"))) {
                 try await ControlSession.open(socketPath: daemon.socketPath)
             }
         }

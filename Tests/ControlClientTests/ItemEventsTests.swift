@@ -54,7 +54,9 @@ import Testing
     @Test func `what the daemon refuses is thrown before the first event`() async throws {
         let daemon = try FakeDaemon { try $0.refuse(ControlFault(FileError(.notFound, "no such item"))) }
         try await ControlClient.with(daemon.socketPath) { client in
-            _ = await #expect(throws: ControlError.refused(FileError(.notFound, ""))) { try await client.events("x") }
+            _ = await #expect(throws: ControlError.refused(FileError(.notFound, "no such item"))) {
+                try await client.events("x")
+            }
         }
     }
 

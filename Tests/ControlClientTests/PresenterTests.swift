@@ -85,7 +85,7 @@ private let request = PresenterRequest(presenter: 7, path: "a.txt", methods: [.s
         let first = Journal<String>()
         let second = Journal<String>()
         let session = try await ControlSession.open(socketPath: daemon.socketPath)
-        await #expect(throws: ControlError.refused(FileError(.notFound, ""))) {
+        await #expect(throws: ControlError.refused(FileError(.notFound, "no such item"))) {
             try await session.present(request, TestPresenter(first))
         }
         try await session.present(request, TestPresenter(second))

@@ -67,7 +67,7 @@ import Testing
         daemon.hangUp()
         #expect(
             try await news.entries(count: 3).dropFirst()
-                == [.presenterRefused(7, .refused(FileError(.notFound, ""))), .reconnected])
+                == [.presenterRefused(7, .refused(FileError(.notFound, "gone"))), .reconnected])
         await session.close()
     }
 

@@ -98,7 +98,8 @@ import Testing
         try await converge(pair.a, pair.b)
         #expect(try await pair.tree() == ["f": "from sofa"])
         #expect(try pair.b.attribute("hasUnresolvedConflicts", of: "f") == "0")
-        await #expect(throws: FileError(.noAttribute, "")) { try await pair.a.setAttribute("resolve", choice, of: "f") }
+        let refusal = FileError(.noAttribute, "there is no conflict to resolve")
+        await #expect(throws: refusal) { try await pair.a.setAttribute("resolve", choice, of: "f") }
         try await pair.close()
     }
 
@@ -110,9 +111,9 @@ import Testing
         } _: {
             try await $0.write("from sofa!", to: "f")
         }
-        await #expect(throws: FileError(.superseded, "")) {
-            try await pair.a.setAttribute("resolve", UUID().uuidString, of: "f")
-        }
+        let unknown = UUID().uuidString
+        let refusal = FileError(.superseded, "there is no conflict version \(unknown); see: dewpoint versions")
+        await #expect(throws: refusal) { try await pair.a.setAttribute("resolve", unknown, of: "f") }
         #expect(try pair.a.attribute("conflictCount", of: "f") == "1")
         try await pair.close()
     }

@@ -29,15 +29,16 @@ import Testing
 
     @Test(arguments: [StoreError.Code.unavailable, .throttled])
     func `a GET is not repeated while the store is known to be silent`(code: StoreError.Code) {
-        let verdict = retry.verdict(on: .store(StoreError(code, key: "k")), attemptCount: 0, isStoreSilent: true)
-        #expect(verdict == .failDownload(FileError(.unreachable, "")))
+        let error = StoreError(code, key: "k")
+        let verdict = retry.verdict(on: .store(error), attemptCount: 0, isStoreSilent: true)
+        #expect(verdict == .failDownload(error.fileError))
     }
 
     @Test func `a failure of this disk or a stop ends the download`() {
         let full = FileError(.diskFull, "")
         #expect(retry.verdict(on: .disk(full), attemptCount: 0, isStoreSilent: false) == .failDownload(full))
         let stopped = retry.verdict(on: .stopped, attemptCount: 0, isStoreSilent: false)
-        #expect(stopped == .failDownload(FileError(.cancelled, "")))
+        #expect(stopped == .failDownload(DownloadRetry.stopped))
     }
 
     @Test func `silence is given up after the network timeout, or soon when the store is known to be silent`() {

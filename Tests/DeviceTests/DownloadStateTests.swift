@@ -91,7 +91,7 @@ import Testing
     @Test func `an interrupted reader is answered once`() {
         var state = running()
         _ = state.wait(1, for: pieces(0))
-        #expect(state.interrupted(1) == [.resume(1, .failed(FileError(.interrupted, "")))])
+        #expect(state.interrupted(1) == [.resume(1, .failed(FileError(.interrupted, "the read was interrupted")))])
         #expect(state.interrupted(1) == [])
         #expect(fetchBatch(&state) == [])
     }
@@ -293,7 +293,7 @@ import Testing
         #expect(state.isEnding && state.nextBatch() == nil)
         for batch in [batches[0], batches[2]] {
             let verdict = state.batchFailed(batch, .stopped, isStoreSilent: false)
-            #expect(verdict == .failDownload(FileError(.cancelled, "")))
+            #expect(verdict == .failDownload(DownloadRetry.stopped))
         }
         #expect(state.result == .failed(full))
         #expect(state.conclude(state.result) == [.resume(1, .failed(full))])
@@ -301,9 +301,9 @@ import Testing
 
     @Test func `a download that was stopped between two batches is not finished`() {
         var state = running()
-        #expect(state.result == .failed(FileError(.cancelled, "")))
+        #expect(state.result == .failed(DownloadRetry.stopped))
         for _ in 0..<2 { fetchBatch(&state) }
-        #expect(state.result == .failed(FileError(.cancelled, "")))
+        #expect(state.result == .failed(DownloadRetry.stopped))
         fetchBatch(&state)
         #expect(state.result == .finished)
     }
@@ -381,7 +381,7 @@ import Testing
         _ = state.wait(1, for: pieces(0))
         state.cancel()
         #expect(state.nextBatch() == nil && state.isEnding)
-        let cancelled = FileError(.cancelled, "")
+        let cancelled = DownloadState.Outcome.cancellation
         // Even of a store that may answer later.
         let verdict = state.batchFailed(batch, .store(Self.unreachable), isStoreSilent: false)
         #expect(verdict == .failDownload(cancelled))

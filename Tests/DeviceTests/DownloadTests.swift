@@ -123,7 +123,7 @@ import Testing
         let reader = Task { try await b.bytes(handle, at: 10, byteCount: 20) }
         #expect(try await holds { store.callCount(.get, prefix: "packs/") == 1 })
         await b.stop()
-        await #expect(throws: FileError(.cancelled, "")) { try await reader.value }
+        await #expect(throws: FileError(.cancelled, "the download was stopped")) { try await reader.value }
         try await b.close(handle)
         try await b.close()
         let b2 = try await TestDevice.start(on: store, name: "B", state: b.state)

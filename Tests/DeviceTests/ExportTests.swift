@@ -92,7 +92,7 @@ import Testing
 
     @Test func `a directory with something in it is refused and left alone`() async throws {
         try bench.script("mkdir out; touch out/mine")
-        let error = await #expect(throws: FileError(.notEmpty, "")) { try await bench.export(try fixtureStore()) }
+        let error = await #expect(throws: FileError.self) { try await bench.export(try fixtureStore()) }
         #expect(error?.detail == "\(bench.path("out")) is not empty; give a new directory, or an empty one")
         #expect(try bench.script("ls -A out") == "mine\n")
     }

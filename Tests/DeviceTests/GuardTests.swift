@@ -194,12 +194,18 @@ import Testing
         // A restart, and one more deletion much later, change nothing.
         let a2 = try await TestDevice.start(on: store, name: "A", state: a.state)
         try a2.remove("new")
-        await #expect(throws: FileError(.busy, "")) { try await a2.fileSystem.sync(wait: true) }
+        let refusal = FileError(
+            .busy,
+            "1011 deletions are held because they affect more than half of the container; to "
+                + "delete the items on all devices, run: dewpoint confirm ; to restore them, run: "
+                + "dewpoint confirm --discard ")
+        await #expect(throws: refusal) { try await a2.fileSystem.sync(wait: true) }
         try a2.fileSystem.answerHeldDeletions(discarding: false)
         try await converge(a2, b)
         #expect(try b.names() == ["d"] && b.names("d").isEmpty)
         #expect(try a2.fileSystem.containerStatus().problem == nil)
-        #expect(throws: FileError(.invalid, "")) { try a2.fileSystem.answerHeldDeletions(discarding: false) }
+        let nextRefusal = FileError(.invalid, "no deletions are held")
+        #expect(throws: nextRefusal) { try a2.fileSystem.answerHeldDeletions(discarding: false) }
         try await a2.close()
         try await b.close()
     }
@@ -232,7 +238,12 @@ import Testing
         try await b.write("text", to: "d/0")
         try await converge(b, a)
         try removeAll(a)
-        await #expect(throws: FileError(.busy, "")) { try await a.fileSystem.sync(wait: true) }
+        let refusal = FileError(
+            .busy,
+            "1010 deletions are held because they affect more than half of the container; to "
+                + "delete the items on all devices, run: dewpoint confirm ; to restore them, run: "
+                + "dewpoint confirm --discard ")
+        await #expect(throws: refusal) { try await a.fileSystem.sync(wait: true) }
         try a.fileSystem.answerHeldDeletions(discarding: true)
         #expect(try a.names("d").count == Self.fileCount)
         #expect(try await a.read("d/0") == "text")

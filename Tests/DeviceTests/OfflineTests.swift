@@ -42,7 +42,8 @@ import Testing
         try a2.rename("d/here", to: "moved")
         #expect(try await a2.read("d/new 3") == "new 3")
         #expect(try a2.fileSystem.containerStatus().problem?.contains("injected") == true)
-        await #expect(throws: FileError(.unreachable, "")) { try await a2.fileSystem.sync(wait: true) }
+        let refusal = FileError(.unreachable, "container.json: injected (unavailable)")
+        await #expect(throws: refusal) { try await a2.fileSystem.sync(wait: true) }
 
         let applied = try a2.fileSystem.containerStatus().applied
         let start = ContinuousClock.now
@@ -75,9 +76,9 @@ import Testing
         let second = try #require(try await store.keys("packs/").first { !first.contains($0) })
         network.goAway()
         let start = ContinuousClock.now
-        await #expect(throws: FileError(.unreachable, "")) { try await b.read("f") }
+        await #expect { try await b.read("f") } throws: { ($0 as? FileError)?.code == .unreachable }
         #expect(ContinuousClock.now - start > .milliseconds(1500))
-        await #expect(throws: FileError(.unreachable, "")) { try await b.read("g") }
+        await #expect { try await b.read("g") } throws: { ($0 as? FileError)?.code == .unreachable }
         // The first answer that does not come is the last that is waited for.
         #expect(store.callCount(.get, prefix: second) == 1)
         network.comeBack()
@@ -93,7 +94,7 @@ import Testing
         try await a.write("f", to: "f")
         try await converge(a, b)
         network.set { operation, key in key.hasPrefix("packs/") ? .delay(.seconds(3600)) : nil }
-        await #expect(throws: FileError(.unreachable, "")) { try await b.read("f") }
+        await #expect { try await b.read("f") } throws: { ($0 as? FileError)?.code == .unreachable }
         network.comeBack()
         // The call that hung is cancelled, which takes a moment.
         #expect(try await holds { (try? await b.read("f")) == "f" })
@@ -131,7 +132,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(200))
         reader.cancel()
         // Not `unreachable`, as after the network timeout.
-        await #expect(throws: FileError(.interrupted, "")) { try await reader.value }
+        await #expect(throws: FileError(.interrupted, "the read was interrupted")) { try await reader.value }
         network.comeBack()
         try await a.close()
         try await b.close()
@@ -182,7 +183,8 @@ import Testing
         try await a.write("mine", to: "mine")
         try await b.write("theirs", to: "theirs")
         try await b.fileSystem.sync(wait: true)
-        await #expect(throws: FileError(.busy, "")) { try await a.fileSystem.sync(wait: true) }
+        let refusal = FileError(.busy, "sync is paused; to resume, run: dewpoint resume ")
+        await #expect(throws: refusal) { try await a.fileSystem.sync(wait: true) }
         try await Task.sleep(for: .milliseconds(300))
         #expect(try a.names() == ["mine"] && b.names() == ["theirs"])
         try await a.close()
@@ -208,7 +210,8 @@ import Testing
         try await b.write("beside", to: "beside")
         try await a.write("edited on A", to: "d/g")
         try await a.fileSystem.sync(wait: true)
-        await #expect(throws: FileError(.busy, "")) { try await b.fileSystem.sync(wait: true) }
+        let refusal = FileError(.busy, "sync of some changed items is paused; to resume, run: dewpoint resume PATH")
+        await #expect(throws: refusal) { try await b.fileSystem.sync(wait: true) }
         #expect(try await holds { try b.attribute("downloadingStatus", of: "d/g") == "Downloaded" })
         #expect(try await b.read("d/g") == "old")
         try await a.fileSystem.sync(wait: true)
@@ -249,8 +252,10 @@ import Testing
         #expect(try a.names("d") == ["f", "new"])
         #expect(try await a.read("d/f") == "text")
         #expect(try b.attribute("isUploaded", of: "d/f") == "1")
-        await #expect(throws: FileError(.invalid, "")) { try await a.setAttribute("isExcludedFromSync", "1", of: "") }
-        await #expect(throws: FileError(.invalid, "")) { try await a.setAttribute("syncPaused", "2", of: "d") }
+        let refusal = FileError(.invalid, "a container cannot be excluded from its own sync")
+        await #expect(throws: refusal) { try await a.setAttribute("isExcludedFromSync", "1", of: "") }
+        let nextRefusal = FileError(.invalid, "invalid value for syncPaused")
+        await #expect(throws: nextRefusal) { try await a.setAttribute("syncPaused", "2", of: "d") }
         try await a.close()
         try await b.close()
     }
@@ -262,8 +267,10 @@ import Testing
         try await a.write("text", to: "f")
         try await converge(a, b)
         network.goAway()
-        await #expect(throws: FileError(.unreachable, "")) {
+        await #expect {
             try await b.setAttribute("isExcludedFromSync", "1", of: "f")
+        } throws: {
+            ($0 as? FileError)?.code == .unreachable
         }
         #expect(try b.attribute("isExcludedFromSync", of: "f") == "0")
         network.comeBack()

@@ -39,10 +39,11 @@ import Testing
         let (a, b) = try await pair()
         try await a.write("one", to: "f")
         try await converge(a, b)
-        await #expect(throws: FileError(.superseded, "")) {
+        await #expect(throws: FileError(.superseded, "there is no version commit-77; see: dewpoint versions")) {
             try await a.fileSystem.restoreVersion("f", id: "commit-77")
         }
-        #expect(throws: FileError(.invalid, "")) { try a.fileSystem.versions("") }
+        let refusal = FileError(.invalid, "only files have versions; this is a directory")
+        #expect(throws: refusal) { try a.fileSystem.versions("") }
         try await a.close()
         try await b.close()
     }
@@ -83,7 +84,8 @@ import Testing
         try await converge(a, b)
         let item = try #require(try a.fileSystem.trash().first).item
         #expect(try await a.fileSystem.restoreDeleted(item) == "f 2.txt")
-        await #expect(throws: FileError(.notFound, "")) { try await a.fileSystem.restoreDeleted(item) }
+        let refusal = FileError(.notFound, "that item is not in the trash; see: dewpoint trash list")
+        await #expect(throws: refusal) { try await a.fileSystem.restoreDeleted(item) }
         try await converge(a, b)
         #expect(try await b.tree() == ["f.txt": "other", "f 2.txt": "one"])
         try await a.close()

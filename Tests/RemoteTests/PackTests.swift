@@ -178,7 +178,7 @@ import Testing
 
     @Test func `what the receiver throws ends the fetch`() async throws {
         let pieces = try await write(threeChunks())
-        await #expect(throws: FileError(.diskFull, "")) {
+        await #expect(throws: FileError(.diskFull, "test")) {
             try await ChunkReader(packs: PackStore(store: base)).fetch(pieces: pieces[...]) { _, _ in
                 throw FileError(.diskFull, "test")
             }

@@ -46,7 +46,7 @@ import Testing
         #expect(attributes.size == 5 << 30)
         #expect((1...8).contains(attributes.blocks))
         #expect(attributes.owner == getuid())
-        #expect(throws: FileError(.notLocal, "")) { try lab.replica.openBytes(of: inode) }
+        #expect(throws: FileError(.notLocal, "#2 is not local")) { try lab.replica.openBytes(of: inode) }
         #expect(try lab.replica.pendingCount() == 0)
         #expect(try lab.replica.check() == [])
     }
@@ -87,7 +87,7 @@ import Testing
         let attributes = try lab.replica.attributes(of: inode)
         #expect(attributes.modified == Timestamp(rawValue: 1_600_000_000_123_456_789))
         #expect(try lab.replica.inode(inode).isLocal)
-        #expect(throws: FileError(.invalid, "")) { try lab.replica.beginDownload(of: inode) }
+        #expect(throws: FileError(.invalid, "#2 is local")) { try lab.replica.beginDownload(of: inode) }
         #expect(try lab.replica.check() == [])
         try lab.killAndOpen()
         #expect(lab.replica.repairReport.lines == [])
@@ -115,7 +115,8 @@ import Testing
         #expect(try lab.replica.beginDownload(of: inode).have.presentCount == 0)
         try lab.replica.discardDownload(of: inode)
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
-        #expect(throws: FileError(.superseded, "")) { try lab.replica.saveProgress(of: inode, have: have) }
+        let refusal = FileError(.superseded, "no download of #2 is under way")
+        #expect(throws: refusal) { try lab.replica.saveProgress(of: inode, have: have) }
     }
 
     @Test func `the pack that is read next is that of the files that came to be known next`() throws {
@@ -203,7 +204,8 @@ import Testing
         try lab.replica.write { transaction throws(FileError) in
             _ = try transaction.setContent(entry, content: content, modified: record.modified, inUse: false)
         }
-        #expect(throws: FileError(.superseded, "")) { try lab.replica.finishDownload(of: inode) }
+        let refusal = FileError(.superseded, "#2 has changed since its download began")
+        #expect(throws: refusal) { try lab.replica.finishDownload(of: inode) }
         #expect(try lab.replica.attributes(of: inode).size == 9)
     }
 
@@ -241,22 +243,22 @@ import Testing
         func evict(_ generation: Int64? = nil) throws {
             try lab.replica.evict(inode, generation: try generation ?? lab.replica.inode(inode).generation)
         }
-        #expect(throws: FileError(.busy, "")) { try evict() }
+        #expect(throws: FileError(.busy, "#2 has changes that are not in the container")) { try evict() }
         try lab.uploadAll()
-        #expect(throws: FileError(.busy, "")) { try evict(0) }
+        #expect(throws: FileError(.busy, "#2 has changes that are not in the container")) { try evict(0) }
         _ = try lab.replica.setAttributes(of: inode, AttributeChange(mode: 0o600))
-        #expect(throws: FileError(.busy, "")) { try evict() }
+        #expect(throws: FileError(.busy, "a change of a is not in the container yet")) { try evict() }
         try lab.uploadAll()
         try lab.replica.markModified(inode)
-        #expect(throws: FileError(.busy, "")) { try evict() }
+        #expect(throws: FileError(.busy, "#2 has changes that are not in the container")) { try evict() }
         try lab.uploadAll()
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
-        #expect(throws: FileError(.busy, "")) { try evict() }
+        #expect(throws: FileError(.busy, "#2 is not in the container")) { try evict() }
         try lab.uploadAll()
         try evict()
         #expect(try !lab.replica.isLocal(inode))
         let local = try lab.makeFile("a.nosync")
-        #expect(throws: FileError(.busy, "")) {
+        #expect(throws: FileError(.busy, "#3 has changes that are not in the container")) {
             try lab.replica.evict(local, generation: try lab.replica.inode(local).generation)
         }
         #expect(try lab.bytes(of: local) == "hello")
@@ -302,8 +304,9 @@ import Testing
         try lab.write("mine", to: inode, descriptor)
         #expect(try lab.bytes(of: try lab.inode("s")) == "mine")
         #expect(try lab.pendingNames().sorted() == ["r", "s"])
-        #expect(throws: FileError(.superseded, "")) { try lab.replica.finishDownload(of: inode) }
-        #expect(throws: FileError(.invalid, "")) { try lab.replica.replaceWithEmpty(inode) }
+        let refusal = FileError(.superseded, "#2 has changed since its download began")
+        #expect(throws: refusal) { try lab.replica.finishDownload(of: inode) }
+        #expect(throws: FileError(.invalid, "#2 is local")) { try lab.replica.replaceWithEmpty(inode) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
         #expect(try lab.replica.check() == [])
     }

@@ -132,8 +132,10 @@ import Testing
         let d = try lab.makeDirectory("d")
         try lab.uploadAll()
         try lab.insertRemote("r", in: d)
-        #expect(throws: FileError(.notLocal, "")) { try lab.replica.setExcluded(true, of: d) }
-        #expect(throws: FileError(.invalid, "")) { try lab.replica.setExcluded(true, of: .root) }
+        let refusal = FileError(.notLocal, "the bytes of #3 are not local")
+        #expect(throws: refusal) { try lab.replica.setExcluded(true, of: d) }
+        let nextRefusal = FileError(.invalid, "a container cannot be excluded from its own sync")
+        #expect(throws: nextRefusal) { try lab.replica.setExcluded(true, of: .root) }
         #expect(try lab.replica.pendingCount() == 0)
         #expect(try lab.item("d/r") != nil)
     }

@@ -43,10 +43,10 @@ import Testing
         try lab.makeFile("a")
         let taken = try lab.record("a", size: 0)
         let wrong = try lab.record("b", size: 9)
-        #expect(throws: FileError(.exists, "")) {
+        #expect(throws: FileError(.exists, "a")) {
             try write(lab) { t throws(FileError) in try t.insert(taken, content: .empty, in: .root, number: 1) }
         }
-        #expect(throws: FileError(.corrupt, "")) {
+        #expect(throws: FileError(.corrupt, "the total size of the chunks of b is 3, not 9")) {
             try write(lab) { t throws(FileError) in
                 try t.insert(wrong, content: Lab.content(size: 3), in: .root, number: 1)
             }
@@ -70,11 +70,11 @@ import Testing
         #expect(try lab.bytes(of: try lab.inode("e/x/a")) == "hello")
         #expect(lab.exists("e/x/a"))
         #expect(try lab.replica.pendingCount() == 0)
-        #expect(throws: FileError(.invalid, "")) {
+        #expect(throws: FileError(.invalid, "y cannot be moved into itself")) {
             let outer = try lab.replica.entry(try ItemName("e"), in: .root)
             _ = try write(lab) { t throws(FileError) in try t.move(outer, to: moved.inode, as: try ItemName("y")) }
         }
-        #expect(throws: FileError(.superseded, "")) {
+        #expect(throws: FileError(.superseded, "x has changed since it was read")) {
             var stale = moved
             stale.item = ItemID(uuid: UUID())
             _ = try write(lab) { t throws(FileError) in try t.move(stale, to: .root, as: try ItemName("y")) }
@@ -121,7 +121,7 @@ import Testing
         try lab.makeFile("a", in: try lab.makeDirectory("d"))
         try lab.uploadAll()
         let d = try lab.replica.entry(try ItemName("d"), in: .root)
-        #expect(throws: FileError(.notEmpty, "")) { try write(lab) { t throws(FileError) in try t.remove(d) } }
+        #expect(throws: FileError(.notEmpty, "d")) { try write(lab) { t throws(FileError) in try t.remove(d) } }
         let a = try lab.replica.entry(try ItemName("a"), in: d.inode)
         let removed = try write(lab) { t throws(FileError) in
             let removed = try t.remove(a)
@@ -140,7 +140,7 @@ import Testing
         try lab.uploadAll(number: 2)
         try lab.write("my edit", to: inode, try lab.replica.openBytes(of: inode))
         let entry = try lab.replica.entry(try ItemName("a.txt"), in: .root)
-        #expect(throws: FileError(.busy, "")) {
+        #expect(throws: FileError(.busy, "a.txt has changes of its own")) {
             _ = try write(lab) { t throws(FileError) in
                 try t.setContent(
                     entry, content: Lab.content(size: 6), modified: Timestamp(rawValue: 1), inUse: false)

@@ -136,12 +136,13 @@ import Testing
     @Test func `no snapshot is made while a deletion waits, or one is half applied`() async throws {
         let (a, scratch) = (try source(), try Scratch())
         try a.replica.write { transaction throws(FileError) in try transaction.beginSnapshot(20) }
-        await #expect(throws: FileError(.busy, "")) { try await export(a, to: scratch) }
+        await #expect(throws: FileError(.busy, "a snapshot is being applied")) { try await export(a, to: scratch) }
         #expect(try a.replica.snapshotUnderWay() == 20)
         try a.replica.write { transaction throws(FileError) in try transaction.finishSnapshot() }
         #expect(try a.replica.snapshotUnderWay() == nil)
         _ = try a.replica.removeFile(try ItemName("empty"), in: .root)
-        await #expect(throws: FileError(.busy, "")) { try await export(a, to: scratch) }
+        let refusal = FileError(.busy, "a deletion waits to be uploaded")
+        await #expect(throws: refusal) { try await export(a, to: scratch) }
     }
 
     @Test func `only a device that has nothing imports`() async throws {
@@ -201,7 +202,7 @@ import Testing
         let again = scratch.file("again")
         _ = try await lab.replica.exportSnapshot(to: again)
         try edit(again) { try $0.execute(sql: change) }
-        await #expect(throws: FileError(.corrupt, "")) { try await open(again, of: lab) }
+        await #expect { try await open(again, of: lab) } throws: { ($0 as? FileError)?.code == .corrupt }
     }
 
     @Test func `an earlier state that breaks the format is found, and indexes are not relied on`() async throws {
@@ -216,7 +217,7 @@ import Testing
                     """)
         }
         try (try await open(path, of: lab)).close()
-        await #expect(throws: FileError(.corrupt, "")) {
+        await #expect {
             let asked = Mutex(0)
             // The current state keeps to the format, the earlier one does not.
             _ = try await SnapshotFile.open(path, container: lab.containerUUID, number: 9) { record, _ in
@@ -226,6 +227,8 @@ import Testing
                     return asked == 2 ? "too large" : nil
                 }
             }
+        } throws: {
+            ($0 as? FileError)?.code == .corrupt
         }
     }
 
@@ -252,17 +255,20 @@ import Testing
         let (lab, scratch) = (try source(), try Scratch())
         let path = scratch.file("newer")
         _ = try await lab.replica.exportSnapshot(to: path)
-        await #expect(throws: FileError(.corrupt, "")) {
+        await #expect {
             try await SnapshotFile.open(path, container: lab.containerUUID, number: 9) { record, number in
                 record.name.string.utf8.elementsEqual("large".utf8) ? "too large for commit \(number)" : nil
             }
+        } throws: {
+            ($0 as? FileError)?.code == .corrupt
         }
         let again = scratch.file("again")
         _ = try await lab.replica.exportSnapshot(to: again)
         try edit(again) { try $0.execute(sql: "UPDATE meta SET value = 2 WHERE key = 'format'") }
-        await #expect(throws: FileError(.invalid, "")) { try await open(again, of: lab) }
+        let refusal = FileError(.invalid, "snapshot 9 has format 2: update Dewpoint to read it")
+        await #expect(throws: refusal) { try await open(again, of: lab) }
         try Data("not a database, whatever its length".utf8).write(to: URL(filePath: scratch.file("text")))
-        await #expect(throws: FileError(.corrupt, "")) { try await open(scratch.file("text"), of: lab) }
+        await #expect { try await open(scratch.file("text"), of: lab) } throws: { ($0 as? FileError)?.code == .corrupt }
     }
 
     private func edit(_ path: String, _ body: (Database) throws -> Void) throws {

@@ -34,7 +34,7 @@ import Testing
         let lab = try Lab()
         let inode = try lab.makeFile("f", bytes: "hello")
         try lab.replica.prepareDownload()
-        #expect(throws: FileError(.invalid, "")) { try lab.replica.beginDownload(of: inode) }
+        #expect(throws: FileError(.invalid, "#2 is local")) { try lab.replica.beginDownload(of: inode) }
         try lab.replica.close()
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads") == [])
     }
