@@ -40,10 +40,15 @@ final class ClaimEffects: Sendable {
         while let batch = next() { batch.forEach(body) }
     }
 
-    /// Carries out effects as they arrive, until cancelled.
-    func run(_ body: (ClaimEffect) -> Void) async {
-        for await _ in arrivals { carryOut(body) }
+    /// Carries out effects as they arrive, until cancelled. Calls `afterwards` each time, and after ``wake()``.
+    func run(_ body: (ClaimEffect) -> Void, afterwards: () -> Void) async {
+        for await _ in arrivals {
+            carryOut(body)
+            afterwards()
+        }
     }
+
+    func wake() { arrival.yield() }
 
     private func begin() -> Bool {
         state.withLock { state in

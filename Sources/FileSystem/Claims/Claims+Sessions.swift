@@ -62,7 +62,7 @@ extension Claims {
             guard let client = state.clients.removeValue(forKey: session.client) else { return nil }
             for set in client.claims.values {
                 state.owners[set] = nil
-                state.downloads.removeValue(forKey: set)?.cancel()
+                state.downloads.removeValue(forKey: set)?.finish()
             }
             for presenter in client.presenters.values { state.presenters[presenter] = nil }
             return client
@@ -200,7 +200,7 @@ extension Claims {
         state.withLock { state in
             state.owners[set] = nil
             state.clients[session.client]?.claims[name] = nil
-            state.downloads.removeValue(forKey: set)?.cancel()
+            state.downloads.removeValue(forKey: set)?.finish()
         }
     }
 

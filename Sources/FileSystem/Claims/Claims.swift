@@ -46,7 +46,10 @@ final class Claims: Sendable {
         var clients: [ClientID: Client] = [:]
         var owners: [ClaimSetID: Owner] = [:]
         var presenters: [PresenterID: (client: ClientID, name: UInt64)] = [:]
-        var downloads: [ClaimSetID: Task<Void, Never>] = [:]
+        /// Downloads that are to begin: at most one for each claim.
+        var newDownloads: [ClaimDownload] = []
+        /// Finishing one cancels the download.
+        var downloads: [ClaimSetID: AsyncStream<Void>.Continuation] = [:]
         var lastClient: UInt64 = 0
         var lastSet: UInt64 = 0
         var lastPresenter: UInt64 = 0
@@ -58,7 +61,7 @@ final class Claims: Sendable {
     let downloadRules: DownloadRules
     let environment: EngineEnvironment
     let logger: Logger
-    private let bytes: ClaimBytes
+    let bytes: ClaimBytes
     private let questions: AsyncStream<Void>
     private let question: AsyncStream<Void>.Continuation
 
@@ -79,7 +82,11 @@ final class Claims: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchForStops() }
-            await lockManager.claimEffects.run { carryOut($0) }
+            await lockManager.claimEffects.run {
+                carryOut($0)
+            } afterwards: {
+                for download in takeDownloads() { group.addTask { await self.run(download) } }
+            }
             group.cancelAll()
         }
     }
@@ -112,7 +119,7 @@ final class Claims: Sendable {
                 metadata: ["process": "\(name(ofPresenter: asked.presenter))", "asked": "\(asked.message.method)"])
         case .reacquire(let presenter, let asked):
             deliver(to: presenter) { .reacquire(presenter: $0, question: asked.rawValue) }
-        case .download(let set, let items): download(items, for: set)
+        case .download(let set, let items): requestDownload(of: items, for: set)
         case .granted(let set): granted(set)
         case .ended(let set, let end): ended(set, end)
         case .deadlock(let links):
@@ -161,7 +168,7 @@ final class Claims: Sendable {
 
     private func ended(_ set: ClaimSetID, _ end: ClaimEnd) {
         let owner = state.withLock { state -> (Owner, (@Sendable (SessionEvent) -> Void)?)? in
-            state.downloads.removeValue(forKey: set)?.cancel()
+            state.downloads.removeValue(forKey: set)?.finish()
             guard let owner = state.owners.removeValue(forKey: set) else { return nil }
             if case .client(let client, let name, _) = owner {
                 state.clients[client]?.claims[name] = nil
@@ -191,48 +198,6 @@ final class Claims: Sendable {
         for (presenter, notice) in notices {
             deliver(to: presenter) { PresenterNews(presenter: $0, notice, places).event }
         }
-    }
-
-    // MARK: Downloads
-
-    /// Downloads the items of a claim, reporting progress to its client.
-    private func download(_ items: [ClaimItem], for set: ClaimSetID) {
-        let owner = state.withLock { $0.owners[set] }
-        guard case .client(let client, let name, let asked)? = owner else {
-            // The engine's own claims take the bytes as they are.
-            return lockManager.perform { table, now in table.downloaded(set, now: now) }
-        }
-        do throws(FileError) {
-            let isUnchanged = lockManager.ask { $0.claimSet(set)?.claims.map(\.item) } == asked.items
-            let areLocal = if asked.areLocal, isUnchanged { true } else { try bytes.areLocal(items) }
-            if areLocal { return lockManager.perform { table, now in table.downloaded(set, now: now) } }
-        } catch {
-            return failed(set, error)
-        }
-        guard let deliver = state.withLock({ $0.clients[client]?.deliver }) else { return }
-        let task = Task {
-            do {
-                try await bytes.download(items) { progress in
-                    deliver(
-                        .downloading(claim: name, bytesDone: progress.bytesDone, bytesTotal: progress.bytesTotal))
-                }
-                lockManager.perform { table, now in table.downloaded(set, now: now) }
-            } catch let error as FileError {
-                failed(set, error)
-            } catch {
-                failed(set, FileError(.cancelled, "the download was interrupted"))
-            }
-        }
-        let isOver = state.withLock { state in
-            guard state.owners[set] != nil else { return true }
-            state.downloads[set] = task
-            return false
-        }
-        if isOver { task.cancel() }
-    }
-
-    private func failed(_ set: ClaimSetID, _ error: FileError) {
-        lockManager.perform { table, now in table.downloadFailed(set, error, now: now) }
     }
 
     // MARK: Stopped processes

@@ -136,15 +136,7 @@ final class SyncAccess: SyncCoordination {
         guard lockManager.hasClaimsOrPresenters, commit.device != replica.device else { return nil }
         let wanted = try claimsToApply(commit)
         guard let first = wanted.first.map({ places.path($0.item) }) else { return nil }
-        let warning = Task { [environment] in
-            // Cancelled when the claim was granted in time.
-            if (try? await environment.sleep(Self.silence)) != nil {
-                tell(
-                    "remote changes are waiting for the program that has claimed or presents \(first); see: dewpoint locks"
-                )
-            }
-        }
-        defer { warning.cancel() }
+        async let _: Void = tellOfWait(for: first, tell)
         do throws(FileError) {
             let set = try await acquire(wanted)
             return SyncGrant { [self] in end(set) }
@@ -156,6 +148,13 @@ final class SyncAccess: SyncCoordination {
                 "applying a remote change although a presenter refused it", metadata: ["why": "\(error)"])
             return nil
         }
+    }
+
+    /// Reports a wait that takes long. Cancelled when the claim was granted in time.
+    private func tellOfWait(for path: String, _ tell: @Sendable (String) -> Void) async {
+        guard (try? await environment.sleep(Self.silence)) != nil else { return }
+        tell(
+            "remote changes are waiting for the program that has claimed or presents \(path); see: dewpoint locks")
     }
 
     /// Waits as long as conflicting claims are held; for presenters, no longer than the patience.
