@@ -31,6 +31,12 @@ struct Simulate: ParsableCommand {
     @Option(help: "Break something deliberately: \(Sabotage.allCases.map(\.rawValue).joined(separator: ", ")).")
     var sabotage: Sabotage?
 
+    @Flag(help: "Have two or three programs work on each device at the same time.")
+    var writers = false
+
+    @Flag(help: "Have programs claim items, and present them.")
+    var claims = false
+
     @Flag(help: "Let weeks pass between phases, with snapshots, garbage collection and absent devices.")
     var weeks = false
 
@@ -40,12 +46,16 @@ struct Simulate: ParsableCommand {
         let seeds = first..<first + UInt64(seed == nil ? count : 1)
         print("seeds \(seeds.lowerBound) to \(seeds.upperBound - 1)")
         let failed =
-            jobs > 1 ? try SeedRange(seeds).run(inProcesses: jobs, arguments: weeks ? ["--weeks"] : []) : run(seeds)
+            jobs > 1 ? try SeedRange(seeds).run(inProcesses: jobs, arguments: options.arguments) : run(seeds)
         guard failed.isEmpty else {
             print("\(failed.count) of \(seeds.count) seeds failed: \(failed.map(String.init).joined(separator: " "))")
             throw ExitCode.failure
         }
         print("\(seeds.count) seeds passed")
+    }
+
+    private var options: ScenarioOptions {
+        ScenarioOptions(passesWeeks: weeks, hasSeveralPrograms: writers, hasClaims: claims)
     }
 
     private func run(_ seeds: Range<UInt64>) -> [UInt64] {
@@ -54,8 +64,7 @@ struct Simulate: ParsableCommand {
         var failed: [UInt64] = []
         for (index, seed) in seeds.enumerated() {
             let world = World(
-                seed: seed, directory: "\(directory)/\(seed)", sabotage: sabotage, passesWeeks: weeks,
-                isTraced: trace)
+                seed: seed, directory: "\(directory)/\(seed)", sabotage: sabotage, options: options, isTraced: trace)
             let outcome = Simulation(world: world).run()
             try? FileManager.default.removeItem(atPath: world.directory)
             if let failure = outcome.failure {

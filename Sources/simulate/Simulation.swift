@@ -53,7 +53,7 @@ struct Simulation {
                 skew: world.scenario.skews[number], tellsChanges: world.scenario.tellsChanges[number])
         }
         for device in devices { try device.start() }
-        var programs = devices.map { Program(device: $0) }
+        var programs = devices.flatMap { Program.all(on: $0) }
         var random = SeededRandom(seed: world.seed, stream: "simulation")
         for steps in world.scenario.phases {
             for device in devices {
@@ -68,6 +68,7 @@ struct Simulation {
             try await QuietPoint(world: world, devices: devices, programs: programs).run(random: &random)
         }
         for index in programs.indices { await programs[index].closeAll() }
+        if world.scenario.isContended { for device in devices { try device.checkLocks() } }
         for device in devices { try await device.stop(.orderly) }
         for device in devices {
             try device.start(after: .orderly)
@@ -85,7 +86,7 @@ struct Simulation {
         var random = SeededRandom(seed: world.seed, stream: "long time at \(world.clock.now)")
         var programs = programs
         let away = random.happens(0.7) ? random.pick(programs).device : nil
-        let present = programs.map(\.device).filter { $0.number != away?.number }
+        let present = programs.filter { $0.index == 0 }.map(\.device).filter { $0.number != away?.number }
         var isDown = false
         if let away {
             world.trace.note("\(away.name) goes away")
@@ -105,7 +106,7 @@ struct Simulation {
             let workers = programs.filter { $0.device.number != away?.number }
             let worked = try await work(workers, steps: random.number(0...Self.absenceSteps), disturbing: false)
             programs = programs.map { program in
-                worked.first { $0.device.number == program.device.number } ?? program
+                worked.first { $0.label == program.label } ?? program
             }
         }
         if let away {
@@ -132,7 +133,7 @@ struct Simulation {
             }
             var done: [Program] = []
             for try await program in group { done.append(program) }
-            return done.sorted { $0.device.number < $1.device.number }
+            return done.sorted { ($0.device.number, $0.index) < ($1.device.number, $1.index) }
         }
     }
 }

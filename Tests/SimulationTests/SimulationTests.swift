@@ -22,6 +22,30 @@ import Testing
         #expect(run.output.contains(finding), "\(run.output.prefix(1000))")
     }
 
+    @Test func `what is written to a claimed file past the lock table is found`() async throws {
+        let run = try await SimulateTool.run("--seed", "1", "--writers", "--claims", "--sabotage", "writeClaimed")
+        #expect(run.status == 1)
+        #expect(run.output.contains("changes what C1 has claimed"), "\(run.output.prefix(1000))")
+    }
+
+    @Test func `several programs work on a device at the same time`() async throws {
+        let run = try await SimulateTool.run("2", "--first", "1", "--writers")
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test(arguments: [2])
+    func `programs claim items and present them`(seed: Int) async throws {
+        let run = try await SimulateTool.run("--seed", "\(seed)", "--claims")
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    /// The last one once failed.
+    @Test(arguments: [7, 8, 9, 10, 1_700_010_028])
+    func `devices agree after weeks`(seed: Int) async throws {
+        let run = try await SimulateTool.run("--seed", "\(seed)", "--weeks")
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     /// One run after the other in one process: what a file system leaves behind when it ends, or crashes, adds up.
     @Test func `devices that have ended keep no file open`() async throws {
         let run = try await SimulateTool.run("8", "--first", "1000", openFileLimit: 256)

@@ -9,6 +9,9 @@ final class SeededExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         var random: SeededRandom
+        /// Called before each job.
+        var watches: [UInt64: @Sendable () -> Void] = [:]
+        var lastWatch: UInt64 = 0
     }
 
     private let state: Mutex<State>
@@ -27,14 +30,28 @@ final class SeededExecutor: TaskExecutor {
     /// Runs one of the runnable jobs.
     /// - Returns: `false` when there is none.
     func runNext() -> Bool {
-        let job = state.withLock { state -> UnownedJob? in
-            guard !state.jobs.isEmpty else { return nil }
+        let (job, watches) = state.withLock { state -> (UnownedJob?, [@Sendable () -> Void]) in
+            guard !state.jobs.isEmpty else { return (nil, []) }
             let index = state.random.number(0...state.jobs.count - 1)
             state.jobs.swapAt(index, state.jobs.count - 1)
-            return state.jobs.popLast()
+            return (state.jobs.popLast(), state.watches.sorted { $0.key < $1.key }.map(\.value))
         }
         guard let job else { return false }
+        for watch in watches { watch() }
         job.runSynchronously(on: asUnownedTaskExecutor())
         return true
     }
+
+    /// Has `look` called before each job from now on: it sees what the job finds, and changes nothing.
+    ///
+    /// - Returns: What ends it when it is passed to ``endWatch(_:)``.
+    func watch(_ look: @escaping @Sendable () -> Void) -> UInt64 {
+        state.withLock { state in
+            state.lastWatch += 1
+            state.watches[state.lastWatch] = look
+            return state.lastWatch
+        }
+    }
+
+    func endWatch(_ watch: UInt64) { state.withLock { $0.watches[watch] = nil } }
 }

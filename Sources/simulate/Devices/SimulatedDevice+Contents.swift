@@ -105,10 +105,12 @@ extension World {
 
 extension SimulatedDevice {
     /// How much a program reads at a time, in bytes.
-    private static let readUnit = 300_000
+    static let readUnit = 300_000
 
     /// Reads a file to its end, like a program.
-    func read(_ handle: HandleID, by caller: Caller, limit: Duration? = nil) async throws -> [UInt8] {
+    func read(
+        _ handle: HandleID, of fileSystem: FileSystem, by caller: Caller, limit: Duration? = nil
+    ) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
             let answer = try fileSystem.read(handle, offset: Int64(bytes.count), byteCount: Self.readUnit, by: caller)

@@ -16,6 +16,7 @@ final class SimulatedDevice: Sendable {
     let world: World
     let store: SimulatedStore
     let directory: String
+    let programs = DevicePrograms()
     private let container: Container
     private let skew: Duration
     private let state: Mutex<State>
@@ -54,12 +55,17 @@ final class SimulatedDevice: Sendable {
         state = Mutex(State(random: SeededRandom(seed: world.seed, stream: "device \(name)")))
     }
 
-    /// - Throws: ``Violation`` when the device is down.
     var fileSystem: FileSystem {
-        get throws(Violation) {
-            guard let session = state.withLock({ $0.session }) else { throw Violation("\(name) is down") }
+        get throws(Outage) {
+            guard let session = state.withLock({ $0.session }) else { throw Outage(device: name) }
             return session.fileSystem
         }
+    }
+
+    /// The file system of this run of the daemon only.
+    func fileSystem(ofSession number: Int) throws(Outage) -> FileSystem {
+        guard number == sessionCount else { throw Outage(device: name) }
+        return try fileSystem
     }
 
     var now: Timestamp { world.clock.wallTime(skew: skew) }
@@ -76,7 +82,7 @@ final class SimulatedDevice: Sendable {
             fileSystem = try FileSystem(
                 container: container,
                 location: DeviceLocation(remote: "memory", state: directory, mountpoint: "", deviceName: name),
-                options: FileSystemOptions(), environment: environment(), logger: logger(), owner: 0, group: 0)
+                options: options, environment: environment(), logger: logger(), owner: 0, group: 0)
         } catch {
             throw Violation("\(name) does not start: \(error.code) \(error.detail)")
         }
@@ -86,8 +92,16 @@ final class SimulatedDevice: Sendable {
             state.sessionCount += 1
             state.isDead = false
         }
+        programs.daemonStarted()
         world.trace.note("\(name) starts")
         try checkRepairs(of: fileSystem, after: end)
+    }
+
+    private var options: FileSystemOptions {
+        var options = FileSystemOptions()
+        options.presenterPatience = world.scenario.presenterPatience
+        options.presenterTimeout = world.scenario.presenterTimeout
+        return options
     }
 
     private func checkRepairs(of fileSystem: FileSystem, after end: End?) throws(Violation) {
@@ -166,6 +180,9 @@ final class SimulatedDevice: Sendable {
 
     /// Whether it has crashed, so that no call returns any more.
     var isDead: Bool { state.withLock { $0.isDead } }
+
+    /// Whether no program can use it now.
+    var isDown: Bool { state.withLock { $0.isDead || $0.session == nil } }
 
     private func pass(_ step: ChangeStep) throws {
         let crashes = state.withLock { state in

@@ -25,9 +25,9 @@ final class World: Sendable {
         var commits: [CommitNumber: Commit] = [:]
     }
 
-    init(seed: UInt64, directory: String, sabotage: Sabotage?, passesWeeks: Bool = false, isTraced: Bool) {
+    init(seed: UInt64, directory: String, sabotage: Sabotage?, options: ScenarioOptions, isTraced: Bool) {
         self.seed = seed
-        scenario = Scenario(seed: seed, sabotage: sabotage, hasLongTimes: passesWeeks)
+        scenario = Scenario(seed: seed, sabotage: sabotage, options: options)
         executor = SeededExecutor(seed: seed)
         clock = SimulatedClock()
         trace = Trace(clock: clock, isPrinted: isTraced)
@@ -107,4 +107,10 @@ struct Violation: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
+}
+
+/// A request to a daemon that has ended.
+struct Outage: Error, CustomStringConvertible {
+    let device: String
+    var description: String { "\(device) is down" }
 }

@@ -30,6 +30,7 @@ struct QuietPoint {
             try compare(own, with: tree, "the tree of the log", on: device)
             local.formUnion(own.localTokens)
             try await checkConsistency(of: device)
+            if world.scenario.isContended { try device.checkLocks() }
             if random.happens(0.3) { try await readAll(on: device) }
         }
         try checkPromises(of: tree, local: local)
@@ -96,7 +97,8 @@ struct QuietPoint {
             let wanted = try device.content(of: number)
             let opened = try await device.value(
                 of: fileSystem.open(OpenRequest(inode: number, flags: O_RDONLY, caller: caller)))
-            let content = try FileContent(bytes: try await device.read(opened.handle, by: caller))
+            let content = try FileContent(
+                bytes: try await device.read(opened.handle, of: fileSystem, by: caller))
             fileSystem.release(opened.handle, flockOwner: nil, by: caller)
             guard content == wanted else {
                 throw Violation("\(device.name) reads \(content) where the container has \(wanted)")

@@ -4,38 +4,56 @@ import Replica
 
 /// Names and attributes.
 extension Program {
+    /// The attributes of a place that was chosen already.
+    private static func attributes(_ place: ResolvedPath) throws -> Attributes {
+        guard let attributes = place.attributes else { throw FileError(.notFound, "\(place)") }
+        return attributes
+    }
+
     mutating func makeDirectory() throws {
         let place = try place(existing: 0)
         _ = try fileSystem.makeDirectory(place.name, in: place.parent, mode: 0o755, by: caller)
     }
 
-    mutating func removeDirectory() throws {
-        let (place, attributes) = try taken([.directory])
-        world.trace.note("\(device.name) removes \(place)")
-        try fileSystem.removeDirectory(place.name, in: place.parent, by: caller).atOnce()
-        try forget(attributes.inode)
-    }
-
-    mutating func remove() async throws {
-        let (place, attributes) = try taken([.file, .symbolicLink])
-        // The bytes are kept under another name; the name's conflict versions are not.
-        let before =
-            attributes.linkCount == 1
-            ? try device.everything(of: attributes.inode)
-            : try device.conflictVersions(at: place.name, in: place.parent)
-        try await change(before: before, after: []) {
-            world.trace.note("\(device.name) removes \(place)")
-            try fileSystem.removeFile(place.name, in: place.parent, by: caller).atOnce()
+    mutating func removeDirectory(_ place: ResolvedPath? = nil) async throws {
+        let (place, attributes) = try place.map { ($0, try Self.attributes($0)) } ?? taken([.directory])
+        let look = { @Sendable [replica = try fileSystem.replica] () throws -> Sight in
+            Sight(moved: try replica.lookup(place.name, in: place.parent))
+        }
+        _ = try await change(isNoted: false, look) {
+            world.trace.note("\(label) removes \(place)")
+            return try fileSystem.removeDirectory(place.name, in: place.parent, by: caller)
         }
         try forget(attributes.inode)
     }
 
+    mutating func remove(_ place: ResolvedPath? = nil) async throws {
+        let place = try place ?? taken([.file, .symbolicLink]).0
+        let look = { @Sendable [device, replica = try fileSystem.replica] () throws -> Sight in
+            let attributes = try replica.lookup(place.name, in: place.parent)
+            // The bytes are kept under another name; the name's conflict versions are not.
+            let before =
+                attributes.linkCount == 1
+                ? try device.everything(of: attributes.inode)
+                : try device.conflictVersions(at: place.name, in: place.parent)
+            return Sight(before: before, moved: attributes)
+        }
+        let (_, sight) = try await change(look) {
+            world.trace.note("\(label) removes \(place)")
+            return try fileSystem.removeFile(place.name, in: place.parent, by: caller)
+        }
+        if let removed = sight.moved { try forget(removed.inode) }
+    }
+
     /// The kernel forgets an inode without a name, at once or later, unless it is open.
-    private mutating func forget(_ number: InodeNumber) throws {
+    mutating func forget(_ number: InodeNumber) throws {
         nameless.append(number)
         guard random.happens(0.7) else { return }
-        for number in nameless where !files.contains(where: { $0.inode == number }) { try fileSystem.forget(number) }
-        nameless = []
+        let (forgettable, kept) = (
+            nameless.filter { device.programs.mayForget($0) }, nameless.filter { !device.programs.mayForget($0) }
+        )
+        for number in forgettable { try fileSystem.forget(number) }
+        nameless = world.scenario.isContended ? kept : []
     }
 
     mutating func rename(_ kinds: [ItemKind], mode: RenameMode) async throws {
@@ -44,70 +62,93 @@ extension Program {
     }
 
     mutating func move(_ source: ResolvedPath, to target: ResolvedPath, mode: RenameMode) async throws {
-        guard let moved = source.attributes else { throw FileError(.notFound, "\(source)") }
-        var lost: [FileContent] = []
-        if mode == .replace, let replaced = target.attributes, replaced.inode != moved.inode,
-            replaced.kind != .directory
-        {
-            // The name keeps its item when both are of one kind: then the removal of incoming bytes is not seen.
-            switch (replaced.linkCount == 1, replaced.kind == moved.kind) {
-            case (true, true): lost = [try device.content(of: replaced.inode)]
-            case (true, false): lost = try device.everything(of: replaced.inode)
-            case (false, true): break
-            case (false, false): lost = try device.conflictVersions(at: target.name, in: target.parent)
+        guard source.attributes != nil else { throw FileError(.notFound, "\(source)") }
+        let look = { @Sendable [self] () throws -> Sight in try sightOfMoving(source, to: target, mode: mode) }
+        let finish: @Sendable (Sight, Void) throws -> Void = { [self] sight, _ in
+            noteRemoval(sight.versions[0], at: target)
+            for link in sight.links { world.model.release(link) }
+            if let moved = sight.moved, moved.kind == .file, !device.isDead {
+                world.model.noteMove(of: try device.content(of: moved.inode), to: target.name, on: device.name)
             }
         }
-        let versions = try device.conflictVersions(at: source.name, in: source.parent)
-        try await change(before: lost, after: []) {
-            world.trace.note("\(device.name) renames \(source) to \(target)")
-            try fileSystem.rename(
-                source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller
-            ).atOnce()
+        let (_, sight) = try await change(look, then: finish) {
+            world.trace.note("\(label) renames \(source) to \(target)")
+            return try fileSystem.rename(
+                source.name, in: source.parent, to: target.name, in: target.parent, mode: mode, by: caller)
         }
-        try noteRemoval(versions, at: target)
-        if moved.kind == .file, !device.isDead {
-            world.model.noteMove(of: try device.content(of: moved.inode), to: target.name, on: device.name)
+        if let replaced = sight.replaced { try forget(replaced.inode) }
+    }
+
+    private func sightOfMoving(
+        _ source: ResolvedPath, to target: ResolvedPath, mode: RenameMode
+    ) throws -> Sight {
+        let replica = try fileSystem.replica
+        let moved = try replica.lookup(source.name, in: source.parent)
+        var sight = Sight(
+            versions: [try device.conflictVersions(at: source.name, in: source.parent)], moved: moved)
+        guard mode == .replace, let replaced = try replica.whereabouts(of: target.name, in: target.parent).inode,
+            replaced != moved.inode
+        else { return sight }
+        let attributes = try replica.attributes(of: replaced)
+        sight.replaced = attributes
+        if moved.kind == .symbolicLink, attributes.kind == .symbolicLink {
+            sight.links = [try device.content(of: moved.inode)]
         }
-        guard let replaced = target.attributes, replaced.inode != moved.inode, mode == .replace else { return }
-        if moved.kind == .symbolicLink, replaced.kind == .symbolicLink {
-            world.model.release(try device.content(of: moved.inode))
+        guard attributes.kind != .directory else { return sight }
+        // The name keeps its item when both are of one kind: then the removal of incoming bytes is not seen.
+        switch (attributes.linkCount == 1, attributes.kind == moved.kind) {
+        case (true, true): sight.before = [try device.content(of: replaced)]
+        case (true, false): sight.before = try device.everything(of: replaced)
+        case (false, true): break
+        case (false, false): sight.before = try device.conflictVersions(at: target.name, in: target.parent)
         }
-        try forget(replaced.inode)
+        return sight
     }
 
     /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends.
-    private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) throws {
-        guard !versions.isEmpty, try fileSystem.replica.entry(place.name, in: place.parent).item == nil else { return }
-        world.model.note(device.isDead ? .unknown : .done, before: versions, after: [])
+    private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) {
+        guard !versions.isEmpty else { return }
+        if let entry = try? fileSystem.replica.entry(place.name, in: place.parent), entry.item != nil { return }
+        world.model.note(isCutOff ? .unknown : .done, before: versions, after: [])
     }
 
     mutating func exchange() async throws {
         let (source, _) = try taken()
         let (target, _) = try taken()
-        world.trace.note("\(device.name) exchanges \(source) and \(target)")
-        let versions = try [source, target].map { try device.conflictVersions(at: $0.name, in: $0.parent) }
-        try fileSystem.rename(
-            source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller
-        ).atOnce()
-        try noteRemoval(versions[0], at: target)
-        try noteRemoval(versions[1], at: source)
-        for place in [source, target] where place.attributes?.kind == .symbolicLink {
-            if let number = place.attributes?.inode { world.model.release(try device.content(of: number)) }
+        world.trace.note("\(label) exchanges \(source) and \(target)")
+        let look = { @Sendable [device, replica = try fileSystem.replica] () throws -> Sight in
+            let moved = try [source, target].map { try replica.lookup($0.name, in: $0.parent) }
+            return Sight(
+                versions: try [source, target].map { try device.conflictVersions(at: $0.name, in: $0.parent) },
+                moved: moved[0], replaced: moved[1],
+                links: try moved.filter { $0.kind == .symbolicLink }.map { try device.content(of: $0.inode) })
+        }
+        let finish = { @Sendable [self] (sight: Sight, _: Void) throws -> Void in
+            noteRemoval(sight.versions[0], at: target)
+            noteRemoval(sight.versions[1], at: source)
+            for link in sight.links { world.model.release(link) }
+        }
+        _ = try await change(isNoted: false, look, then: finish) {
+            try fileSystem.rename(
+                source.name, in: source.parent, to: target.name, in: target.parent, mode: .exchange, by: caller)
         }
     }
 
     mutating func link() throws {
         let (_, attributes) = try taken([.file])
         let place = try place(existing: 0)
-        world.trace.note("\(device.name) links \(attributes.inode) as \(place)")
+        world.trace.note("\(label) links \(attributes.inode) as \(place)")
         _ = try fileSystem.link(attributes.inode, as: place.name, in: place.parent, by: caller)
     }
 
     mutating func makeLink() async throws {
         let place = try place(existing: 0)
         let content = FileContent(count: 1, cells: [0: token("links \(place)")])
-        try await change(before: [], after: [content]) {
-            _ = try fileSystem.makeSymbolicLink(place.name, in: place.parent, target: content.linkTarget, by: caller)
+        let look = { @Sendable () throws -> Sight in Sight(after: [content]) }
+        _ = try await change(look) {
+            .ready(
+                try fileSystem.makeSymbolicLink(
+                    place.name, in: place.parent, target: content.linkTarget, by: caller))
         }
     }
 

@@ -4,15 +4,21 @@ import Model
 import Replica
 
 /// A user of a device: executes random operations one after the other, as the mount would pass them on, and accounts
-/// for each in the ``ReferenceModel``.
+/// for each in the ``ReferenceModel``. Several may work on one device; the first also ends and crashes it.
 struct Program: Sendable {
     let device: SimulatedDevice
     let world: World
+    /// Its number on the device.
+    let index: Int
+    /// For the trace.
+    let label: String
     var random: SeededRandom
     var files: [OpenFile] = []
+    /// Its session with the daemon, for claims and presenters.
+    var client: SimulatedClient?
     /// Inodes without a name that the kernel still remembers.
     var nameless: [InodeNumber] = []
-    private var session = 0
+    private(set) var session = 0
 
     /// How many files it holds open at most.
     static let openLimit = 4
@@ -24,16 +30,30 @@ struct Program: Sendable {
         var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
     }
 
-    init(device: SimulatedDevice) {
+    init(device: SimulatedDevice, index: Int = 0) {
         self.device = device
+        self.index = index
         world = device.world
-        random = SeededRandom(seed: device.world.seed, stream: "program on \(device.name)")
+        label = index == 0 ? device.name : "\(device.name)\(index)"
+        random = SeededRandom(
+            seed: device.world.seed, stream: "program \(index == 0 ? "" : "\(index) ")on \(device.name)")
+    }
+
+    /// The programs of a device.
+    static func all(on device: SimulatedDevice) -> [Program] {
+        (0..<device.world.scenario.programCounts[device.number]).map { Program(device: device, index: $0) }
     }
 
     /// A number that no thread has, so that `/proc` has no entry for it.
-    var caller: Caller { Caller(thread: Int32(1 << 30) + Int32(device.number), user: 0, group: 0) }
+    var caller: Caller { Caller(thread: process, user: 0, group: 0) }
 
-    var fileSystem: FileSystem { get throws { try device.fileSystem } }
+    var process: Int32 { Int32(1 << 30) + Int32(device.number) + Int32(index << 8) }
+
+    /// - Throws: ``Outage`` when the daemon has ended that the program began to work with.
+    var fileSystem: FileSystem { get throws { try device.fileSystem(ofSession: session) } }
+
+    /// Whether the daemon died that the program works with: what happened since may have been lost.
+    var isCutOff: Bool { device.isDead || device.sessionCount != session }
 
     // MARK: Steps
 
@@ -41,16 +61,32 @@ struct Program: Sendable {
     ///
     /// - Parameter isDisturbing: Whether the device crashes, ends and loses its network meanwhile.
     mutating func run(steps: Int, disturbing isDisturbing: Bool = true) async throws {
+        noticeRestart()
         for _ in 0..<steps {
             try await pause()
             try world.throwViolation()
-            if isDisturbing { try await disturb() }
+            if isDisturbing, index == 0 { try await disturb() }
+            try await waitForDaemon()
+            device.programs.begin()
+            defer { device.programs.end() }
             try await step()
         }
-        device.disarm()
-        if device.isDead { try await restart(.killed) }
+        if index == 0 {
+            device.disarm()
+            if device.isDead { try await restart(.killed) }
+        }
+        try await waitForDaemon()
         noticeRestart()
+        endSession()
     }
+
+    /// Waits until the first program of the device has started it again.
+    private func waitForDaemon() async throws {
+        guard index > 0 else { return }
+        while device.isDown || device.programs.isInRecess { try await world.clock.sleep(Self.glance) }
+    }
+
+    private static let glance = Duration.milliseconds(100)
 
     private mutating func pause() async throws {
         let longest = random.pick([0, 30, 3000, 3000, 20_000])
@@ -63,7 +99,7 @@ struct Program: Sendable {
             device.store.link.isInReach.toggle()
             world.trace.note("\(device.name) is \(device.store.link.isInReach ? "" : "not ")in reach")
         }
-        try sabotage(by: world.scenario.sabotage)
+        try await sabotage(by: world.scenario.sabotage)
         if random.happens(world.scenario.crashShare) { device.crash(afterSteps: random.number(1...40)) }
         if device.isDead || random.happens(world.scenario.killShare) {
             try await restart(random.happens(0.2) ? .powerFailure : .killed)
@@ -73,25 +109,44 @@ struct Program: Sendable {
     }
 
     private mutating func restart(_ end: SimulatedDevice.End) async throws {
+        if end == .orderly { try await beginRecess() }
         let end: SimulatedDevice.End = end == .orderly && device.isDead ? .killed : end
         if end == .orderly { await closeAll() }
+        if end == .orderly, world.scenario.isContended { closeFilesOfOthers() }
         try await device.stop(end)
+        device.programs.endRecess()
         try await world.clock.sleep(random.milliseconds(0...5000))
         try device.start(after: end)
     }
 
-    /// Open files do not survive the daemon.
+    /// Waits until no other program is in the middle of an operation.
+    private func beginRecess() async throws {
+        device.programs.beginRecess()
+        while device.programs.isBusy { try await world.clock.sleep(Self.glance) }
+    }
+
+    private func closeFilesOfOthers() {
+        guard let fileSystem = try? fileSystem else { return }
+        for handle in device.programs.openFiles.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            // A file that cannot be closed ends with the daemon.
+            try? fileSystem.flush(handle, lockOwner: 0, by: caller)
+            fileSystem.release(handle, flockOwner: nil, by: caller)
+        }
+    }
+
+    /// Open files and sessions do not survive the daemon.
     private mutating func noticeRestart() {
         guard session != device.sessionCount else { return }
         session = device.sessionCount
         files = []
         nameless = []
+        endSession()
     }
 
     private mutating func step() async throws {
         noticeRestart()
         let isReader = world.scenario.hasOneWriter && device.number > 0
-        let action = random.pick(isReader ? Action.reading : Action.all)
+        let action = pickAction(isReader: isReader)
         let before = world.clock.now
         do {
             try await perform(action)
@@ -99,27 +154,40 @@ struct Program: Sendable {
         } catch let error as FileError {
             note(action, "\(error.code)", since: before)
             try judge(error, action)
+        } catch let error as Outage {
+            guard world.scenario.isContended else { throw error }
+            note(action, "the daemon ended", since: before)
         }
     }
 
+    private mutating func pickAction(isReader: Bool) -> Action {
+        if world.scenario.hasClaims, random.happens(Action.coordinatingShare) {
+            return random.pick(Action.coordinating)
+        }
+        return random.pick(isReader ? Action.reading : Action.all)
+    }
+
     private func note(_ action: Action, _ outcome: String, since begin: Duration) {
-        world.trace.note("\(device.name) \(action): \(outcome)")
+        world.trace.note("\(label) \(action): \(outcome)")
     }
 
     /// Rejects errors that no program gets on a sound device.
     private func judge(_ error: FileError, _ action: Action) throws(Violation) {
-        if device.isDead { return }
-        let hasTrouble =
-            world.scenario.faultShare > 0 || world.scenario.offlineShare > 0 || world.scenario.hasLongTimes
+        if isCutOff { return }
+        let hasTrouble = world.scenario.hasTrouble
         let isExpected =
             switch error.code {
             case .notFound, .exists, .notDirectory, .isDirectory, .notEmpty, .busy, .interrupted, .noAttribute: true
-            case .invalid: action == .renameDirectory || action == .exchange
+            case .invalid: [.renameDirectory, .exchange, .claimToWrite].contains(action)
             case .notPermitted: action == .link
-            case .unreachable, .timedOut, .offline, .corrupt, .cancelled: hasTrouble
+            case .timedOut, .cancelled: hasTrouble || Action.coordinating.contains(action)
+            case .unreachable, .offline, .corrupt: hasTrouble
+            case .crossDevice: action == .claimToRead || action == .claimToWrite
+            // The kernel looks the path up again.
+            case .superseded: world.scenario.isContended
             default: false
             }
-        if !isExpected { throw Violation("\(device.name): \(action) fails with \(error.code): \(error.detail)") }
+        if !isExpected { throw Violation("\(label): \(action) fails with \(error.code): \(error.detail)") }
     }
 
     // MARK: Places
@@ -183,32 +251,5 @@ struct Program: Sendable {
     mutating func takenFile() throws -> (ResolvedPath, InodeNumber) {
         let (place, attributes) = try taken([.file])
         return (place, attributes.inode)
-    }
-
-    // MARK: Accounts
-
-    func token(_ what: String) -> Token { world.model.makeToken("\(device.name) \(what) at \(world.clock.now)") }
-
-    /// Executes a change of file contents, and accounts for it.
-    ///
-    /// - Parameter number: The inode that shows the last of `after` once it is done.
-    func change(
-        before: [FileContent], after: [FileContent], of number: InodeNumber? = nil, _ body: () async throws -> Void
-    ) async throws {
-        do {
-            try await body()
-        } catch let error as FileError {
-            if device.isDead { world.model.note(.unknown, before: before, after: after) }
-            throw error
-        }
-        world.trace.note("\(device.name) \(number.map { "\($0)" } ?? "-"): \(before) -> \(after)")
-        guard !device.isDead else { return world.model.note(.unknown, before: before, after: after) }
-        guard let number else { return world.model.note(.done, before: before, after: after) }
-        let isNameless = try fileSystem.replica.attributes(of: number).linkCount == 0
-        world.model.note(isNameless ? .nameless : .done, before: before, after: after)
-        let shown = try device.content(of: number)
-        if let wanted = after.last, shown != wanted {
-            throw Violation("\(device.name): \(number) shows \(shown) after a change that should leave \(wanted)")
-        }
     }
 }

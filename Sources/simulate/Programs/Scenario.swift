@@ -1,3 +1,5 @@
+import FileSystem
+
 /// The kind of run that a seed selects.
 struct Scenario: Sendable, CustomStringConvertible {
     let deviceCount: Int
@@ -25,9 +27,16 @@ struct Scenario: Sendable, CustomStringConvertible {
     let hasLocalNames: Bool
     /// Whether weeks pass between the phases, in which snapshots are made and garbage is collected.
     let hasLongTimes: Bool
+    /// The number of programs that work on a device at the same time; one element for each.
+    let programCounts: [Int]
+    /// Whether programs claim items, and present them.
+    let hasClaims: Bool
+    /// What happens to a claim whose presenter does not answer, and for how long it is waited for.
+    let presenterPatience: FileSystemOptions.PresenterPatience
+    let presenterTimeout: Duration
     let sabotage: Sabotage?
 
-    init(seed: UInt64, sabotage: Sabotage?, hasLongTimes: Bool = false) {
+    init(seed: UInt64, sabotage: Sabotage?, options: ScenarioOptions) {
         var random = SeededRandom(seed: seed, stream: "scenario")
         deviceCount = random.number(2...4)
         let stepCount = random.number(40...150)
@@ -47,17 +56,43 @@ struct Scenario: Sendable, CustomStringConvertible {
         // A separate stream leaves the draws of all other seeds unchanged.
         var later = SeededRandom(seed: seed, stream: "local names")
         hasLocalNames = later.happens(0.2)
-        self.hasLongTimes = hasLongTimes
+        hasLongTimes = options.passesWeeks
+        var coordination = SeededRandom(seed: seed, stream: "coordination")
+        programCounts = (0..<deviceCount).map { _ in
+            options.hasSeveralPrograms ? coordination.pick([2, 2, 3]) : 1
+        }
+        hasClaims = options.hasClaims
+        presenterPatience = options.hasClaims ? coordination.pick([.wait, .fail, .skip]) : .wait
+        presenterTimeout = options.hasClaims ? coordination.pick([.seconds(5), .seconds(60)]) : .seconds(60)
         self.sabotage = sabotage
     }
+
+    /// Whether requests to the store may fail.
+    var hasTrouble: Bool { faultShare > 0 || offlineShare > 0 || hasLongTimes }
+
+    /// Whether others may change a file while a program changes it.
+    var isContended: Bool { hasClaims || programCounts.contains { $0 > 1 } }
 
     var description: String {
         """
         \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
         kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(tellsChanges)\
         \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")\
-        \(hasLongTimes ? ", long times" : "")
+        \(hasLongTimes ? ", long times" : "")\(isContended ? ", programs \(programCounts)" : "")\
+        \(hasClaims ? ", claims, presenters have \(presenterTimeout), then \(presenterPatience)" : "")
         """
+    }
+}
+
+/// What a seed does not select.
+struct ScenarioOptions: Sendable {
+    var passesWeeks = false
+    var hasSeveralPrograms = false
+    var hasClaims = false
+
+    /// The same for another process.
+    var arguments: [String] {
+        [(passesWeeks, "--weeks"), (hasSeveralPrograms, "--writers"), (hasClaims, "--claims")].filter(\.0).map(\.1)
     }
 }
 
@@ -71,6 +106,8 @@ enum Sabotage: String, CaseIterable, Sendable {
     case damageStore
     /// A device has bytes that no program wrote.
     case writeUnseen
+    /// A program writes what another has claimed; with `--writers` and `--claims`.
+    case writeClaimed
 
     /// The share of operations before which it happens.
     static let share = 0.1
