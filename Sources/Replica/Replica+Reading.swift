@@ -31,6 +31,13 @@ extension Replica {
         try read { try $0.inodeRow(number).isLocal }
     }
 
+    /// Whether the bytes of a file are local, and no newer ones are to come.
+    package func isCurrent(_ number: InodeNumber) throws(FileError) -> Bool {
+        try read { rows in
+            try rows.first("SELECT here AND incoming IS NULL FROM inodes WHERE id = ?", [number.row]) { $0[0] as Bool }
+        } ?? false
+    }
+
     package func entry(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> Entry {
         guard let entry = try read({ try $0.entry(name, in: parent) }) else { throw FileError(.notFound, name.string) }
         return entry

@@ -3,7 +3,7 @@ import Model
 import Replica
 import Sync
 
-/// The bytes that a claim needs locally: those of a file, or of everything in a file package.
+/// The bytes that a claim needs locally, the newest that are known: those of a file, or of everything in a file package.
 struct ClaimBytes: Sendable {
     /// The interval between progress reports to the client of a claim.
     static let progressPause = Duration.milliseconds(250)
@@ -14,7 +14,7 @@ struct ClaimBytes: Sendable {
 
     func areLocal(_ items: [ClaimItem]) throws(FileError) -> Bool { try missing(items).isEmpty }
 
-    /// Downloads what is missing.
+    /// Downloads what is missing. Where older bytes are here and newer ones cannot be had, the older ones stay.
     ///
     /// - Throws: ``FileError`` as reading a file does; any other error when the task was cancelled.
     func download(_ items: [ClaimItem], _ progress: @escaping @Sendable (DownloadProgress) -> Void) async throws {
@@ -24,7 +24,7 @@ struct ClaimBytes: Sendable {
             var done: Int64 = 0
             var count = 0
             for file in missing {
-                if (try? replica.isLocal(file.inode)) == true {
+                if (try? replica.isCurrent(file.inode)) == true {
                     done += file.size
                     count += 1
                 } else {
@@ -40,21 +40,38 @@ struct ClaimBytes: Sendable {
             group.addTask {
                 while (try? await environment.sleep(Self.progressPause)) != nil { tell() }
             }
-            for file in missing { try await downloads.makeLocal(file.inode) }
+            for file in missing { try await bring(file) }
             group.cancelAll()
         }
     }
 
-    private func missing(_ items: [ClaimItem]) throws(FileError) -> [(inode: InodeNumber, size: Int64)] {
-        var missing: [(inode: InodeNumber, size: Int64)] = []
+    private struct MissingFile {
+        let inode: InodeNumber
+        let size: Int64
+        let hasOlderBytes: Bool
+    }
+
+    private func bring(_ file: MissingFile) async throws(FileError) {
+        do throws(FileError) {
+            try await downloads.makeLocal(file.inode)
+        } catch {
+            guard file.hasOlderBytes, !Task.isCancelled else { throw error }
+        }
+    }
+
+    private func missing(_ items: [ClaimItem]) throws(FileError) -> [MissingFile] {
+        var missing: [MissingFile] = []
         for item in items {
             guard let inode = item.inode else { continue }
             let files = item.isDirectory ? try replica.filesBelow(inode) : [inode]
             for file in files {
-                if try replica.isLocal(file) { continue }
+                if try replica.isCurrent(file) { continue }
+                let hasOlderBytes = try replica.isLocal(file)
+                // While sync of the file is paused, the older bytes stay.
+                if hasOlderBytes, try replica.isPaused(file) { continue }
                 let attributes = try replica.attributes(of: file)
                 guard attributes.kind == .file else { continue }
-                missing.append((file, attributes.size))
+                missing.append(MissingFile(inode: file, size: attributes.size, hasOlderBytes: hasOlderBytes))
             }
         }
         return missing

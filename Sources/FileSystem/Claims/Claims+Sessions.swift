@@ -224,7 +224,7 @@ extension Claims {
                 .invalid, "a timeout must be more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
         }
         var claims: [Claim] = []
-        var asked = Asked(items: [], paths: [], areLocal: true)
+        var asked = Asked(items: [], paths: [])
         for item in request.items {
             let kind = try AccessKind(item)
             let followsLink =
@@ -233,7 +233,6 @@ extension Claims {
             claims.append(Claim(kind, ClaimItem(place)))
             asked.items.append(ClaimItem(place))
             asked.paths.append(followsLink ? places.path(ClaimItem(place)) : item.path)
-            asked.areLocal = asked.areLocal && place.isLocal && ClaimItem(place).packages.isEmpty
         }
         let known = state.withLock { state -> (ProcessID, [UInt64: ClaimSetID], [UInt64: PresenterID], UInt64)? in
             guard let client = state.clients[session.client] else { return nil }

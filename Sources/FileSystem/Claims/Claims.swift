@@ -34,12 +34,10 @@ final class Claims: Sendable {
         case held
     }
 
-    /// The items and paths found when a claim was requested; they stay valid while the items stay where they are:
-    /// nothing that is claimed is evicted.
+    /// The items and paths found when a claim was requested; they stay valid while the items stay where they are.
     struct Asked: Sendable {
         var items: [ClaimItem]
         var paths: [String]
-        var areLocal: Bool
     }
 
     struct State {
