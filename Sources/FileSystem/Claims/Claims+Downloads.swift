@@ -18,7 +18,7 @@ extension Claims {
     /// Downloads the items of a claim, reporting progress to its client.
     func requestDownload(of items: [ClaimItem], for set: ClaimSetID) {
         let owner = state.withLock { $0.owners[set] }
-        guard case .client(let client, let name, _)? = owner else {
+        guard case .client(let client, let name)? = owner else {
             // The engine's own claims take the bytes as they are.
             return lockManager.perform { table, now in table.downloaded(set, now: now) }
         }

@@ -75,12 +75,12 @@ extension Claims {
 
     /// Requests a claim; its progress is reported as events.
     func request(_ request: ClaimRequest, from session: SessionID) throws(FileError) {
-        var (set, found) = try self.set(for: request, from: session)
+        var set = try self.set(for: request, from: session)
         let isNew = state.withLock { state -> Bool? in
             guard let claims = state.clients[session.client]?.claims else { return nil }
             guard claims[request.claim] == nil else { return false }
             state.clients[session.client]?.claims[request.claim] = set.id
-            state.owners[set.id] = .client(session.client, request.claim, found)
+            state.owners[set.id] = .client(session.client, request.claim)
             return true
         }
         guard let isNew else { throw FileError(.cancelled, "the session is over") }
@@ -218,21 +218,18 @@ extension Claims {
 
     private func set(
         for request: ClaimRequest, from session: SessionID
-    ) throws(FileError) -> (ClaimSet, Asked) {
+    ) throws(FileError) -> ClaimSet {
         if let seconds = request.timeoutSeconds, !(seconds > 0 && seconds <= ClaimRequest.timeoutLimitSeconds) {
             throw FileError(
                 .invalid, "a timeout must be more than 0 and at most \(Int(ClaimRequest.timeoutLimitSeconds)) seconds")
         }
         var claims: [Claim] = []
-        var asked = Asked(items: [], paths: [])
         for item in request.items {
             let kind = try AccessKind(item)
             let followsLink =
                 if case .read(let options) = kind { options.contains(.resolvesSymbolicLink) } else { false }
             let place = try places.place(at: item.path, followingLink: followsLink)
             claims.append(Claim(kind, ClaimItem(place)))
-            asked.items.append(ClaimItem(place))
-            asked.paths.append(followsLink ? places.path(ClaimItem(place)) : item.path)
         }
         let known = state.withLock { state -> (ProcessID, [UInt64: ClaimSetID], [UInt64: PresenterID], UInt64)? in
             guard let client = state.clients[session.client] else { return nil }
@@ -259,7 +256,7 @@ extension Claims {
             process: process, coordinator: coordinator, purpose: purpose, presenter: own,
             fromPresenter: try presenter(request.fromPresenter),
             within: (request.within ?? []).compactMap { sets[$0] }, claims: claims)
-        return (set, asked)
+        return set
     }
 }
 

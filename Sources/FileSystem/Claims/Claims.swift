@@ -28,16 +28,10 @@ final class Claims: Sendable {
     }
 
     enum Owner: Sendable {
-        case client(ClientID, UInt64, Asked)
+        case client(ClientID, UInt64)
         case engine(CheckedContinuation<ClaimEnd?, Never>)
         /// A claim of the engine's own that was granted.
         case held
-    }
-
-    /// The items and paths found when a claim was requested; they stay valid while the items stay where they are.
-    struct Asked: Sendable {
-        var items: [ClaimItem]
-        var paths: [String]
     }
 
     struct State {
@@ -144,7 +138,7 @@ final class Claims: Sendable {
             state.downloads[set] = nil
             guard let owner = state.owners[set] else { return nil }
             switch owner {
-            case .client(let client, _, _): return (owner, state.clients[client]?.deliver)
+            case .client(let client, _): return (owner, state.clients[client]?.deliver)
             case .engine:
                 state.owners[set] = .held
                 return (owner, nil)
@@ -152,11 +146,10 @@ final class Claims: Sendable {
             }
         }
         switch owner {
-        case (.client(_, let name, let asked), let deliver?)?:
+        case (.client(_, let name), let deliver?)?:
             let items = lockManager.ask { $0.claimSet(set) }?.claims.map(\.item) ?? []
-            // The common case: nothing was moved meanwhile.
-            let now = items == asked.items ? asked.paths : items.map { places.path($0) }
-            deliver(.granted(claim: name, id: set.rawValue, paths: now))
+            // Not those of the request: an item whose directory was renamed meanwhile is still the same item.
+            deliver(.granted(claim: name, id: set.rawValue, paths: items.map { places.path($0) }))
         case (.engine(let continuation), _)?:
             continuation.resume(returning: nil)
         case (.client, nil)?, (.held, _)?, nil:
@@ -168,14 +161,14 @@ final class Claims: Sendable {
         let owner = state.withLock { state -> (Owner, (@Sendable (SessionEvent) -> Void)?)? in
             state.downloads.removeValue(forKey: set)?.finish()
             guard let owner = state.owners.removeValue(forKey: set) else { return nil }
-            if case .client(let client, let name, _) = owner {
+            if case .client(let client, let name) = owner {
                 state.clients[client]?.claims[name] = nil
                 return (owner, state.clients[client]?.deliver)
             }
             return (owner, nil)
         }
         switch owner {
-        case (.client(_, let name, _), let deliver?)?: deliver(.ended(ClaimEnded(claim: name, end, naming: self.name)))
+        case (.client(_, let name), let deliver?)?: deliver(.ended(ClaimEnded(claim: name, end, naming: self.name)))
         case (.engine(let continuation), _)?: continuation.resume(returning: end)
         case (.client, nil)?, (.held, _)?, nil: break
         }
