@@ -169,14 +169,19 @@ final class SyncAccess: SyncCoordination {
         }
     }
 
+    /// - Returns: Claims of all items of the commit if some are claimed or presented: the others may be, too, by the
+    ///   time at which those are granted. None otherwise.
     private func claimsToApply(_ commit: Commit) throws(FileError) -> [Claim] {
-        var wanted: [Claim] = []
+        var concerned: [Claim] = []
+        var others: [Claim] = []
         func add(_ entry: Entry, _ option: WritingOption) throws(FileError) {
             let item = try places.item(entry)
-            guard wanted.count < ClaimLimits().claimsPerSet, lockManager.ask({ $0.hasClaimsOrPresenters(item) }) else {
-                return
+            let claim = Claim(.write(option), item)
+            if lockManager.ask({ $0.hasClaimsOrPresenters(item) }) {
+                concerned.append(claim)
+            } else {
+                others.append(claim)
             }
-            wanted.append(Claim(.write(option), item))
         }
         for tombstone in commit.tombstones {
             if let entry = try replica.entry(of: tombstone.id) { try add(entry, .forDeleting) }
@@ -191,7 +196,7 @@ final class SyncAccess: SyncCoordination {
                 try add(entry, .contentIndependentMetadataOnly)
             }
         }
-        return wanted
+        return concerned.isEmpty ? [] : Array((concerned + others).prefix(ClaimLimits().claimsPerSet))
     }
 
     // MARK: Evicting
