@@ -62,10 +62,13 @@ import Testing
         #expect(DownloadRetry.roundLimit(isStoreFailing: false) == .max)
     }
 
-    @Test func `a caller goes on with a superseded download ten times`() {
-        let superseded = FileError(.superseded, "")
-        #expect(DownloadRetry.isRepeated(for: superseded, attemptCount: 9))
-        #expect(!DownloadRetry.isRepeated(for: superseded, attemptCount: 10))
-        #expect(!DownloadRetry.isRepeated(for: FileError(.unreachable, ""), attemptCount: 1))
+    @Test func `a caller goes on ten times with a download that was superseded, or cancelled before it came`() {
+        let (superseded, cancelled) = (FileError(.superseded, ""), FileError(.cancelled, ""))
+        #expect(DownloadRetry.isRepeated(for: superseded, wasCancelledBefore: false, attemptCount: 9))
+        #expect(!DownloadRetry.isRepeated(for: superseded, wasCancelledBefore: true, attemptCount: 10))
+        #expect(DownloadRetry.isRepeated(for: cancelled, wasCancelledBefore: true, attemptCount: 1))
+        #expect(!DownloadRetry.isRepeated(for: cancelled, wasCancelledBefore: false, attemptCount: 1))
+        #expect(
+            !DownloadRetry.isRepeated(for: FileError(.unreachable, ""), wasCancelledBefore: true, attemptCount: 1))
     }
 }

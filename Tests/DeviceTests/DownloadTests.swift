@@ -105,6 +105,27 @@ import Testing
         try await b.close()
     }
 
+    @Test(arguments: [true, false])
+    func `who waits for a file that is truncated meanwhile gets what is there then`(isReader: Bool) async throws {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await a.write("old", to: "f")
+        try await converge(a, b)
+        store.plan(.delay(.seconds(600)), on: .get, prefix: "packs/")
+        let waiter = Task {
+            if isReader { return try await b.read("f") }
+            try await b.setAttribute("download", "wait", of: "f")
+            return try await b.read("f")
+        }
+        #expect(try await holds { store.callCount(.get, prefix: "packs/") == 1 })
+        let writer = try await b.open("f", O_WRONLY | O_TRUNC)
+        #expect(try await waiter.value == "")
+        try await b.close(writer)
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `a device that is closed while a download steps back does not take holes for bytes`() async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")

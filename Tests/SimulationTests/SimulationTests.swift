@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 198, 20002, 20404, 21126, 509_838_081, 900_001_322,
         900_001_562, 910_001_540, 1_300_003_612, 1_310_002_263, 1_400_011_359, 1_400_020_916,
-        1_720_000_104,
+        1_720_000_104, 1_740_000_133,
     ])
     func `a seed that once failed passes`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)")

@@ -24,7 +24,9 @@ extension Claims {
         }
         do throws(FileError) {
             // Asked now: sync may have brought news of newer bytes while the claim waited for it.
-            if try bytes.areLocal(items) { return lockManager.perform { table, now in table.downloaded(set, now: now) } }
+            if try bytes.areLocal(items) {
+                return lockManager.perform { table, now in table.downloaded(set, now: now) }
+            }
         } catch {
             return failed(set, error)
         }

@@ -46,6 +46,8 @@ struct DownloadRecorder: Sendable {
                 try save(have, of: inode)
             }
         } catch {
+            // A file that was truncated or changed in between has no download any more.
+            guard error.code != .superseded else { return }
             logUnlessUnlinked(error, "failed to record a finished download", inode)
         }
     }

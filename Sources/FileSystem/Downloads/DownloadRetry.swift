@@ -112,8 +112,12 @@ struct DownloadRetry: Hashable, Sendable {
 
     /// Whether a caller that waits for the whole file goes on with a new download.
     ///
-    /// - Parameter attemptCount: How many downloads have failed for it, this one included.
-    static func isRepeated(for error: FileError, attemptCount: Int) -> Bool {
-        error.code == .superseded && attemptCount < supersededLimit
+    /// - Parameters:
+    ///   - wasCancelledBefore: Whether the download was already being cancelled when the caller began to wait.
+    ///   - attemptCount: How many downloads have failed for it, this one included.
+    static func isRepeated(for error: FileError, wasCancelledBefore: Bool, attemptCount: Int) -> Bool {
+        // Newer bytes were published in between: download those.
+        let isOutdated = error.code == .superseded || (error.code == .cancelled && wasCancelledBefore)
+        return isOutdated && attemptCount < supersededLimit
     }
 }

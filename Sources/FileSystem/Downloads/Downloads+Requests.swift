@@ -113,12 +113,18 @@ extension Downloads {
         if try isContentUnknown(number) { try await learnContent(of: number) }
         var attemptCount = 0
         while let download = try begin(number) {
+            // A cancelled download is not joined: a new request is a new attempt.
+            let wasCancelled = download.isCancelled
             do throws(FileError) {
                 return try await download.waitUntilSettled()
             } catch {
-                // Newer bytes were published in between: download those.
+                // Truncated or replaced in between: there is nothing left to download.
+                if error.code == .cancelled, try !replica.inode(number).isDownloadable { return }
                 attemptCount += 1
-                guard DownloadRetry.isRepeated(for: error, attemptCount: attemptCount) else { throw error }
+                guard
+                    DownloadRetry.isRepeated(
+                        for: error, wasCancelledBefore: wasCancelled, attemptCount: attemptCount)
+                else { throw error }
             }
         }
     }

@@ -47,7 +47,7 @@ extension FileSystem {
         let number = handle.inode.number
         if let download = reading.downloads.active(number) {
             handle.noteDemand()
-            return bytes(of: download, offset: offset, byteCount: byteCount)
+            return bytes(of: download, for: handle, offset: offset, byteCount: byteCount)
         }
         // Read once for everything that follows: this is on the path to the first byte.
         let inode = try replica.inode(number)
@@ -69,7 +69,7 @@ extension FileSystem {
             // The range arrived in between.
             return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))
         }
-        return bytes(of: download, offset: offset, byteCount: byteCount)
+        return bytes(of: download, for: handle, offset: offset, byteCount: byteCount)
     }
 
     /// Retries after a wait.
@@ -82,13 +82,21 @@ extension FileSystem {
         }
     }
 
-    private func bytes(of download: Download, offset: Int64, byteCount: Int) -> Answer<ByteSource> {
+    private func bytes(
+        of download: Download, for handle: OpenHandle, offset: Int64, byteCount: Int
+    ) -> Answer<ByteSource> {
         let range = offset..<(offset + Int64(byteCount))
         let staged = FileBytes(descriptor: download.staging, offset: offset, byteCount: byteCount)
         if download.has(range) { return .ready(.file(staged)) }
-        return .pending { () async throws(FileError) in
-            if let bytes = try await download.wait(for: range) { return .memory(bytes) }
-            return .file(staged)
+        return .pending { [self] () async throws(FileError) in
+            do throws(FileError) {
+                if let bytes = try await download.wait(for: range) { return .memory(bytes) }
+                return .file(staged)
+            } catch {
+                // Truncated in between: the reader gets what is there now.
+                guard error.code == .cancelled, try replica.isLocal(handle.inode.number) else { throw error }
+                return try arrivedSource(handle, offset: offset, byteCount: byteCount)
+            }
         }
     }
 
