@@ -18,6 +18,8 @@ extension Download {
         case demanded
         /// Gives up when nothing arrives.
         case watch
+        /// Returns when the download is cancelled.
+        case cancellation
     }
 
     /// Fetches every missing piece.
@@ -45,6 +47,10 @@ extension Download {
                 await self.watch()
                 return .watch
             }
+            group.addTask {
+                for await _ in self.cancellations {}
+                return .cancellation
+            }
             var fillers = plan.fillWidth
             for await worker in group {
                 if withState({ $0.failure != nil }) { group.cancelAll() }
@@ -53,7 +59,7 @@ extension Download {
                     fillers -= 1
                     // Once the fill has finished, there is no piece left to demand, and then no download to watch.
                     if fillers == 0 { demand.finish() }
-                case .demanded, .watch:
+                case .demanded, .watch, .cancellation:
                     group.cancelAll()
                 }
             }

@@ -23,6 +23,9 @@ final class Download: Sendable {
     /// Yields when a reader has begun to wait.
     let demands: AsyncStream<Void>
     let demand: AsyncStream<Void>.Continuation
+    /// Ends when the download is cancelled.
+    let cancellations: AsyncStream<Never>
+    private let cancellation: AsyncStream<Never>.Continuation
 
     /// - Parameter wanted: The range wanted first: the fetch begins there.
     init(of inode: InodeNumber, into file: StagingFile, wanted: Range<Int64> = 0..<0, _ context: DownloadContext) {
@@ -33,6 +36,7 @@ final class Download: Sendable {
         let state = DownloadState(file.content, found: file.have, wanted: wanted, options: context.options)
         guarded = Mutex(Guarded(state: state))
         (demands, demand) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (cancellations, cancellation) = AsyncStream.makeStream(of: Never.self)
     }
 
     /// 0 to 100.
@@ -51,7 +55,11 @@ final class Download: Sendable {
 
     var isCancelled: Bool { withState { $0.isCancelled } }
 
-    func cancel() { withState { $0.cancel() } }
+    /// Ends the download, and calls to the store that hang.
+    func cancel() {
+        withState { $0.cancel() }
+        cancellation.finish()
+    }
 
     /// Ends the download: all remaining waiters get the outcome.
     func conclude(_ outcome: DownloadState.Outcome) { tell { $0.conclude(outcome) } }
