@@ -93,8 +93,10 @@ extension FileSystem {
                 if let bytes = try await download.wait(for: range) { return .memory(bytes) }
                 return .file(staged)
             } catch {
-                // Truncated in between: the reader gets what is there now.
-                guard error.code == .cancelled, try replica.isLocal(handle.inode.number) else { throw error }
+                // Truncated in between, which ends the download: the reader gets what is there now.
+                guard [.cancelled, .superseded].contains(error.code), try replica.isLocal(handle.inode.number) else {
+                    throw error
+                }
                 return try arrivedSource(handle, offset: offset, byteCount: byteCount)
             }
         }

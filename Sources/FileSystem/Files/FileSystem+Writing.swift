@@ -243,9 +243,10 @@ extension FileSystem {
 
     /// Truncation to zero needs none of the bytes.
     private func emptyPlaceholder(_ open: OpenInode) throws(FileError) {
-        reading.downloads.active(open.number)?.cancel()
         do throws(FileError) {
             open.arrived(try replica.replaceWithEmpty(open.number))
+            // Afterwards: whoever waited for the bytes looks for what is there now.
+            reading.downloads.active(open.number)?.cancel()
         } catch {
             // Downloaded since the file was opened.
             guard error.code == .invalid, let descriptor = try localBytes(open.number) else { throw error }
