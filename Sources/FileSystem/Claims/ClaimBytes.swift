@@ -14,7 +14,8 @@ struct ClaimBytes: Sendable {
 
     func areLocal(_ items: [ClaimItem]) throws(FileError) -> Bool { try missing(items).isEmpty }
 
-    /// Downloads what is missing. Where older bytes are here and newer ones cannot be had, the older ones stay.
+    /// Downloads what is missing. Where older bytes are local and newer ones cannot be downloaded, the older
+    /// ones stay.
     ///
     /// - Throws: ``FileError`` as reading a file does; any other error when the task was cancelled.
     func download(_ items: [ClaimItem], _ progress: @escaping @Sendable (DownloadProgress) -> Void) async throws {
@@ -40,7 +41,7 @@ struct ClaimBytes: Sendable {
             group.addTask {
                 while (try? await environment.sleep(Self.progressPause)) != nil { tell() }
             }
-            for file in missing { try await bring(file) }
+            for file in missing { try await makeLocal(file) }
             group.cancelAll()
         }
     }
@@ -51,7 +52,7 @@ struct ClaimBytes: Sendable {
         let hasOlderBytes: Bool
     }
 
-    private func bring(_ file: MissingFile) async throws(FileError) {
+    private func makeLocal(_ file: MissingFile) async throws(FileError) {
         do throws(FileError) {
             try await downloads.makeLocal(file.inode)
         } catch {
