@@ -60,7 +60,7 @@ struct DownloadRecorder: Sendable {
 }
 
 extension ItemFault {
-    /// The fault of a failed download, with Apple's error code (semantics section 5.3).
+    /// The fault of a failed download, with Apple's error code. See "States" in the Semantics page.
     init(downloading error: FileError) {
         let code =
             switch error.code {

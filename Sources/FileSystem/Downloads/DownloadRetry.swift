@@ -37,7 +37,7 @@ struct DownloadRetry: Hashable, Sendable {
     static let silentStorePatience = watchPause * 2
     /// How often a download may be superseded by newer bytes before a caller that waits for the whole file is told.
     static let supersededLimit = 10
-    /// The fault codes (semantics section 5.3) of downloads that are tried again in rounds.
+    /// The fault codes, which are Apple's, of downloads that are tried again in rounds.
     static let roundFaults: Set<Int> = [4353, 4355]
 
     /// How long nothing may arrive before a download is given up.
