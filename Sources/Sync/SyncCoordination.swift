@@ -11,6 +11,9 @@ package protocol SyncCoordination: Sendable {
     /// - Parameter tell: Receives a description of the blocker, once the wait takes long.
     /// - Returns: The grant, to be ended; `nil` when no claim or presenter is concerned.
     func toApply(_ commit: Commit, tell: @escaping @Sendable (String) -> Void) async throws(FileError) -> SyncGrant?
+    /// Whether somebody has claimed what another device's commit changes; asked where there was no grant, right before
+    /// the commit is applied.
+    func isHeldOff(_ commit: Commit) throws(FileError) -> Bool
     /// The events to publish once a commit is applied; `nil` when nothing observes it. Called before it is applied.
     func events(of commit: Commit) throws(FileError) -> (any AppliedCommitEvents)?
     /// The files' bytes are in the container.
@@ -40,6 +43,7 @@ package struct NoCoordination: SyncCoordination {
     package func toApply(
         _ commit: Commit, tell: @escaping @Sendable (String) -> Void
     ) async throws(FileError) -> SyncGrant? { nil }
+    package func isHeldOff(_ commit: Commit) throws(FileError) -> Bool { false }
     package func events(of commit: Commit) throws(FileError) -> (any AppliedCommitEvents)? { nil }
     package func didUpload(_ inodes: [InodeNumber]) {}
 }

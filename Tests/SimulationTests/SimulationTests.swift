@@ -41,8 +41,8 @@ import Testing
     }
 
     /// Seeds that once failed: 91, as a claim was granted with the path that its item had before a directory was renamed;
-    /// 143, as another device's change was applied to what was claimed while it waited for another item.
-    @Test(arguments: [3, 91, 143])
+    /// 143, 237 and 334, as another device's change was applied to what was claimed in the meantime.
+    @Test(arguments: [3, 91, 143, 237, 334])
     func `several programs on a device claim items and present them`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--writers", "--claims")
         #expect(run.status == 0, "\(run.output)")

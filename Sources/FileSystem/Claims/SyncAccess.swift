@@ -157,6 +157,12 @@ final class SyncAccess: SyncCoordination {
             "remote changes are waiting for the program that has claimed or presents \(path); see: dewpoint locks")
     }
 
+    func isHeldOff(_ commit: Commit) throws(FileError) -> Bool {
+        guard lockManager.hasClaimsOrPresenters, commit.device != replica.device else { return false }
+        let wanted = try claimsToApply(commit)
+        return lockManager.ask { table in wanted.contains { table.isKept($0.kind, off: $0.item) } }
+    }
+
     /// Waits as long as conflicting claims are held; for presenters, no longer than the patience.
     private func acquire(_ wanted: [Claim]) async throws(FileError) -> ClaimSetID {
         while true {

@@ -98,9 +98,14 @@ package final class LogSession: Sendable {
         }
         let contents = try await preparation.contents(of: read.commit.records)
         // Presenters save first, so that their unsaved changes are not lost; hence before the search for local edits.
-        let grant = try await coordination.toApply(read.commit) { [problem] in problem.set($0) }
+        var grant: SyncGrant?
         defer { grant?.end() }
-        let localBytes = try await preparation.localBytes(met: read.commit.records, contents: contents)
+        var localBytes: [ItemID: LocalBytes] = [:]
+        repeat {
+            grant = try await coordination.toApply(read.commit) { [problem] in problem.set($0) }
+            localBytes = try await preparation.localBytes(met: read.commit.records, contents: contents)
+            // Without a grant, somebody may have claimed an item while the local bytes were read.
+        } while try grant == nil && coordination.isHeldOff(read.commit)
         try applier.apply(read.commit, contents: contents, localBytes: localBytes)
         containerGuard.noteApplied(read.commit.sequence)
         return true
