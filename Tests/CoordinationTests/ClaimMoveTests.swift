@@ -66,6 +66,19 @@ import Testing
         #expect(stage.write(by: ann) == .proceed)
     }
 
+    @Test mutating func `a claim of another name of the replaced file stays with that file`() throws {
+        let other = plainFile(document.inode?.rawValue, in: [root], "other")
+        try stage.hold(claims(1, [(.write(.plain), other)]))
+        let saved = plainFile(50, in: document.ancestors, "document")
+        #expect(stage.table.moved(InodeNumber(50), to: saved, replacing: document.inode, now: .ms(1)) == [])
+        #expect(stage.table.claimSet(ClaimSetID(1))?.claims.map(\.item) == [other])
+        // Other bytes of the same item are the item, wherever it is.
+        #expect(
+            stage.table.moved(InodeNumber(51), to: saved, replacing: document.inode, isSameItem: true, now: .ms(1))
+                == [])
+        #expect(stage.table.claimSet(ClaimSetID(1))?.claims.map(\.item) == [saved])
+    }
+
     @Test mutating func `a claim of a name is of what comes to stand there`() throws {
         let place = plainFile(nil, in: [root], "new")
         try stage.hold(claims(1, [(.write(.forReplacing), place)]))

@@ -63,8 +63,11 @@ extension ClaimItem {
     /// Whether both are the same entry, ignoring packages.
     func isSame(as other: ClaimItem) -> Bool {
         if let inode, let number = other.inode { return inode == number }
-        return name != nil && name == other.name && parent == other.parent
+        return isAt(other)
     }
+
+    /// Whether it has the same name in the same directory.
+    func isAt(_ other: ClaimItem) -> Bool { name != nil && name == other.name && parent == other.parent }
 
     /// Whether it is anywhere below a directory, ignoring packages.
     func isContained(in directory: ClaimItem) -> Bool {
@@ -95,8 +98,11 @@ extension ClaimItem {
     }
 
     /// The item after another one appeared at its place, present or former: from now on it is that one.
-    func meeting(_ newcomer: ClaimItem, inPlaceOf replaced: InodeNumber?) -> ClaimItem {
-        let isReplaced = replaced != nil && inode == replaced
+    ///
+    /// - Parameter isSameItem: Whether the newcomer is the replaced item with other bytes, wherever it is now; otherwise
+    ///   only one name was replaced, and other names of the same file keep it.
+    func meeting(_ newcomer: ClaimItem, inPlaceOf replaced: InodeNumber?, isSameItem: Bool = false) -> ClaimItem {
+        let isReplaced = replaced != nil && inode == replaced && (isSameItem || isAt(newcomer))
         guard isReplaced || (inode == nil && isSame(as: newcomer)) else { return self }
         return newcomer
     }

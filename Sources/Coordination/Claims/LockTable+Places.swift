@@ -16,15 +16,20 @@ extension LockTable {
     ///
     /// Claims and presenters follow, with those of everything inside it; a claim `forReplacing` stays with the place.
     /// Claims of the replaced item now concern the new one, as after an atomic save.
+    ///
+    /// - Parameter isSameItem: Whether it is the same item, with other bytes.
     package mutating func moved(
-        _ inode: InodeNumber, to item: ClaimItem, replacing replaced: InodeNumber? = nil, now: Instant
+        _ inode: InodeNumber, to item: ClaimItem, replacing replaced: InodeNumber? = nil, isSameItem: Bool = false,
+        now: Instant
     ) -> [Effect] {
-        if let replaced, places[replaced] != nil { places[replaced] = ClaimItem(orphan: replaced) }
+        if let replaced, let place = places[replaced], isSameItem || place.isAt(item) {
+            places[replaced] = ClaimItem(orphan: replaced)
+        }
         for (file, place) in places { places[file] = place.following(inode, to: item) }
         claims.follow {
-            $0.following(inode, to: item).meeting(item, inPlaceOf: replaced)
+            $0.following(inode, to: item).meeting(item, inPlaceOf: replaced, isSameItem: isSameItem)
         } fixed: {
-            $0.staying(inode).meeting(item, inPlaceOf: replaced)
+            $0.staying(inode).meeting(item, inPlaceOf: replaced, isSameItem: isSameItem)
         }
         return renewed(now: now)
     }

@@ -109,7 +109,7 @@ final class ItemEvents: Sendable {
     /// A name now refers to another inode of the same item.
     func superseded(_ old: InodeNumber, by new: ClaimItem) {
         guard let inode = new.inode else { return }
-        lockManager.perform { table, now in table.moved(inode, to: new, replacing: old, now: now) }
+        lockManager.perform { table, now in table.moved(inode, to: new, replacing: old, isSameItem: true, now: now) }
     }
 
     func deleted(_ item: ClaimItem, by origin: Origin) {
