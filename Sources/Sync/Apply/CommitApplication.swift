@@ -168,13 +168,17 @@ struct CommitApplication {
         return true
     }
 
-    /// Two new directories with one name become one; so do two new files with one name and the same bytes.
+    /// Two new directories with one name become one; so do two new files with one name and the same bytes. A file that
+    /// was deleted on another device counts as new, but may have conflict versions, which are nowhere else.
     func merges(_ occupant: Entry, _ record: ItemRecord) throws(FileError) -> Bool {
         guard record.kind == occupant.kind, occupant.base == nil, occupant.item != nil else { return false }
         switch record.kind {
         case .directory: return true
         case .symbolicLink: return try transaction.inode(occupant.inode).target == record.target
         case .file:
+            guard occupant.conflicts.allSatisfy({ own in record.conflicts.contains { $0.id == own.id } }) else {
+                return false
+            }
             let inode = try transaction.inode(occupant.inode)
             return localBytes(of: occupant, inode, meeting: record) == .sameAsRemote
         default: return false
