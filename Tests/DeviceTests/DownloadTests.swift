@@ -126,6 +126,25 @@ import Testing
         try await b.close()
     }
 
+    @Test func `a file that ceases to be synced is downloaded, as its bytes leave the container`() async throws {
+        let store = FaultyStore(MemoryStore())
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await a.write("text", to: "f")
+        try a.makeDirectory("d")
+        try await a.write("inside", to: "d/g")
+        try await converge(a, b)
+        let files = [try b.inode("f"), try b.inode("d/g")]
+        #expect(try files.allSatisfy { try !b.fileSystem.replica.isLocal($0) })
+        try b.rename("f", to: "~$f")
+        try b.rename("d", to: "d.nosync")
+        #expect(try await holds { try files.allSatisfy { try b.fileSystem.replica.isLocal($0) } })
+        #expect(try await b.read("~$f") == "text")
+        #expect(try await b.read("d.nosync/g") == "inside")
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `a device that is closed while a download steps back does not take holes for bytes`() async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")

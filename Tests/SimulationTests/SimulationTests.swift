@@ -50,8 +50,7 @@ import Testing
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// The last one once failed. Seed 10 fails: a file that is not local and is renamed to a name that is not synced leaves
-    /// the container before its bytes are here, and months later they are gone.
+    /// The last one once failed.
     @Test(arguments: [7, 8, 9, 1_700_010_028])
     func `devices agree after weeks`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--weeks")

@@ -189,6 +189,7 @@ extension FileSystem {
             ? (try locking.places.item(name, in: parent), try locking.places.item(newName, in: newParent)) : nil
         let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
         activity.noteLocalChange()
+        for number in renamed.requestedDownloads { reading.downloads.enqueue(number) }
         if let replaced = renamed.replaced {
             if replaced.kind == .directory {
                 files.orphans.insert(replaced.inode)

@@ -44,6 +44,8 @@ package struct Renamed: Hashable, Sendable {
     package var replaced: RemovedEntry?
     /// The file that has the old name now, after an exchange.
     package var exchanged: InodeNumber?
+    /// Files that ceased to be synced and are not local: their downloads are requested.
+    package var requestedDownloads: [InodeNumber] = []
 }
 
 /// One change that waits to be uploaded.

@@ -21,7 +21,7 @@ extension ReplicaTransaction {
         guard let target else {
             if mode == .exchange { throw FileError(.notFound, newName.string) }
             try shift(source, row, to: newName, in: newParent, destination)
-            return Renamed(moved: row.number)
+            return Renamed(moved: row.number, requestedDownloads: requestedDownloads)
         }
         if mode == .noReplace { throw FileError(.exists, newName.string) }
         if target.inode == source.inode { return Renamed(moved: row.number) }
@@ -29,7 +29,7 @@ extension ReplicaTransaction {
         if mode == .exchange { return try exchange(source, row, target, other) }
         try checkReplaceable(target, other, by: row)
         let replaced = try replace(target, other, with: source, row, destination)
-        return Renamed(moved: row.number, replaced: replaced)
+        return Renamed(moved: row.number, replaced: replaced, requestedDownloads: requestedDownloads)
     }
 
     private func checkReplaceable(_ target: EntryRow, _ other: InodeRow, by row: InodeRow) throws {
@@ -139,7 +139,7 @@ extension ReplicaTransaction {
         try touch(source.parent)
         try touch(target.parent)
         refresh(source, target.name, target.parent, row, other)
-        return Renamed(moved: row.number, exchanged: other.number)
+        return Renamed(moved: row.number, exchanged: other.number, requestedDownloads: requestedDownloads)
     }
 
     /// - Parameter wish: The request of the file's former entry for its download: it is still requested under its other
@@ -188,8 +188,15 @@ extension ReplicaTransaction {
     /// The item of an entry after it moved to a place where it is synced or not.
     func carry(_ entry: EntryRow, _ row: InodeRow, isSynced: Bool) throws -> ItemID? {
         if isSynced { return entry.item ?? environment.makeItemID() }
+        if entry.item != nil, row.kind == .file, !row.isLocal { try requestLastBytes(of: row.number) }
         try rows.leaveItem(of: entry, at: now)
         return nil
+    }
+
+    /// The item is deleted from the container, and its bytes after their grace period: by then they must be local.
+    private func requestLastBytes(of number: InodeNumber) throws {
+        try setDownloadRequested(true, of: number)
+        requestedDownloads.append(number)
     }
 
     /// Starts or ceases to sync the contents of a directory with it.

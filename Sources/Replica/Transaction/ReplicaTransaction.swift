@@ -15,6 +15,8 @@ package final class ReplicaTransaction {
     let now: Timestamp
     /// Set by ``setApplied(_:)``.
     private(set) var applied: CommitNumber?
+    /// The files whose downloads the change has requested.
+    var requestedDownloads: [InodeNumber] = []
 
     init(rows: Rows, backing: BackingDirectory, changes: BackingChanges, environment: ReplicaEnvironment) {
         self.rows = rows
