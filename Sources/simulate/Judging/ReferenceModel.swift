@@ -28,12 +28,13 @@ final class ReferenceModel: Sendable {
 
     /// A file, as the rule for equal files compares it.
     private struct NamedContent: Hashable {
-        let name: ItemName
+        /// Without the number that the rule for conflicts adds: files of one name may get the same one.
+        let name: String
         let fingerprint: UInt64
         let tokens: [Token]
 
         init(name: ItemName, content: FileContent) {
-            self.name = name
+            self.name = name.string.replacing(#/ [0-9]+/#, with: "")
             fingerprint = content.fingerprint
             tokens = Array(content.cells.values)
         }
