@@ -13,7 +13,8 @@ import Testing
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: place) }
         let program = place.appending(path: name)
-        try FileManager.default.copyItem(at: URL(filePath: "/bin/sleep"), to: program)
+        // A copy could not be run while another test starts a program, which has it open for writing until its exec.
+        try FileManager.default.createSymbolicLink(at: program, withDestinationURL: URL(filePath: "/bin/sleep"))
         let process = Process()
         process.executableURL = program
         process.arguments = ["60"]
