@@ -353,6 +353,20 @@ import Testing
         #expect(try lab.pendingNames() == ["a"])
     }
 
+    /// A mapping that the kernel passed to the backing file is written to without notice.
+    @Test func `bytes that changed without notice while they were uploaded are uploaded again`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        let descriptor = try lab.replica.openBytes(of: inode)
+        try lab.uploadBatch {
+            #expect(pwrite(descriptor.rawValue, "longer than before", 18, 0) == 18)
+            try lab.replica.recordBytes(of: inode, from: descriptor)
+        }
+        #expect(try lab.replica.inode(inode).isModified)
+        #expect(try lab.pendingNames() == ["a"])
+        #expect(try lab.replica.check() == [])
+    }
+
     @Test func `a full disk is said, and the replica works on`() throws {
         let mount = "\(NSTemporaryDirectory())/replica-small-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: true)

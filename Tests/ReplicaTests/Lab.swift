@@ -148,28 +148,36 @@ extension Lab {
 
     /// Takes everything out of the outbox as if it had reached the container.
     func uploadAll(number: CommitNumber = 1) throws {
-        while true {
-            let batch = try replica.pending(limit: 100, after: 0)
-            if batch.isEmpty { return }
-            try replica.write { transaction throws(FileError) in
-                for pending in batch {
-                    if case .put(let entry, let inode, let xattrs, let parent) = pending.change {
-                        let content = entry.kind == .file ? Self.content(size: inode.attributes.size) : nil
-                        let record = ItemRecord(
-                            id: pending.item, parent: parent, name: entry.name, kind: entry.kind,
-                            mode: inode.attributes.mode, modified: inode.attributes.modified,
-                            size: content == nil ? 0 : inode.attributes.size, target: inode.target, xattrs: xattrs,
-                            content: content.map { .inline($0) }, device: replica.device, base: entry.baseNumber)
-                        try transaction.setBase(entry, record: record, number: number)
-                        if let content {
-                            try transaction.markUploaded(
-                                entry.inode, generation: inode.generation, content: content)
-                        }
+        while try uploadBatch(number: number) {}
+    }
+
+    /// The same with at most 100 items.
+    /// - Parameter meanwhile: What happens between the reading of the outbox and the end of the upload.
+    /// - Returns: Whether there was anything to upload.
+    @discardableResult
+    func uploadBatch(number: CommitNumber = 1, meanwhile: () throws -> Void = {}) throws -> Bool {
+        let batch = try replica.pending(limit: 100, after: 0)
+        if batch.isEmpty { return false }
+        try meanwhile()
+        try replica.write { transaction throws(FileError) in
+            for pending in batch {
+                if case .put(let entry, let inode, let xattrs, let parent) = pending.change {
+                    let content = entry.kind == .file ? Self.content(size: inode.attributes.size) : nil
+                    let record = ItemRecord(
+                        id: pending.item, parent: parent, name: entry.name, kind: entry.kind,
+                        mode: inode.attributes.mode, modified: inode.attributes.modified,
+                        size: content == nil ? 0 : inode.attributes.size, target: inode.target, xattrs: xattrs,
+                        content: content.map { .inline($0) }, device: replica.device, base: entry.baseNumber)
+                    try transaction.setBase(entry, record: record, number: number)
+                    if let content {
+                        try transaction.markUploaded(
+                            entry.inode, generation: inode.generation, content: content)
                     }
-                    try transaction.dequeue(pending.item, position: pending.position)
                 }
+                try transaction.dequeue(pending.item, position: pending.position)
             }
         }
+        return true
     }
 
     /// Some content of a size; every call makes another one.

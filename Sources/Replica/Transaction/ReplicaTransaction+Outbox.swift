@@ -17,18 +17,25 @@ extension ReplicaTransaction {
     }
 
     /// Removes an item from the outbox, unless it has changed since it was read at `position`.
+    ///
+    /// An item whose bytes are still modified after ``markUploaded(_:generation:content:)`` stays too: a write to a
+    /// mapping that the kernel passed to the backing file changes the bytes without a new position.
     /// - Returns: Whether it was removed.
     @discardableResult
     package func dequeue(_ item: ItemID, position: Int64) throws(FileError) -> Bool {
         try translated {
-            try rows.execute("DELETE FROM outbox WHERE item = ? AND position = ?", [item.uuid, position])
+            try rows.execute(
+                """
+                DELETE FROM outbox WHERE item = ?1 AND position = ?2 AND NOT EXISTS
+                (SELECT 1 FROM entries e JOIN inodes i ON i.id = e.inode WHERE e.item = ?1 AND i.dirty = 1)
+                """, [item.uuid, position])
             return rows.database.changesCount == 1
         }
     }
 
     /// Notes that the container has the bytes that an inode had at `generation`.
     ///
-    /// If they have changed since, they stay modified, and the item is in the outbox again already.
+    /// If they have changed since, they stay modified, and the item stays in the outbox.
     package func markUploaded(_ number: InodeNumber, generation: Int64, content: Content) throws(FileError) {
         try translated {
             try rows.execute(
