@@ -21,6 +21,17 @@ import Testing
         #expect(stat("\(lab.path)/index.sqlite", &status) == 0 && status.st_mode & 0o077 == 0)
     }
 
+    /// On a full disk a write to a mapped page ends the process.
+    @Test func `the index maps no file into memory`() throws {
+        let lab = try Lab()
+        try lab.makeFile("a")
+        #expect(try lab.replica.check() == [])
+        #expect(access("\(lab.path)/index.sqlite-wal", F_OK) == 0)
+        #expect(access("\(lab.path)/index.sqlite-shm", F_OK) != 0)
+        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+        #expect(!maps.contains(lab.path))
+    }
+
     @Test func `device, applied number and tree survive an orderly end`() throws {
         let lab = try Lab()
         let device = lab.replica.device

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Glibc
 package import Model
 
@@ -97,7 +98,20 @@ extension Replica {
         return configuration
     }
 
+    /// Has SQLite keep the index of its log in the memory of the process, and the database locked for others.
+    ///
+    /// Otherwise it is a mapped file beside the database, `-shm`. A write to a mapped page that the disk has no room for
+    /// ends the process with SIGBUS: SQLite writes a byte of each page in advance, but blocks can be smaller than pages,
+    /// and some file systems need room for each change. Related: https://www.sqlite.org/vfs.html, "unix-excl".
+    private static let hasPrivateLogIndex: Bool = {
+        guard let system = sqlite3_vfs_find("unix-excl") else { return false }
+        return sqlite3_vfs_register(system, 1) == SQLITE_OK
+    }()
+
     private static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
+        guard hasPrivateLogIndex else {
+            throw FileError(.unsupported, "this SQLite has no file system \"unix-excl\": use Debian's libsqlite3-0")
+        }
         let writer = try DatabaseQueue(path: state.index, configuration: configuration(readonly: false))
         // A newer version may have given data a meaning that is unknown here: nothing is touched.
         guard try !writer.read({ try IndexMigrations.migrator.hasBeenSuperseded($0) }) else {
