@@ -9,6 +9,8 @@ struct Command: Sendable {
     let output: String
     let errors: String
     let seconds: Double
+    /// Where it stood when its limit was near; empty if it had ended by then.
+    let standstill: String
 
     var succeeded: Bool { status == 0 }
 
@@ -22,14 +24,16 @@ struct Command: Sendable {
 
     struct Stuck: Error, CustomStringConvertible {
         let arguments: [String]
-        var description: String { "stuck beyond SIGKILL: \(arguments.joined(separator: " "))" }
+        let standstill: String
+        var description: String { "stuck beyond SIGKILL: \(arguments.joined(separator: " ")), \(standstill)" }
     }
 
     struct Failed: Error, CustomStringConvertible {
         let arguments: [String]
         let result: Command
         var description: String {
-            "\(arguments.joined(separator: " ")): exit status \(result.status) after \(result.seconds) s\n"
+            "\(arguments.joined(separator: " ")): exit status \(result.status) after \(result.seconds) s"
+                + (result.standstill.isEmpty ? "" : ", \(result.standstill)") + "\n"
                 + result.output.suffix(4000) + result.errors.suffix(4000)
         }
     }
@@ -47,14 +51,19 @@ struct Command: Sendable {
                 + (directory.map { ["env", "--chdir", $0] } ?? []) + arguments,
             environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, scratch)
         var status: Int32 = 0
+        var standstill: String?
         while waitpid(child, &status, WNOHANG) == 0 {
-            guard ContinuousClock.now - start < limit + grace else { throw Stuck(arguments: arguments) }
+            let duration = ContinuousClock.now - start
+            if duration > limit - Standstill.lead, standstill == nil { standstill = Standstill.report(on: arguments) }
+            guard duration < limit + grace else { throw Stuck(arguments: arguments, standstill: standstill ?? "") }
             try await Task.sleep(for: interval)
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         // A signal counts as the shell counts it.
         let ended = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + status & 0x7f
-        return Command(status: ended, output: scratch.output, errors: scratch.errors, seconds: seconds)
+        return Command(
+            status: ended, output: scratch.output, errors: scratch.errors, seconds: seconds,
+            standstill: standstill ?? "")
     }
 
     /// Runs a program that must succeed and gives what it printed.

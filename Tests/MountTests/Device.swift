@@ -41,7 +41,7 @@ struct Device: Sendable {
     }
 
     /// Waits until nothing is left to upload or apply.
-    func sync(limit: Duration = .seconds(60)) async throws {
+    func sync(limit: Duration = .seconds(240)) async throws {
         try await container.dewpoint(["sync", point, "--wait"], limit: limit)
     }
 
@@ -123,9 +123,12 @@ enum Driver {
     static func path(_ name: String) -> String { Requirement.sources + "/Tests/MountTests/Drivers/" + name }
 
     /// Runs one case of a driver in a directory; it must succeed.
+    ///
+    /// - Parameter limit: Far beyond what a case takes: it has the processors to itself no more than any other program,
+    ///   and another suite may run fifty daemons meanwhile.
     @discardableResult
     static func run(
-        _ name: String, _ arguments: String..., limit: Duration = .seconds(60), environment: [String: String] = [:]
+        _ name: String, _ arguments: String..., limit: Duration = .seconds(240), environment: [String: String] = [:]
     ) async throws -> String {
         try await Command.check([Requirement.python, path(name)] + arguments, limit: limit, environment: environment)
     }

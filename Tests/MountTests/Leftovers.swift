@@ -77,16 +77,28 @@ enum Leftovers {
 
     /// The daemons with an argument that lies in, or is, `path`.
     static func daemons(mentioning path: String) -> [pid_t] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return names.compactMap { pid_t($0) }.filter { pid in
-            guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline"),
-                let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe"),
-                program.hasSuffix("/dewpoint")
-            else { return false }
+        processes(mentioning: path).filter { pid in
+            let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
+            return program?.hasSuffix("/dewpoint") == true
+        }
+    }
+
+    /// The processes with an argument that lies in, or is, `path`.
+    static func processes(mentioning path: String) -> [pid_t] {
+        names(in: "/proc").compactMap { pid_t($0) }.filter { pid in
+            guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return false }
             return line.split(separator: 0).contains {
                 let argument = String(decoding: $0, as: UTF8.self)
                 return argument == path || argument.hasPrefix(path + "/")
             }
         }
+    }
+
+    /// The directory of a test, as ``newDirectory()`` makes it, that a path is in.
+    static func directory(of path: String) -> String? {
+        guard path.hasPrefix(root + "/"), let name = path.dropFirst(root.count + 1).split(separator: "/").first else {
+            return nil
+        }
+        return root + "/" + name
     }
 }

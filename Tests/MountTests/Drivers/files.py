@@ -6,6 +6,7 @@ local disk shows whether a case itself is right. A failed case ends with a trace
 
 import ctypes
 import errno
+import faulthandler
 import fcntl
 import mmap
 import os
@@ -888,6 +889,8 @@ CASES = {
 
 
 def main():
+    # A case that takes too long says where it was.
+    faulthandler.register(signal.SIGTERM, chain=True)
     case, directory = sys.argv[1], sys.argv[2]
     for name in CASES if case == "all" else [case]:
         place = os.path.join(directory, name)
