@@ -36,15 +36,23 @@ extension SimulatedDevice {
     }
 
     /// The losers of conflicts that the container keeps with an item, and with its contents.
-    func conflictVersions(at name: ItemName, in parent: InodeNumber) throws -> [FileContent] {
+    ///
+    /// - Parameter withIncoming: Also bytes that were to replace the local ones, unless those have another name.
+    func conflictVersions(
+        at name: ItemName, in parent: InodeNumber, withIncoming: Bool = false
+    ) throws -> [FileContent] {
         let replica = try fileSystem.replica
         let entry = try replica.entry(name, in: parent)
         guard entry.item != nil else { return [] }
-        let own = try entry.conflicts.map { try world.content(of: try world.chunks(of: $0.content)) }
-        guard try replica.attributes(of: entry.inode).kind == .directory else { return own }
+        var own = try entry.conflicts.map { try world.content(of: try world.chunks(of: $0.content)) }
+        let inode = try replica.inode(entry.inode)
+        if withIncoming, inode.attributes.linkCount == 1, let incoming = inode.incoming {
+            own.append(try world.content(of: incoming))
+        }
+        guard inode.attributes.kind == .directory else { return own }
         return try own
             + replica.children(of: entry.inode, after: nil, limit: .max).flatMap {
-                try conflictVersions(at: $0.name, in: entry.inode)
+                try conflictVersions(at: $0.name, in: entry.inode, withIncoming: withIncoming)
             }
     }
 

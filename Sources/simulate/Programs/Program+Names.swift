@@ -85,7 +85,8 @@ extension Program {
         let replica = try fileSystem.replica
         let moved = try replica.lookup(source.name, in: source.parent)
         var sight = Sight(
-            versions: [try device.conflictVersions(at: source.name, in: source.parent)], moved: moved)
+            versions: [try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)],
+            moved: moved)
         guard mode == .replace, let replaced = try replica.whereabouts(of: target.name, in: target.parent).inode,
             replaced != moved.inode
         else { return sight }
@@ -105,7 +106,8 @@ extension Program {
         return sight
     }
 
-    /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends.
+    /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends, and
+    /// with bytes that did not arrive before the next write: as if it were removed.
     private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) {
         guard !versions.isEmpty else { return }
         if let entry = try? fileSystem.replica.entry(place.name, in: place.parent), entry.item != nil { return }
@@ -119,7 +121,9 @@ extension Program {
         let look = { @Sendable [device, replica = try fileSystem.replica] () throws -> Sight in
             let moved = try [source, target].map { try replica.lookup($0.name, in: $0.parent) }
             return Sight(
-                versions: try [source, target].map { try device.conflictVersions(at: $0.name, in: $0.parent) },
+                versions: try [source, target].map {
+                    try device.conflictVersions(at: $0.name, in: $0.parent, withIncoming: true)
+                },
                 moved: moved[0], replaced: moved[1],
                 links: try moved.filter { $0.kind == .symbolicLink }.map { try device.content(of: $0.inode) })
         }
