@@ -118,8 +118,15 @@ package final class FileSystem: Sendable {
     /// Attaches the kernel cache of the mount.
     package func attach(_ kernel: any KernelCache) { files.kernelLink.attach(kernel) }
 
-    /// Opens whole files for pass-through from now on.
-    package func enablePassthrough() { abilities.withLock { $0.passthrough = true } }
+    /// Opens whole files for pass-through from now on, if changes through mappings can be seen.
+    package func enablePassthrough() {
+        guard MappedFiles.canBeSeen(in: location.state) else {
+            return unavailable(
+                .passthrough,
+                because: "the disk of the state does not tell who has a file open for writing (a lease of fcntl(2))")
+        }
+        abilities.withLock { $0.passthrough = true }
+    }
 
     /// Records that a fast path is unavailable on this mount, with a reason for people; it is not tried again.
     package func unavailable(_ path: FastPath, because reason: String) {
@@ -142,6 +149,7 @@ package final class FileSystem: Sendable {
             group.addTask { await self.reading.placeholders.run() }
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
             group.addTask { await self.settleNowAndThen() }
+            group.addTask { await self.noticeMappedWritesNowAndThen() }
             group.addTask { await self.forgetOldVersions() }
             group.addTask { await self.resumeWhenStoreReturns() }
             resumeDownloads()
@@ -178,6 +186,31 @@ package final class FileSystem: Sendable {
         }
     }
 
+    /// Interval between two looks for changes through mappings.
+    private static let mappingPause = Duration.seconds(1)
+
+    /// Notices what programs write through mappings that the kernel passed to the backing files, as long as there may be
+    /// any: some programs keep them for weeks.
+    private func noticeMappedWritesNowAndThen() async {
+        for await _ in files.mapped.additions {
+            while true {
+                guard (try? await environment.sleep(Self.mappingPause)) != nil else { return }
+                let closed = files.mapped.numbers
+                let open = files.open.openInodes.filter(\.isVolatile)
+                if closed.isEmpty && open.isEmpty { break }
+                do throws(FileError) {
+                    for number in closed { try files.recordMappedBytes(of: number) }
+                    for inode in open {
+                        try inode.noticeMappedWrites()
+                        if try recordBytes(of: inode) { activity.noteLocalChange() }
+                    }
+                } catch {
+                    logger.error("failed to record changes through mappings", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
     /// Resumes work that waits for the store as soon as any request has been answered.
     private func resumeWhenStoreReturns() async {
         for await _ in syncEngine.store.returns {
@@ -199,7 +232,11 @@ package final class FileSystem: Sendable {
 
     /// Shuts down cleanly: records what was written, and marks the state clean.
     package func shutDown() throws(FileError) {
-        for inode in files.open.openInodes { try recordBytes(of: inode) }
+        for inode in files.open.openInodes {
+            try inode.noticeMappedWrites()
+            try recordBytes(of: inode)
+        }
+        for number in files.mapped.numbers { try files.recordMappedBytes(of: number) }
         do throws(FileError) {
             try cache.evictor.recordUses()
         } catch {
@@ -207,6 +244,11 @@ package final class FileSystem: Sendable {
             logger.warning("failed to record when files were last used", metadata: ["error": "\(error)"])
         }
         try replica.makeDurable()
+        guard !files.mapped.numbers.contains(where: files.mapped.isMapped) else {
+            // The next mount compares the files with the index, as after a crash.
+            logger.notice("a program still has files mapped: the next mount looks for what it changes until then")
+            return replica.abandon()
+        }
         try replica.close()
     }
 

@@ -169,6 +169,22 @@ extension Replica {
         }
     }
 
+    /// The same for a file that was closed and may be mapped.
+    /// - Throws: `notFound` when it was removed; `superseded` when these are no longer its bytes.
+    package func recordMappedBytes(
+        of number: InodeNumber, from descriptor: Descriptor
+    ) throws(FileError) -> BackingStatus {
+        try change {
+            let status = try BackingStatus(of: descriptor)
+            let row = try $0.rows.file(number)
+            guard row.isLocal, let identity = row.identity, status.identity.matches(identity) else {
+                throw FileError(.superseded, "\(number) has other bytes")
+            }
+            _ = try $0.recordBytes(of: number, status)
+            return status
+        }
+    }
+
     /// Truncates a file that is not local to zero, without a download; a running download ends.
     /// - Throws: `invalid` when it is local.
     package func replaceWithEmpty(_ number: InodeNumber) throws(FileError) -> Descriptor {

@@ -193,6 +193,18 @@ extension RealMount {
             }
         }
 
+        /// Passed through, such a store tells nobody, and a mapping outlives the close.
+        @Test(arguments: ["closed", "open"])
+        func `stores into a mapping reach the other while the file is mapped, and after it`(how: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Driver.run(
+                    "mapped.py", how, a.point, b.point, container.binary, environment: container.environment)
+                try await a.check()
+                try await b.check()
+            }
+        }
+
         @Test func `no edit is lost when both change one file`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)

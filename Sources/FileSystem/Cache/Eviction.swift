@@ -69,6 +69,7 @@ struct Eviction {
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
         let name = entries[0].name
         await awaitRelease(of: number)
+        try files.recordMappedBytes(of: number)
         switch try obstacle(number, inode, entries) {
         case nil: break
         // Treated as evicted: an item that stays on this machine cannot be downloaded again.
@@ -109,7 +110,7 @@ struct Eviction {
     /// period.
     private func awaitRelease(of number: InodeNumber) async {
         for _ in 0..<Self.releaseAttempts {
-            guard isReadByKernel(number) else { return }
+            guard isReadByKernel(number) || files.mapped.isMapped(number) else { return }
             guard (try? await syncEngine.context.environment.sleep(Self.releasePause)) != nil else { return }
         }
     }
@@ -126,7 +127,7 @@ struct Eviction {
     ) throws(FileError) -> EvictionObstacle? {
         EvictionObstacle(
             EvictionObstacle.Facts(
-                hasWriters: files.open.inode(number)?.hasWriters == true,
+                hasWriters: files.isOpenForWriting(number),
                 isReadByKernel: isReadByKernel(number), isModified: inode.isModified,
                 isQueued: entries.contains(where: \.isQueued), isPinned: try replica.isPinned(number),
                 isSynced: !entries.allSatisfy { $0.item == nil }, isLocal: inode.isLocal,
@@ -138,6 +139,7 @@ struct Eviction {
     ///
     /// - Throws: ``FileError`` with `notFound` for a file without a name.
     func obstacleUnasked(_ number: InodeNumber) throws(FileError) -> EvictionObstacle? {
+        try files.recordMappedBytes(of: number)
         let inode = try replica.inode(number)
         let entries = try replica.entries(of: number)
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
@@ -153,7 +155,7 @@ struct Eviction {
             throw FileError(.busy, "\(name) is open, and newer bytes of it are not downloaded yet")
         }
         // Opened while waiting for the store's answer.
-        if isReadByKernel(number) { throw EvictionObstacle.open.error(name) }
+        if isReadByKernel(number) || files.mapped.isMapped(number) { throw EvictionObstacle.open.error(name) }
         // Pinned while waiting for the store's answer: the caller was told that the file is local.
         if try replica.isPinned(number) { throw EvictionObstacle.pinned.error(name) }
         try replica.evict(number, generation: generation)

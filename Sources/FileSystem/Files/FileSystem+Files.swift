@@ -31,6 +31,8 @@ extension FileSystem {
         }
         for owner in handle.lockOwners { releaseRecordLocks(of: owner, on: handle) }
         locking.manager.handleClosed(handle.inode.number, id)
+        // Before it counts as closed.
+        if handle.isMappableForWriting { files.mapped.noteClose(of: handle.inode) }
         let isLast = files.open.remove(handle)
         // Reads passed through by the kernel were not seen: the last one was before now.
         cache.evictor.noteUse(of: handle.inode.number)

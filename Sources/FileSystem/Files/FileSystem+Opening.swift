@@ -80,6 +80,7 @@ extension FileSystem {
             guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
             try admit(handle, flags: flags, by: caller)
             appeared(name, in: parent, by: caller)
+            if handle.inode.isVolatile { files.mapped.wake() }
             return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
         } catch {
             // The file was created, and a later step failed: it must not count as open for ever.
@@ -199,7 +200,10 @@ extension FileSystem {
         let known = files.open.addToOpen(id, request.inode, flags: request.flags)
         let handle = if let known { known } else { try addFirst(id, request, inode) }
         cache.evictor.noteUse(of: request.inode)
-        if handle.inode.isVolatile { files.kernel.inodeChanged(request.inode, bytes: false) }
+        if handle.inode.isVolatile {
+            files.kernel.inodeChanged(request.inode, bytes: false)
+            files.mapped.wake()
+        }
         return handle
     }
 

@@ -6,6 +6,7 @@ import Sync
 /// The files of the mount, as sync sees them.
 final class MountFiles: LocalFiles {
     let open: OpenFiles
+    let mapped: MappedFiles
     let orphans: Orphans
     let kernelLink: KernelLink
     private let downloads: Downloads
@@ -14,6 +15,7 @@ final class MountFiles: LocalFiles {
     init(_ context: SyncContext, open: OpenFiles, orphans: Orphans, kernelLink: KernelLink, downloads: Downloads) {
         self.context = context
         self.open = open
+        mapped = MappedFiles(logger: context.logger)
         self.orphans = orphans
         self.kernelLink = kernelLink
         self.downloads = downloads
@@ -21,12 +23,65 @@ final class MountFiles: LocalFiles {
 
     var kernel: any KernelCache { kernelLink }
 
-    func isOpen(_ inode: InodeNumber) -> Bool { open.inode(inode) != nil }
+    func isOpen(_ inode: InodeNumber) -> Bool { open.inode(inode) != nil || mapped.isMapped(inode) }
 
-    func isOpenForWriting(_ inode: InodeNumber) -> Bool { open.inode(inode)?.hasWriters == true }
+    func isOpenForWriting(_ inode: InodeNumber) -> Bool {
+        open.inode(inode)?.hasWriters == true || mapped.isMapped(inode)
+    }
 
-    func beginUpload(of inode: InodeNumber, quiet: Duration) -> Bool {
-        open.inode(inode)?.beginUpload(uptime: context.environment.uptime(), quiet: quiet) ?? true
+    func beginUpload(of inode: InodeNumber, quiet: Duration) throws(FileError) -> Bool {
+        let file = open.inode(inode)
+        if let file, !file.beginUpload(uptime: context.environment.uptime(), quiet: quiet) { return false }
+        if let file, file.isVolatile, let bytes = file.descriptor {
+            return try settle(bytes, quiet: quiet) { () throws(FileError) in try file.noticeMappedWrites() }
+        }
+        guard let bytes = mapped.descriptor(of: inode), try recordMappedBytes(of: inode) else { return true }
+        return try settle(bytes, quiet: quiet) { () throws(FileError) in try recordMappedBytes(of: inode) }
+    }
+
+    /// Prepares the bytes of a file that may be mapped: from here on the next store into the mapping shows.
+    /// - Returns: `false` while they are being changed.
+    private func settle(
+        _ bytes: Descriptor, quiet: Duration, notice: () throws(FileError) -> Void
+    ) throws(FileError) -> Bool {
+        guard try !changed(bytes, within: quiet) else { return false }
+        try bytes.synchronize(bytesOnly: true)
+        try notice()
+        return try !changed(bytes, within: quiet)
+    }
+
+    /// Whether a file that may be mapped was changed a short time ago.
+    ///
+    /// The kernel changes the times with the first store into a page since it was written to the disk: after a sync every
+    /// further store shows. But two within one tick of its clock give the same time.
+    private func changed(_ bytes: Descriptor, within span: Duration) throws(FileError) -> Bool {
+        let age = context.environment.now().rawValue - (try BackingStatus(of: bytes).changed.rawValue)
+        return age >= 0 && .nanoseconds(age) < span
+    }
+
+    /// Records in the index what was written to a closed file through a mapping.
+    /// - Returns: Whether it may be written to further.
+    @discardableResult
+    func recordMappedBytes(of inode: InodeNumber) throws(FileError) -> Bool {
+        guard let bytes = mapped.descriptor(of: inode) else { return false }
+        // Asked first: what nobody can write to does not change after it either.
+        let isMapped = mapped.isMapped(inode)
+        let status = try BackingStatus(of: bytes)
+        do throws(FileError) {
+            if !mapped.isRecorded(status, of: inode) {
+                mapped.noteRecorded(try context.replica.recordMappedBytes(of: inode, from: bytes), of: inode)
+                open.noteRecording(of: inode)
+                kernelLink.inodeChanged(inode, bytes: false)
+                context.activity.noteLocalChange()
+            }
+        } catch {
+            // Removed since, or another file has taken its place.
+            guard error.code == .notFound || error.code == .superseded else { throw error }
+            mapped.remove(inode, bytes)
+            return false
+        }
+        if !isMapped { mapped.remove(inode, bytes) }
+        return isMapped
     }
 
     func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor? {

@@ -28,6 +28,9 @@ final class OpenHandle: Sendable {
     }
 
     var isWritable: Bool { flags & O_ACCMODE != O_RDONLY }
+
+    /// Whether the file can be mapped for writing, shared. Related: mmap(2), `EACCES`.
+    var isMappableForWriting: Bool { flags & O_ACCMODE == O_RDWR }
     var appends: Bool { flags & O_APPEND != 0 }
 
     /// The process admitted to download by reading, and the state of the rules at that time.

@@ -167,6 +167,9 @@ final class OpenInode: Sendable {
         }
     }
 
+    /// The status that the index has recorded last.
+    var recordedStatus: BackingStatus? { state.withLock { $0.recorded } }
+
     /// The backing file if its size and times are newer than the index's.
     var unrecordedDescriptor: Descriptor? {
         state.withLock { state in

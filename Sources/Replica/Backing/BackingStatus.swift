@@ -24,7 +24,7 @@ package struct BackingStatus: Sendable {
     var blocks: Int64
     var accessed: Timestamp
     var modified: Timestamp
-    var changed: Timestamp
+    package var changed: Timestamp
 
     /// The disk space allocated to it, in bytes.
     package var allocatedByteCount: Int64 { blocks * 512 }

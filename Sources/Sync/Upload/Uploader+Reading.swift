@@ -54,7 +54,7 @@ extension Uploader {
                 return candidate
             }
             let number = inode.attributes.inode
-            guard local.beginUpload(of: number, quiet: Self.quiet) else { return placeOnly(candidate, entry) }
+            guard try local.beginUpload(of: number, quiet: Self.quiet) else { return placeOnly(candidate, entry) }
             // A presenter saves first; a claim for writing is not finished yet.
             guard try coordination.mayUpload(number) else { return placeOnly(candidate, entry) }
             // The index does not know the size and times of an open file yet.

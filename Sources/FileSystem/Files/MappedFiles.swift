@@ -1,0 +1,110 @@
+import Glibc
+import Logging
+import Model
+import Replica
+import Synchronization
+
+/// The files that were closed while a program may still write to them through a mapping that the daemon sees nothing
+/// of: one that the kernel passed to the backing file.
+///
+/// Such a mapping outlives the last RELEASE, because it holds the backing file and no longer the one of the mount. Many
+/// programs map a file, close it, and then write to the mapping: linkers, for example. Whether anyone still has the
+/// backing file open for writing is told by a read lease, which is refused then. Related: fcntl(2), `F_SETLEASE`.
+final class MappedFiles: Sendable {
+    private struct Entry {
+        /// Open for reading only: our own descriptor must not count as a writer.
+        let descriptor: Descriptor
+        /// The status that the index has recorded last.
+        var recorded: BackingStatus?
+    }
+
+    private let entries = Mutex<[InodeNumber: Entry]>([:])
+    /// Whenever there is something to look after.
+    let additions: AsyncStream<Void>
+    private let addition: AsyncStream<Void>.Continuation
+    private let logger: Logger
+
+    init(logger: Logger) {
+        self.logger = logger
+        (additions, addition) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        // The kernel asks for a lease back with this signal, which would end the process.
+        signal(SIGIO, SIG_IGN)
+    }
+
+    /// Files that can be mapped for writing are open.
+    func wake() { addition.yield() }
+
+    /// A handle that a file could be mapped for writing with is about to be removed.
+    func noteClose(of inode: OpenInode) {
+        guard inode.access == .passthrough, let writable = inode.descriptor else { return }
+        do throws(FileError) {
+            let entry = Entry(descriptor: try writable.reopenedForReading(), recorded: inode.recordedStatus)
+            entries.withLock { $0[inode.number] = entry }
+            wake()
+        } catch {
+            logger.error(
+                "failed to watch a closed file; changes through a mapping that is left are not seen",
+                metadata: ["inode": "\(inode.number)", "error": "\(error)"])
+        }
+    }
+
+    /// The files that may still be mapped.
+    var numbers: [InodeNumber] { entries.withLock { Array($0.keys) } }
+
+    /// The bytes of a file that may still be mapped.
+    func descriptor(of number: InodeNumber) -> Descriptor? { entries.withLock { $0[number]?.descriptor } }
+
+    /// Whether a program has a closed file mapped for writing, or a file that was closed before is open for writing again.
+    func isMapped(_ number: InodeNumber) -> Bool { descriptor(of: number)?.isOpenForWriting == true }
+
+    /// Whether the index has recorded this status of a closed file.
+    func isRecorded(_ status: BackingStatus, of number: InodeNumber) -> Bool {
+        entries.withLock { $0[number]?.recorded?.hasSameBytes(as: status) == true }
+    }
+
+    func noteRecorded(_ status: BackingStatus, of number: InodeNumber) {
+        entries.withLock { $0[number]?.recorded = status }
+    }
+
+    /// Nobody has a file mapped any more, unless it was closed anew since `descriptor` was asked.
+    func remove(_ number: InodeNumber, _ descriptor: Descriptor) {
+        entries.withLock { entries in
+            if entries[number]?.descriptor === descriptor { entries[number] = nil }
+        }
+    }
+
+    /// Whether the disk of a directory tells who has a file open for writing: without that, mappings must not be passed
+    /// to the backing files.
+    static func canBeSeen(in directory: String) -> Bool {
+        var template = Array("\(directory)/lease-XXXXXX".utf8CString)
+        let raw = mkstemp(&template)
+        // A full disk, say: it tells nothing about leases, which every common file system has.
+        guard raw >= 0 else { return true }
+        unlink(template)
+        let writable = Descriptor(owning: raw)
+        guard let readable = try? writable.reopenedForReading() else { return false }
+        return withExtendedLifetime(writable) { readable.lease() == .refused }
+    }
+}
+
+extension Descriptor {
+    enum Lease { case granted, refused, unavailable }
+
+    private static let setLease: Int32 = 1024
+
+    /// Takes a read lease of a file that is open for reading only, and returns it.
+    func lease() -> Lease {
+        guard fcntl(rawValue, Self.setLease, F_RDLCK) == 0 else { return errno == EAGAIN ? .refused : .unavailable }
+        _ = fcntl(rawValue, Self.setLease, F_UNLCK)
+        return .granted
+    }
+
+    fileprivate var isOpenForWriting: Bool { lease() == .refused }
+
+    /// The same file, open for reading only.
+    fileprivate func reopenedForReading() throws(FileError) -> Descriptor {
+        let raw = open("/proc/self/fd/\(rawValue)", O_RDONLY | O_CLOEXEC)
+        guard raw >= 0 else { throw FileError(systemCall: errno, "open") }
+        return Descriptor(owning: raw)
+    }
+}
