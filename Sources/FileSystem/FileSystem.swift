@@ -192,23 +192,36 @@ package final class FileSystem: Sendable {
     /// Notices what programs write through mappings that the kernel passed to the backing files, as long as there may be
     /// any: some programs keep them for weeks.
     private func noticeMappedWritesNowAndThen() async {
+        var hasFailed = false
         for await _ in files.mapped.additions {
             while true {
                 guard (try? await environment.sleep(Self.mappingPause)) != nil else { return }
                 let closed = files.mapped.numbers
                 let open = files.open.openInodes.filter(\.isVolatile)
                 if closed.isEmpty && open.isEmpty { break }
-                do throws(FileError) {
-                    for number in closed { try files.recordMappedBytes(of: number) }
-                    for inode in open {
-                        try inode.noticeMappedWrites()
-                        if try recordBytes(of: inode) { activity.noteLocalChange() }
-                    }
-                } catch {
+                let error = noticeMappedWrites(closed: closed, open: open)
+                // Once, not every second: it is tried until it succeeds.
+                if let error, !hasFailed {
                     logger.error("failed to record changes through mappings", metadata: ["error": "\(error)"])
                 }
+                hasFailed = error != nil
             }
         }
+    }
+
+    /// - Returns: The last error: what cannot be recorded of one file does not keep the others from it.
+    private func noticeMappedWrites(closed: [InodeNumber], open: [OpenInode]) -> FileError? {
+        var failure: FileError?
+        for number in closed {
+            do throws(FileError) { try files.recordMappedBytes(of: number) } catch { failure = error }
+        }
+        for inode in open {
+            do throws(FileError) {
+                try inode.noticeMappedWrites()
+                if try recordBytes(of: inode) { activity.noteLocalChange() }
+            } catch { failure = error }
+        }
+        return failure
     }
 
     /// Resumes work that waits for the store as soon as any request has been answered.
