@@ -29,7 +29,12 @@ package enum Mountpoint {
         return resolved
     }
 
-    /// Unmounts what is mounted at a path.
+    /// How often, and at what interval, a mount in use is tried: files that the kernel passes through count as open for a
+    /// moment after the end of the process that had them open.
+    private static let busyAttempts = 10
+    private static let busyPause: useconds_t = 50_000
+
+    /// Unmounts what is mounted at a path. Blocks for half a second while it is in use.
     ///
     /// - Parameter lazily: Detaches the mount at once; open files below it stay usable until they are closed.
     /// - Throws: ``MountError`` with `busy` while files are open there and `lazily` is false.
@@ -37,7 +42,11 @@ package enum Mountpoint {
         let path = resolved(path) ?? path
         guard MountTable.current().mount(at: path) != nil else { throw .notMounted(path) }
         if geteuid() == 0 {
-            guard umount2(path, (lazily ? Int32(MNT_DETACH) : 0) | CLinux_UMOUNT_NOFOLLOW) != 0 else { return }
+            for attempt in 1...busyAttempts {
+                guard umount2(path, (lazily ? Int32(MNT_DETACH) : 0) | CLinux_UMOUNT_NOFOLLOW) != 0 else { return }
+                guard errno == EBUSY, attempt < busyAttempts else { break }
+                usleep(busyPause)
+            }
             switch errno {
             case EBUSY: throw .busy(path)
             case EINVAL: throw .notMounted(path)
