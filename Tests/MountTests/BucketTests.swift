@@ -99,7 +99,7 @@ extension RealMount {
                 "--device-name", path,
             ]
             try await eventually(within: .seconds(400), "\(path) is in the container") {
-                let result = try await Command.run(command, limit: .seconds(120), environment: container.environment)
+                let result = try await Command.run(command, limit: .seconds(300), environment: container.environment)
                 // 69: the server is down.
                 #expect([0, 69, 75].contains(result.status), "\(result.errors)")
                 return result.succeeded
