@@ -120,10 +120,10 @@ package final class FileSystem: Sendable {
 
     /// Opens whole files for pass-through from now on, if changes through mappings can be seen.
     package func enablePassthrough() {
-        guard MappedFiles.canBeSeen(in: location.state) else {
+        guard MappedFiles.hasLeases(in: location.state) else {
             return unavailable(
                 .passthrough,
-                because: "the disk of the state does not tell who has a file open for writing (a lease of fcntl(2))")
+                because: "the file system of the state has no leases; see fcntl(2), F_SETLEASE")
         }
         abilities.withLock { $0.passthrough = true }
     }

@@ -18,6 +18,10 @@ final class MappedFiles: Sendable {
         var recorded: BackingStatus?
     }
 
+    /// How many closed files are watched before those that nobody has mapped are dropped, without waiting for the next
+    /// look at them: each takes a descriptor.
+    static let entryLimit = 1024
+
     private let entries = Mutex<[InodeNumber: Entry]>([:])
     /// Whenever there is something to look after.
     let additions: AsyncStream<Void>
@@ -39,12 +43,26 @@ final class MappedFiles: Sendable {
         guard inode.access == .passthrough, let writable = inode.descriptor else { return }
         do throws(FileError) {
             let entry = Entry(descriptor: try writable.reopenedForReading(), recorded: inode.recordedStatus)
-            entries.withLock { $0[inode.number] = entry }
+            let isFull = entries.withLock { entries in
+                entries[inode.number] = entry
+                return entries.count.isMultiple(of: Self.entryLimit)
+            }
+            if isFull { dropUnmapped() }
             wake()
         } catch {
             logger.error(
                 "failed to watch a closed file; changes through a mapping that is left are not seen",
                 metadata: ["inode": "\(inode.number)", "error": "\(error)"])
+        }
+    }
+
+    /// Drops what nobody can write to, and is recorded as it is.
+    private func dropUnmapped() {
+        for (number, entry) in entries.withLock({ $0 }) where entry.descriptor.lease() == .granted {
+            guard let status = try? BackingStatus(of: entry.descriptor),
+                entry.recorded?.hasSameBytes(as: status) == true
+            else { continue }
+            remove(number, entry.descriptor)
         }
     }
 
@@ -73,9 +91,8 @@ final class MappedFiles: Sendable {
         }
     }
 
-    /// Whether the disk of a directory tells who has a file open for writing: without that, mappings must not be passed
-    /// to the backing files.
-    static func canBeSeen(in directory: String) -> Bool {
+    /// Whether the file system of a directory has leases. Without them, the kernel must not be given the backing files.
+    static func hasLeases(in directory: String) -> Bool {
         var template = Array("\(directory)/lease-XXXXXX".utf8CString)
         let raw = mkstemp(&template)
         // A full disk, say: it tells nothing about leases, which every common file system has.
