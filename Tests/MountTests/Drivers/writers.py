@@ -18,6 +18,8 @@ RECORDS = 2000
 QUIET_SECONDS = 0.5
 SLACK_SECONDS = 1.5
 PROMPT_SECONDS = 0.4
+# A holder that goes on writing keeps its turn much longer.
+BUSY_SECONDS = 4
 REWRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 SHARE = os.O_RDWR | os.O_CREAT
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -58,6 +60,8 @@ class Writer:
                 file = os.open(self.path, self.flags)
             elif request == b"w":
                 os.write(file, b"w" * 100)
+            elif request == b"b":
+                write_for(BUSY_SECONDS, file)
             elif request == b"c":
                 os.close(file)
             os.write(answers, b"k")
@@ -84,6 +88,13 @@ class Writer:
         os.waitpid(self.pid, 0)
         self.all.remove(self)
         return time.monotonic() - start
+
+
+def write_for(seconds, file):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        os.write(file, b"busy")
+        time.sleep(0.05)
 
 
 def record(tag, number):
@@ -262,24 +273,29 @@ def sharing_opens_make_nobody_wait():
 
 def relatives_are_one_writer():
     """A child rewrites what its parent has open, and the other way round."""
-    file = os.open("f", REWRITE)
-    os.write(file, b"mine")
-    start = time.monotonic()
-    assert os.system("echo child > f") == 0
-    os.write(file, b"mine")
+    parent = os.open("f", REWRITE)
+    child = Writer("f", opens=False)
+    child.ask(b"o")
+    write_for(BUSY_SECONDS, parent)
+    # It answers both requests; had it waited, it would wait another half a second.
+    took = child.do(b"c")
+    assert took < PROMPT_SECONDS, f"the child waited for its parent: {took:.2f} s"
     child = Writer("g")
-    child.do(b"w")
+    child.ask(b"b")
+    start = time.monotonic()
     os.close(os.open("g", REWRITE))
     took = time.monotonic() - start
-    assert took < PROMPT_SECONDS, f"{took:.2f} s"
+    assert took < BUSY_SECONDS - 1, f"the parent waited for its child: {took:.2f} s"
+    assert child.answer() == b"k"
 
 
 def not_blocking_waits_for_nobody():
     """touch(1) and truncate(1) open with O_NONBLOCK."""
     first, second = Writer("f"), Writer("f", os.O_WRONLY | os.O_NONBLOCK, opens=False)
-    first.do(b"w")
+    first.ask(b"b")
     took = second.do(b"o")
-    assert took < PROMPT_SECONDS, f"{took:.2f} s"
+    assert took < BUSY_SECONDS - 1, f"{took:.2f} s"
+    assert first.answer() == b"k"
     waiting = Writer("f", opens=False)
     took = waiting.do(b"o")
     assert 0.1 < took < QUIET_SECONDS + SLACK_SECONDS, f"it took the turn away: {took:.2f} s"
