@@ -119,14 +119,20 @@ extension Uploader {
     /// - Returns: Nothing when a new batch must be made.
     private func unchanged(in batch: [Candidate]) throws(FileError) -> [Candidate] {
         var unchanged: [Candidate] = []
+        /// The names that changed items have in the container, by their directories.
+        var keptNames: [ItemID: Set<ItemName>] = [:]
         for candidate in batch {
             if let candidate = try ifUnchanged(candidate) {
                 unchanged.append(candidate)
-            } else if candidate.record?.kind == .directory {
-                // Its children may be in this batch too.
-                return []
+                continue
             }
+            // Its children, or the item that has its name now, may be in this batch too.
+            guard case .put(let entry, _, _, _) = candidate.pending.change, entry.kind != .directory else { return [] }
+            if let base = entry.base { keptNames[base.parent, default: []].insert(base.name) }
         }
+        // Other devices would rename the item that still has the name there: half of an exchange, say.
+        for case let record? in unchanged.map(\.record)
+        where keptNames[record.parent]?.contains(record.name) ?? false { return [] }
         // Objects that were condemned since they were packed are packed again.
         let objects = unchanged.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
         for object in Set(objects + unchanged.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
