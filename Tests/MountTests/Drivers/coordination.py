@@ -738,7 +738,9 @@ class Case:
         # The handler of the change takes its time; only then does its queue come to the question.
         time.sleep(1)
         assert a.outcome(asked, limit=0) is None
-        question = p.take("ask")
+        # An upload may have asked first: to read, and to save.
+        while (question := p.take("ask"))["message"] != "relinquishToWriter":
+            p.send({"answer": {"question": question["question"]}})
         p.send({"answer": {"question": question["question"], "reacquires": True}})
         a.wait(asked)
         a.release(asked)
