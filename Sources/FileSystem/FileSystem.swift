@@ -189,8 +189,8 @@ package final class FileSystem: Sendable {
     /// Interval between two looks for changes through mappings.
     private static let mappingPause = Duration.seconds(1)
 
-    /// Notices what programs write through mappings that the kernel passed to the backing files, as long as there may be
-    /// any: some programs keep them for weeks.
+    /// Notices what programs write through mappings that the kernel passed to the backing files, as long as there may
+    /// be any: some programs keep them for weeks.
     private func noticeMappedWritesNowAndThen() async {
         var hasFailed = false
         for await _ in files.mapped.additions {

@@ -29,8 +29,8 @@ package struct FileError: Error, Equatable, Sendable {
         self.cause = cause
     }
 
-    /// Two errors are equal when they say the same, so that a test that expects one failure does not pass with another of
-    /// the same code.
+    /// Two errors are equal when they say the same, so that a test that expects one failure does not pass with another
+    /// of the same code.
     package static func == (left: FileError, right: FileError) -> Bool {
         left.code == right.code && left.detail == right.detail
     }

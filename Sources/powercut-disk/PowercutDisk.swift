@@ -4,8 +4,8 @@ import Glibc
 ///
 ///     powercut-disk IMAGE DIRECTORY SEED
 ///
-/// Mounts a file system with one file, `disk`, at DIRECTORY. On SIGUSR1 the power goes: of what was not flushed some is lost, and every call
-/// fails from then on. The image then has what a disk would have.
+/// Mounts a file system with one file, `disk`, at DIRECTORY. On SIGUSR1 the power goes: of what was not flushed some is
+/// lost, and every call fails from then on. The image then has what a disk would have.
 @main
 struct PowercutDisk {
     static func main() {

@@ -2,7 +2,8 @@ import CFuse
 import Glibc
 import Synchronization
 
-/// A disk with a volatile write cache, kept in a file: what was flushed is in the file, what was written is read back from the cache.
+/// A disk with a volatile write cache, kept in a file: what was flushed is in the file, what was written is read back
+/// from the cache.
 ///
 ///     write → cache ── flush ──→ file
 ///               └───── power ──→ kept, lost or torn, each write by itself; from then on every call fails

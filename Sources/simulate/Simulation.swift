@@ -80,8 +80,8 @@ struct Simulation {
     /// How many operations there are while one device is away for long.
     private static let absenceSteps = 8
 
-    /// Lets weeks pass, in which snapshots are made, the log is trimmed and garbage is collected; one device may be away meanwhile,
-    /// with changes of its own.
+    /// Lets weeks pass, in which snapshots are made, the log is trimmed and garbage is collected; one device may be
+    /// away meanwhile, with changes of its own.
     private func passLongTime(_ programs: [Program]) async throws -> [Program] {
         var random = SeededRandom(seed: world.seed, stream: "long time at \(world.clock.now)")
         var programs = programs

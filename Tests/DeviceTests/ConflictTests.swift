@@ -7,8 +7,8 @@ import Sync
 import TestStores
 import Testing
 
-/// What two devices wrote and deleted without knowing of each other, brought together: both end with the same tree and nothing that
-/// was written is lost.
+/// What two devices wrote and deleted without knowing of each other, brought together: both end with the same tree and
+/// nothing that was written is lost.
 @Suite(.timeLimit(.minutes(5))) struct ConflictTests {
     // MARK: Edits
 

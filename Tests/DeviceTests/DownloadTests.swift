@@ -39,7 +39,8 @@ import Testing
         try await b.close()
     }
 
-    /// - Returns: Which bytes of the pack each GET asked for, when the first 4 KiB of a file of 5 MiB are read, and then the next.
+    /// - Returns: Which bytes of the pack each GET asked for, when the first 4 KiB of a file of 5 MiB are read, and
+    ///   then the next.
     private func requests(
         without off: Set<FastPath> = [], _ store: FaultyStore = FaultyStore(MemoryStore()),
         plan: (FaultyStore) -> Void = { _ in }

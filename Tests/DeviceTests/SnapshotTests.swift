@@ -164,7 +164,8 @@ import Testing
         try await converge(a, b)
         #expect(try await b.read("caf\u{e9}") == "new")
         await b.stop()
-        // While B is away: an edit of what B edits too, an edit and a deletion of what it does not, a deletion of what it edits.
+        // While B is away: an edit of what B edits too, an edit and a deletion of what it does not, a deletion of what
+        // it edits.
         try await a.write("edited by a", to: "caf\u{e9}")
         try await a.write("edited by a", to: "empty")
         try a.remove("d/deep/one")

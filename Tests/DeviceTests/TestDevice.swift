@@ -20,8 +20,8 @@ final class TestDevice: Sendable {
         task = Mutex(Task { await fileSystem.run() })
     }
 
-    /// Where the devices of this process have their states; removed when it ends, as a state is wanted by whoever starts a device on
-    /// it again.
+    /// Where the devices of this process have their states; removed when it ends, as a state is wanted by whoever
+    /// starts a device on it again.
     private static let places: String = {
         let path = URL.temporaryDirectory.appending(path: "dewpoint-devices-\(getpid())").path
         atexit { try? FileManager.default.removeItem(atPath: TestDevice.places) }

@@ -89,8 +89,8 @@ final class TransferBench: Sendable {
     static let restoreScript = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../scripts/restore.py").standardizedFileURL.path
 
-    /// Every item of a tree, a line each: kind, mode, time, attributes, and the hash of its bytes or its target. Python looks, so that
-    /// names are bytes.
+    /// Every item of a tree, a line each: kind, mode, time, attributes, and the hash of its bytes or its target. Python
+    /// looks, so that names are bytes.
     func listing(_ name: String) throws -> String {
         let program = """
             import hashlib, os, stat, sys

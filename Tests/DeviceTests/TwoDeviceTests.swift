@@ -246,7 +246,8 @@ import Testing
         let a = try await TestDevice.start(on: network.store(base), name: "A")
         let b = try await TestDevice.start(on: base, name: "B")
         try await converge(a, b)
-        // Without a look at the end of the log nothing is appended: it cannot be read from the moment when the commit lands.
+        // Without a look at the end of the log nothing is appended: it cannot be read from the moment when the commit
+        // lands.
         let hasLanded = Atomic(false)
         network.set { operation, key in
             guard key.hasPrefix("log/") else { return nil }

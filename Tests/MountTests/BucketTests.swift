@@ -82,7 +82,8 @@ extension RealMount {
                 let result = container.directory + "/result"
                 try await container.dewpoint(["container", "export", container.url, result], limit: .seconds(120))
                 try await Command.check(["diff", "-r", source, result])
-                // A commit that was doubled would have been put aside under a second name; one that was lost, be missing.
+                // A commit that was doubled would have been put aside under a second name; one that was lost, be
+                // missing.
                 let numbers = try await container.bucket("list", container.prefix + "/log").split(separator: "\n")
                     .compactMap { Int($0) }
                 #expect(numbers.count >= 100 && numbers == Array(1...numbers.count), "\(numbers)")

@@ -2,8 +2,8 @@ import Foundation
 
 /// A program run to its end within a time limit, and what came of it.
 ///
-/// `timeout` holds the limit, so it holds even when the tests themselves are killed. A program that is stuck in the kernel
-/// survives that; then ``run(_:limit:in:environment:)`` gives up on it and throws.
+/// `timeout` holds the limit, so it holds even when the tests themselves are killed. A program that is stuck in the
+/// kernel survives that; then ``run(_:limit:in:environment:)`` gives up on it and throws.
 struct Command: Sendable {
     let status: Int32
     let output: String
@@ -88,8 +88,8 @@ struct Command: Sendable {
             environment: environment)
     }
 
-    /// Starts a program that can be signalled, whatever the threads of this process block, and that prints into files: a
-    /// daemon that it leaves behind would hold a pipe open for ever.
+    /// Starts a program that can be signalled, whatever the threads of this process block, and that prints into files:
+    /// a daemon that it leaves behind would hold a pipe open for ever.
     ///
     /// Not Foundation's `Process`: on Linux it reads past the end of the directory of its descriptors now and then.
     private static func spawn(

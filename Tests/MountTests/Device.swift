@@ -136,7 +136,8 @@ enum Driver {
 
 /// Asks again and again until `condition` holds; records an issue when it does not within `limit`.
 ///
-/// The limit is far beyond what any of these takes: a test that waits for a state is no test of the time, and must pass on a busy machine.
+/// The limit is far beyond what any of these takes: a test that waits for a state is no test of the time, and must pass
+/// on a busy machine.
 func eventually(
     within limit: Duration = .seconds(90), _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Bool

@@ -4,7 +4,8 @@ import Testing
 
 extension RealMount {
     @Suite("Fast paths") struct FastPaths {
-        /// The work of a program on each kind of path: small files and a large one, brought here and read again, listed, mapped, written.
+        /// The work of a program on each kind of path: small files and a large one, brought here and read again,
+        /// listed, mapped, written.
         private static let work = #"""
             cd "$1"
             for pass in away here again; do

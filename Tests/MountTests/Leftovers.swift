@@ -36,8 +36,8 @@ enum Leftovers {
     /// Unmounts what is mounted below a directory, ends the daemons that work in it and removes it.
     static func remove(_ directory: String) async {
         for point in mountpoints(below: directory) {
-            // Forcing aborts the FUSE connection: every program that hangs in it gets an error. Others than root have no such way;
-            // there the end of the daemon does it.
+            // Forcing aborts the FUSE connection: every program that hangs in it gets an error. Others than root have
+            // no such way; there the end of the daemon does it.
             _ = try? await Command.run(
                 Requirement.root ? ["umount", "--force", "--lazy", point] : ["fusermount3", "-u", "-z", point])
         }
@@ -55,7 +55,8 @@ enum Leftovers {
         }
     }
 
-    /// The programs that have a file or a directory of a mount open, each with what it has. The mount itself is not asked.
+    /// The programs that have a file or a directory of a mount open, each with what it has. The mount itself is not
+    /// asked.
     static func programs(using point: String) -> [String] {
         names(in: "/proc").filter { pid_t($0) != nil }.flatMap { pid in
             (["cwd", "root"] + names(in: "/proc/\(pid)/fd").map { "fd/" + $0 }).compactMap { link in

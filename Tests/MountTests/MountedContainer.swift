@@ -8,8 +8,8 @@ import Testing
 ///     DIRECTORY/A, B …     mountpoints
 ///     DIRECTORY/state-A …  the devices' state
 ///
-/// Whatever way the test ends, nothing stays mounted and no daemon stays behind; what an earlier run that was killed left
-/// is swept away first.
+/// Whatever way the test ends, nothing stays mounted and no daemon stays behind; what an earlier run that was killed
+/// left is swept away first.
 struct MountedContainer: Sendable {
     let directory: String
     let binary: String
@@ -89,7 +89,8 @@ struct MountedContainer: Sendable {
         container.uplink?.cut()
     }
 
-    /// Takes the store away from all devices: of an unmounted disk an empty directory is left, of a server nothing that answers.
+    /// Takes the store away from all devices: of an unmounted disk an empty directory is left, of a server nothing that
+    /// answers.
     func disconnect() async throws {
         if bucketURL == nil {
             try await Command.script(#"mv "$1" "$1-away"; mkdir "$1""#, remote)
@@ -184,7 +185,8 @@ struct MountedContainer: Sendable {
         }
     }
 
-    /// Does something to the bucket that Dewpoint would not; see `Drivers/bucket.py`. ``prefix`` is where the container is.
+    /// Does something to the bucket that Dewpoint would not; see `Drivers/bucket.py`. ``prefix`` is where the container
+    /// is.
     @discardableResult
     func bucket(_ arguments: String...) async throws -> String {
         try await Command.check(

@@ -24,7 +24,8 @@ enum Requirement {
         return path
     }
 
-    /// The program under test: the built one, or, with `DEWPOINT_TEST_OFF`, a script that mounts by it with these fast paths turned off.
+    /// The program under test: the built one, or, with `DEWPOINT_TEST_OFF`, a script that mounts by it with these fast
+    /// paths turned off.
     static func binary() throws -> String { try TestMode.program.get() }
 
     struct NoBinary: Error, CustomStringConvertible {

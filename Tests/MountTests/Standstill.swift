@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the programs of a test were doing shortly before a time limit passed: whether they worked, and where they waited.
+/// What the programs of a test were doing shortly before a time limit passed: whether they worked, and where they
+/// waited.
 ///
 /// A hang that happens once in a thousand runs tells nothing else.
 enum Standstill {

@@ -1,9 +1,10 @@
 import Foundation
 
-/// In which way the tests mount: as `dewpoint mount` does by itself, or, with `DEWPOINT_TEST_OFF`, with fast paths turned off.
+/// In which way the tests mount: as `dewpoint mount` does by itself, or, with `DEWPOINT_TEST_OFF`, with fast paths
+/// turned off.
 ///
-/// A script stands before the program then, so that every mount is made so, also those of the drivers. The other way, as an
-/// ordinary user, is `scripts/as-user`.
+/// A script stands before the program then, so that every mount is made so, also those of the drivers. The other way,
+/// as an ordinary user, is `scripts/as-user`.
 enum TestMode {
     /// What follows `off=`: names of fast paths separated by colons, or `all`.
     static let off = ProcessInfo.processInfo.environment["DEWPOINT_TEST_OFF"].flatMap { $0.isEmpty ? nil : $0 }

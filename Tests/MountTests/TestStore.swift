@@ -2,7 +2,8 @@ import Foundation
 import S3Server
 import Testing
 
-/// Where the tests keep their containers: in directories, or, with `DEWPOINT_TEST_STORE=s3`, in a bucket of a real server.
+/// Where the tests keep their containers: in directories, or, with `DEWPOINT_TEST_STORE=s3`, in a bucket of a real
+/// server.
 enum TestStore: String {
     case directory
     case s3
@@ -18,8 +19,8 @@ enum TestStore: String {
     /// Why the chosen one cannot be had here; `nil` when it can.
     static var unavailable: String? { chosen == .s3 ? S3Server.unavailable : nil }
 
-    /// How long a change takes to reach the other device: a directory is watched, a bucket asked every second while there is activity, and
-    /// every 15 s otherwise.
+    /// How long a change takes to reach the other device: a directory is watched, a bucket asked every second while
+    /// there is activity, and every 15 s otherwise.
     static var travelLimit: Duration { chosen == .s3 ? .seconds(30) : .seconds(10) }
 }
 

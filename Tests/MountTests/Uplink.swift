@@ -3,7 +3,8 @@ import S3Server
 import Synchronization
 import Testing
 
-/// The line between the devices of one test and the server, which can be cut: connections break, and new ones are refused.
+/// The line between the devices of one test and the server, which can be cut: connections break, and new ones are
+/// refused.
 final class Uplink: Sendable {
     private let forwarder = Mutex<Program?>(nil)
     private let port: Int

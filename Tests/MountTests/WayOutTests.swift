@@ -10,7 +10,8 @@ extension RealMount {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(#"echo text > "$1/f""#, a.point)
-                // The copy lives as long as the process; it maps a file and stores into it, which the kernel has not written back.
+                // The copy lives as long as the process; it maps a file and stores into it, which the kernel has not
+                // written back.
                 let copy = try await Command.script(
                     #"unshare --mount --propagation private sleep 120 > /dev/null 2>&1 & sleep 1; echo "$!""#, a.point)
                 let process = try #require(pid_t(copy.trimmingCharacters(in: .newlines)))

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Makes broken JSON of good JSON, by seed: values at the ends of their ranges and of other types, members and elements that are gone or
-/// there twice, and texts with other bytes.
+/// Makes broken JSON of good JSON, by seed: values at the ends of their ranges and of other types, members and elements
+/// that are gone or there twice, and texts with other bytes.
 package struct JSONMutation {
     private var state: UInt64
 

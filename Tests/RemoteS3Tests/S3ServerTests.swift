@@ -316,7 +316,8 @@ extension Trait where Self == ConditionTrait {
         try await server.stop()
     }
 
-    /// Goes on until it is known who won, as a change log does: after a failure that says nothing, the bytes are read back.
+    /// Goes on until it is known who won, as a change log does: after a failure that says nothing, the bytes are read
+    /// back.
     private static func wins(_ store: S3Store, _ number: Int, _ writer: Int) async throws -> Bool {
         let key = "log/\(number)"
         while true {

@@ -3,8 +3,8 @@ import Testing
 
 @testable import RemoteS3
 
-/// The examples that Amazon publishes in "Signature Calculations for the Authorization Header: Transferring Payload in a
-/// Single Chunk", with the signatures printed there.
+/// The examples that Amazon publishes in "Signature Calculations for the Authorization Header: Transferring Payload in
+/// a Single Chunk", with the signatures printed there.
 @Suite struct SignatureTests {
     struct Example: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -67,8 +67,8 @@ import Testing
     }
 }
 
-/// Cases of Amazon's own test suite, as it lies in the repository awslabs/aws-c-auth below `tests/aws-signing-test-suite/v4`:
-/// those that do what S3 does, which neither normalizes paths nor repeats headers.
+/// Cases of Amazon's own test suite, as it lies in the repository awslabs/aws-c-auth below
+/// `tests/aws-signing-test-suite/v4`: those that do what S3 does, which neither normalizes paths nor repeats headers.
 @Suite struct SignatureSuiteTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String

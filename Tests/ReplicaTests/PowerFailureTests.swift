@@ -5,8 +5,8 @@ import Testing
 
 @testable import Replica
 
-/// What a power failure brings back of the backing directory, or never lets it have, while the index is newer: calls on the backing
-/// directory are not synced one by one.
+/// What a power failure brings back of the backing directory, or never lets it have, while the index is newer: calls on
+/// the backing directory are not synced one by one.
 @Suite struct PowerFailureTests {
     /// Keeps a file of the backing directory so that it can come back with its identity.
     private func keep(_ relative: String, of lab: Lab, as name: String = "kept") throws {

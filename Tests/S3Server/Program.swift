@@ -2,8 +2,8 @@ import Foundation
 
 /// Another program that a test needs.
 ///
-/// Not Foundation's `Process`: it waits until everything that the program leaves behind has ended, and starts it with what
-/// this process has open.
+/// Not Foundation's `Process`: it waits until everything that the program leaves behind has ended, and starts it with
+/// what this process has open.
 package struct Program: Sendable {
     private let process: pid_t
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A real S3 server for tests: Ceph on this machine, run by `scripts/s3-server`. It ends when the test process does, however
-/// that ends.
+/// A real S3 server for tests: Ceph on this machine, run by `scripts/s3-server`. It ends when the test process does,
+/// however that ends.
 package struct S3Server: Sendable {
     package let directory: String
     /// What `dewpoint` and AWS's tools need to know of it: endpoint, region, keys. And a home without keys in it.

@@ -40,10 +40,10 @@ import Testing
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// Seeds that once failed: 91, as a claim was granted with the path that its item had before a directory was renamed;
-    /// 143, 237 and 334, as another device's change was applied to what was claimed in the meantime; 320, as a rename
-    /// that waited for a claim of one name of a file took a save of its other name for that; 380, as a conflict version
-    /// was lost.
+    /// Seeds that once failed: 91, as a claim was granted with the path that its item had before a directory was
+    /// renamed; 143, 237 and 334, as another device's change was applied to what was claimed in the meantime; 320, as a
+    /// rename that waited for a claim of one name of a file took a save of its other name for that; 380, as a conflict
+    /// version was lost.
     @Test(arguments: [3, 91, 143, 237, 320, 334, 380])
     func `several programs on a device claim items and present them`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--writers", "--claims")

@@ -14,8 +14,8 @@ class Row:
     # More runs than these tell nothing new of what takes minutes.
     most_rounds = 99
     needs_server = True
-    # ext4 looks long for a free inode while thousands have been removed within the last seconds, and who makes files pays for it:
-    # rows with many files remove what a system left behind after all have been measured.
+    # ext4 looks long for a free inode while thousands have been removed within the last seconds, and who makes files
+    # pays for it: rows with many files remove what a system left behind after all have been measured.
     has_many_files = False
     # What is smaller than the aim speaks of.
     scale_note = ""

@@ -30,8 +30,9 @@ RCLONE_TUNED = [
     "--dir-cache-time", "1h",  # listed directories stay listed
     "--max-read-ahead", "1M",  # "bytes that can be prefetched for sequential reads" (128 KiB)
 ]  # fmt: skip
-# Where what others change is to be seen soon, no cache may live long: "changes made directly on the cloud storage … will only
-# be picked up once the directory cache expires if the backend configured does not support polling", and S3 has no polling.
+# Where what others change is to be seen soon, no cache may live long: "changes made directly on the cloud storage …
+# will only be picked up once the directory cache expires if the backend configured does not support polling", and S3
+# has no polling.
 RCLONE_FOLLOWING = ["--dir-cache-time", "1s", "--attr-timeout", "1s"]
 
 # From s3fs(1), version 1.90:
@@ -263,7 +264,8 @@ def all_systems(bench):
     systems = [
         Native(bench),
         Dewpoint(bench),
-        # What those get who may not have the kernel read downloaded files by itself (no CAP_SYS_ADMIN, or a kernel before 6.9).
+        # What those get who may not have the kernel read downloaded files by itself (no CAP_SYS_ADMIN, or a kernel
+        # before 6.9).
         Dewpoint(bench, "dewpoint cached", ["off=passthrough"]),
         Rclone(bench, "rclone", []),
         Rclone(bench, "rclone tuned", RCLONE_TUNED),

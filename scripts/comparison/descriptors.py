@@ -172,7 +172,8 @@ class Descriptors:
         address, count = self.place(map_slot, offset, count)
         done = syscalls.write_from(self.pipe[1], address, count)
         data = os.read(self.pipe[0], done)
-        # What is stored in the last page past the end of the file stays until the page is written back, whenever that is.
+        # What is stored in the last page past the end of the file stays until the page is written back, whenever that
+        # is.
         known = self.maps[map_slot]
         end = os.fstat(known.path).st_size - known.offset - (address - known.address)
         return observation.runs(data[: max(0, end)])

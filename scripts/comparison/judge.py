@@ -76,7 +76,8 @@ def differences(reference, ours, path=()):
         found = []
         for key in sorted({*reference, *ours}, key=str):
             if (str(key).endswith("and before") or key == "has blocks") and (key not in reference or key not in ours):
-                # One side has seen the inode before, and the other has made a new one; or one is empty, which its size tells.
+                # One side has seen the inode before, and the other has made a new one; or one is empty, which its size
+                # tells.
                 continue
             found += differences(reference.get(key, "nothing"), ours.get(key, "nothing"), (*path, key))
         return found

@@ -101,7 +101,8 @@ class Device:
         """Leaves no mount and no daemon behind, whatever state they are in."""
         number = connection(self.point)
         if number is not None:
-            # Processes that are stuck in the mount end with its connection only, which root's part of this program ends.
+            # Processes that are stuck in the mount end with its connection only, which root's part of this program
+            # ends.
             print(f"{ABORT}{number}", flush=True)
             time.sleep(ABORT_SECONDS)
         with contextlib.suppress(OSError, ValueError, Failure):

@@ -13,7 +13,8 @@ class Turns:
     def __init__(self, reference_root, inode_at):
         """`inode_at(who, slot, name)` asks a process beside the mount for an entry of a directory that it has open."""
         self.root, self.inode_at = reference_root, inode_at
-        # Descriptions: (process, inode, writes, rewrites, flags) by number; and who refers to them: (process, "file" or "map", slot).
+        # Descriptions: (process, inode, writes, rewrites, flags) by number; and who refers to them: (process, "file" or
+        # "map", slot).
         self.descriptions, self.references = {}, {}
         self.count = 0
 

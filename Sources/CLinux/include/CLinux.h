@@ -1,5 +1,5 @@
-/// The calls and constants of Linux that a Swift import of Glibc lacks: they stand behind `_GNU_SOURCE`, which it does not set,
-/// or in headers that its module leaves out.
+/// The calls and constants of Linux that a Swift import of Glibc lacks: they stand behind `_GNU_SOURCE`, which it does
+/// not set, or in headers that its module leaves out.
 ///
 /// Each function is the call that it is named after: see its man page.
 #ifndef CLINUX_H

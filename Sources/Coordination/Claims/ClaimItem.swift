@@ -99,8 +99,8 @@ extension ClaimItem {
 
     /// The item after another one appeared at its place, present or former: from now on it is that one.
     ///
-    /// - Parameter isSameItem: Whether the newcomer is the replaced item with other bytes, wherever it is now; otherwise
-    ///   only one name was replaced, and other names of the same file keep it.
+    /// - Parameter isSameItem: Whether the newcomer is the replaced item with other bytes, wherever it is now;
+    ///   otherwise only one name was replaced, and other names of the same file keep it.
     func meeting(_ newcomer: ClaimItem, inPlaceOf replaced: InodeNumber?, isSameItem: Bool = false) -> ClaimItem {
         let isReplaced = replaced != nil && inode == replaced && (isSameItem || isAt(newcomer))
         guard isReplaced || (inode == nil && isSame(as: newcomer)) else { return self }

@@ -3,7 +3,8 @@ import Model
 import Replica
 import Sync
 
-/// The bytes that a claim needs locally, the newest that are known: those of a file, or of everything in a file package.
+/// The bytes that a claim needs locally, the newest that are known: those of a file, or of everything in a file
+/// package.
 struct ClaimBytes: Sendable {
     /// The interval between progress reports to the client of a claim.
     static let progressPause = Duration.milliseconds(250)

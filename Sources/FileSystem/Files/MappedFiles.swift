@@ -72,7 +72,8 @@ final class MappedFiles: Sendable {
     /// The bytes of a file that may still be mapped.
     func descriptor(of number: InodeNumber) -> Descriptor? { entries.withLock { $0[number]?.descriptor } }
 
-    /// Whether a program has a closed file mapped for writing, or a file that was closed before is open for writing again.
+    /// Whether a program has a closed file mapped for writing, or a file that was closed before is open for writing
+    /// again.
     func isMapped(_ number: InodeNumber) -> Bool { descriptor(of: number)?.isOpenForWriting == true }
 
     /// Whether the index has recorded this status of a closed file.

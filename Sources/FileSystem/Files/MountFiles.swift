@@ -52,8 +52,8 @@ final class MountFiles: LocalFiles {
 
     /// Whether a file that may be mapped was changed a short time ago.
     ///
-    /// The kernel changes the times with the first store into a page since it was written to the disk: after a sync every
-    /// further store shows. But two within one tick of its clock give the same time.
+    /// The kernel changes the times with the first store into a page since it was written to the disk: after a sync
+    /// every further store shows. But two within one tick of its clock give the same time.
     private func changed(_ bytes: Descriptor, within span: Duration) throws(FileError) -> Bool {
         let age = context.environment.now().rawValue - (try BackingStatus(of: bytes).changed.rawValue)
         return age >= 0 && .nanoseconds(age) < span

@@ -1,4 +1,5 @@
-/// The SHA-256 of a chunk, of a manifest, or of a content's chunk hashes: 32 bytes, written as 64 lower-case hex digits.
+/// The SHA-256 of a chunk, of a manifest, or of a content's chunk hashes: 32 bytes, written as 64 lower-case hex
+/// digits.
 package struct ChunkHash: Hashable, Sendable {
     package let bytes: [UInt8]
 

@@ -29,8 +29,8 @@ package enum Mountpoint {
         return resolved
     }
 
-    /// How often, and at what interval, a mount in use is tried: files that the kernel passes through count as open for a
-    /// moment after the end of the process that had them open.
+    /// How often, and at what interval, a mount in use is tried: files that the kernel passes through count as open for
+    /// a moment after the end of the process that had them open.
     private static let busyAttempts = 10
     private static let busyPause: useconds_t = 50_000
 

@@ -208,7 +208,8 @@ extension Repair {
         let isSynced = transaction.isSynced(.symbolicLink, name, in: try rows.parentInfo(parent))
         report.adoptedCount += 1
         report.lines.append("\(path(goal)): a symbolic link unknown to the index; added as an item")
-        // It may have been made for another device's commit, which is applied again: then nothing changed in its directory.
+        // It may have been made for another device's commit, which is applied again: then nothing changed in its
+        // directory.
         return try transaction.insert(
             row, name, in: parent, item: isSynced ? transaction.environment.makeItemID() : nil, touchesParent: false
         ).inode

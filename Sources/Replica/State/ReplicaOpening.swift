@@ -100,9 +100,9 @@ extension Replica {
 
     /// Has SQLite keep the index of its log in the memory of the process, and the database locked for others.
     ///
-    /// Otherwise it is a mapped file beside the database, `-shm`. A write to a mapped page that the disk has no room for
-    /// ends the process with SIGBUS: SQLite writes a byte of each page in advance, but blocks can be smaller than pages,
-    /// and some file systems need room for each change. Related: https://www.sqlite.org/vfs.html, "unix-excl".
+    /// Otherwise it is a mapped file beside the database, `-shm`. A write to a mapped page that the disk has no room
+    /// for ends the process with SIGBUS: SQLite writes a byte of each page in advance, but blocks can be smaller than
+    /// pages, and some file systems need room for each change. Related: https://www.sqlite.org/vfs.html, "unix-excl".
     private static let hasPrivateLogIndex: Bool = {
         guard let system = sqlite3_vfs_find("unix-excl") else { return false }
         return sqlite3_vfs_register(system, 1) == SQLITE_OK

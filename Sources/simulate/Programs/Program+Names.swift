@@ -106,8 +106,8 @@ extension Program {
         return sight
     }
 
-    /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends, and
-    /// with bytes that did not arrive before the next write: as if it were removed.
+    /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends,
+    /// and with bytes that did not arrive before the next write: as if it were removed.
     private func noteRemoval(_ versions: [FileContent], at place: ResolvedPath) {
         guard !versions.isEmpty else { return }
         if let entry = try? fileSystem.replica.entry(place.name, in: place.parent), entry.item != nil { return }

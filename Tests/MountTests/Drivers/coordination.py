@@ -563,7 +563,8 @@ class Case:
         q.release(second)
 
     def presenters_on_one_queue_lock_each_other_out(self):
-        # Each reads in its handler, on the queue on which it would answer the other: Apple's known deadlock. It is named.
+        # Each reads in its handler, on the queue on which it would answer the other: Apple's known deadlock. It is
+        # named.
         self.tree()
         # An upload asks too.
         self.sync()
@@ -670,7 +671,8 @@ class Case:
     def a_directory_is_moved_while_a_child_is_written(self):
         self.tree()
         child = Holder(self.point, ("d/f", "plain"))
-        # A claim for writing the directory, but not for moving it, is granted beside; the move itself is not let through.
+        # A claim for writing the directory, but not for moving it, is granted beside; the move itself is not let
+        # through.
         parent = Holder(self.point, ("d", "plain"))
         assert not parent.run(f"mv {self.point}/d {self.point}/e 2> /dev/null")
         p = Session(self.point)

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server on loopback that answers each request as a test says, well or badly: it can fall silent, hang up and send half.
+/// A server on loopback that answers each request as a test says, well or badly: it can fall silent, hang up and send
+/// half.
 final class ScriptedServer: Sendable {
     struct Request: Sendable {
         let method: String

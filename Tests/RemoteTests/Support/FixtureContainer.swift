@@ -5,8 +5,8 @@ import Model
 
 /// The container in `Fixtures/container`, as this version writes it: a little of everything that the format has.
 ///
-/// The files there were written once and stay as they are; a change that no longer gives them, or no longer reads them, is a
-/// new format.
+/// The files there were written once and stay as they are; a change that no longer gives them, or no longer reads them,
+/// is a new format.
 enum FixtureContainer {
     static let identity = Samples.identity
     static let otherDevice = DeviceID(uuid: Samples.uuid(0xd2))

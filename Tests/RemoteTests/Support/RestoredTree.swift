@@ -81,7 +81,8 @@ enum RestoredTree {
         return names.filter { $0 != "." && $0 != ".." }
     }
 
-    /// The `user.*` attributes below a directory, by escaped path. Python asks for them: Glibc's module lacks the calls.
+    /// The `user.*` attributes below a directory, by escaped path. Python asks for them: Glibc's module lacks the
+    /// calls.
     private static func xattrs(_ root: String) async throws -> [String: [String: [UInt8]]] {
         let script = """
             import base64, json, os, sys
