@@ -28,9 +28,18 @@ extension LockTable {
             beginDownloading(id, &effects)
         case .downloading:
             guard entry.isDownloaded else { return false }
+            guard !entry.wantsOtherBytes else {
+                beginDownloading(id, &effects)
+                break
+            }
             claims.change(id) { $0.phase = .cleared }
+        case .cleared where entry.wantsOtherBytes:
+            beginDownloading(id, &effects)
         case .cleared:
             return clear(entry, &effects)
+        case .settling where entry.wantsOtherBytes:
+            beginDownloading(id, &effects)
+            claims.gatesAreStale = true
         case .settling:
             guard isClear(for: id, now: now), claims.names.concerning(entry.set).isEmpty else { return false }
             grant(id, &effects)
@@ -55,13 +64,11 @@ extension LockTable {
     }
 
     private mutating func beginDownloading(_ id: ClaimSetID, _ effects: inout [Effect]) {
-        guard let set = claims[id]?.set else { return }
-        var items: [ClaimItem] = []
-        if set.mode == .access {
-            items = set.claims.filter(\.wantsDownload).map(\.item.whole)
-        }
+        guard let items = claims[id]?.wantedItems else { return }
         claims.change(id) { entry in
             entry.phase = items.isEmpty ? .cleared : .downloading
+            entry.requested = Set(items.compactMap(\.inode))
+            entry.isDownloaded = false
         }
         if !items.isEmpty { effects.append(.claim(.download(id, items))) }
     }
@@ -93,13 +100,5 @@ extension LockTable {
         claims.gatesAreStale = true
         claims.graphHasGrown = true
         effects.append(.claim(.granted(id)))
-    }
-}
-
-extension Claim {
-    /// Whether the bytes must be local: a directory that is not a package has none.
-    fileprivate var wantsDownload: Bool {
-        let whole = item.whole
-        return kind.wantsBytes && whole.inode != nil && (!whole.isDirectory || !whole.packages.isEmpty)
     }
 }

@@ -112,6 +112,22 @@ import Testing
         #expect(stage.table.downloadFailed(2, FileError(.offline, "late"), now: .ms(2)) == [])
     }
 
+    @Test(arguments: [true, false])
+    mutating func `a claim is granted with the bytes of the item that replaced its own meanwhile`(
+        isFailure: Bool
+    ) throws {
+        stage.downloadsAtOnce = false
+        #expect(try stage.request(claims(1, [(.read([]), document)])) == [.claim(.download(1, [document]))])
+        let saved = plainFile(9, in: [root, InodeNumber(20)], "document")
+        #expect(stage.table.moved(InodeNumber(9), to: saved, replacing: file, now: .ms(1)) == [])
+        let effects =
+            isFailure
+            ? stage.table.downloadFailed(1, FileError(.superseded, "replaced"), now: .ms(2))
+            : stage.table.downloaded(1, now: .ms(2))
+        #expect(effects == [.claim(.download(1, [saved]))])
+        #expect(stage.table.downloaded(1, now: .ms(3)) == [.granted(1)])
+    }
+
     @Test mutating func `a batch holds nobody off and waits for nobody`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         try stage.hold(claims(2, [(.write(.forDeleting), folder)], mode: .batch))

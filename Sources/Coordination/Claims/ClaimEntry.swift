@@ -1,3 +1,5 @@
+import Model
+
 /// A claim set on its way through the table.
 ///
 /// ```
@@ -7,6 +9,8 @@
 ///                                ▼ an error                ▼                        ▼   turns over, sharers quiet
 ///                              failed                   failed                  settling ───────────▶ granted
 /// ```
+/// A set whose item is replaced by another one before it is granted goes back to downloading.
+///
 /// From settling on it counts as held: no conflicting set is held, and plain writers wait behind it. In every state it
 /// may be cancelled, revoked, or reach its deadline; only a granted set is released.
 struct ClaimEntry: Sendable {
@@ -28,6 +32,9 @@ struct ClaimEntry: Sendable {
     var open: [QuestionID: PresenterID] = [:]
     /// Answers that were given with a reacquirer.
     var reacquirers: [QuestionID: PresenterID] = [:]
+    /// The items whose bytes were requested last.
+    var requested: Set<InodeNumber> = []
+    /// Whether these bytes are local.
     var isDownloaded = false
 
     var id: ClaimSetID { self.set.id }
@@ -36,4 +43,20 @@ struct ClaimEntry: Sendable {
     var isBlocking: Bool { self.set.mode == .access || (self.set.mode == .eviction && phase == .granted) }
 
     func isAsking(_ presenter: PresenterID) -> Bool { open.values.contains(presenter) }
+
+    /// The items whose bytes must be local before it is granted.
+    var wantedItems: [ClaimItem] {
+        self.set.mode == .access ? self.set.claims.filter(\.wantsDownload).map(\.item.whole) : []
+    }
+
+    /// Whether an item was replaced by another one, as in an atomic save, since the bytes were requested.
+    var wantsOtherBytes: Bool { !requested.isSuperset(of: wantedItems.compactMap(\.inode)) }
+}
+
+extension Claim {
+    /// Whether the bytes must be local: a directory that is not a package has none.
+    fileprivate var wantsDownload: Bool {
+        let whole = item.whole
+        return kind.wantsBytes && whole.inode != nil && (!whole.isDirectory || !whole.packages.isEmpty)
+    }
 }

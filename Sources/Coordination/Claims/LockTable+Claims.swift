@@ -77,7 +77,9 @@ extension LockTable {
     }
 
     package mutating func downloadFailed(_ set: ClaimSetID, _ error: FileError, now: Instant) -> [Effect] {
-        guard claims[set]?.phase == .downloading else { return [] }
+        guard let entry = claims[set], entry.phase == .downloading else { return [] }
+        // What failed may be the download of an item that was replaced meanwhile.
+        if entry.wantsOtherBytes { return downloaded(set, now: now) }
         return ending(now: now) { table, effects in
             table.finish(set, .failed(.download(error.code, error.detail)), &effects)
         }
