@@ -9,27 +9,35 @@ import TestStores
 /// The contents that a device shows, read without faults and without transfers.
 extension SimulatedDevice {
     /// The bytes that a file shows: local ones, or those that the container has for it. For a link, its target.
-    func content(of number: InodeNumber) throws -> FileContent {
+    ///
+    /// - Parameter includingDeleted: Whether bytes count that the container has given up.
+    func content(of number: InodeNumber, includingDeleted: Bool = false) throws -> FileContent {
         let replica = try fileSystem.replica
         let inode = try replica.inode(number)
         if let target = inode.target { return FileContent(linkTarget: target) }
         guard inode.attributes.kind == .file else { return .empty }
         if inode.isLocal { return try content(of: try replica.openBytes(of: number)) }
-        if let content = inode.content { return try world.content(of: content) }
+        if let content = inode.content {
+            return try world.content(of: content, includingDeleted: includingDeleted)
+        }
         guard let reference = try replica.entries(of: number).first?.base?.content else {
             throw Violation("\(name): the bytes of \(number) are unknown")
         }
-        return try world.content(of: try world.chunks(of: reference))
+        return try world.content(of: reference, includingDeleted: includingDeleted)
     }
 
     /// All contents that are removed with a file: the one it shows, incoming bytes, and the losers of conflicts.
+    ///
+    /// Also those that the container has given up.
     func everything(of number: InodeNumber) throws -> [FileContent] {
-        var contents = [try content(of: number)]
+        var contents = [try content(of: number, includingDeleted: true)]
         let replica = try fileSystem.replica
-        if let incoming = try replica.inode(number).incoming { contents.append(try world.content(of: incoming)) }
+        if let incoming = try replica.inode(number).incoming {
+            contents.append(try world.content(of: incoming, includingDeleted: true))
+        }
         for entry in try replica.entries(of: number) {
             for version in entry.conflicts {
-                contents.append(try world.content(of: try world.chunks(of: version.content)))
+                contents.append(try world.content(of: version.content, includingDeleted: true))
             }
         }
         return contents
@@ -44,10 +52,10 @@ extension SimulatedDevice {
         let replica = try fileSystem.replica
         let entry = try replica.entry(name, in: parent)
         guard entry.item != nil else { return [] }
-        var own = try entry.conflicts.map { try world.content(of: try world.chunks(of: $0.content)) }
+        var own = try entry.conflicts.map { try world.content(of: $0.content, includingDeleted: true) }
         let inode = try replica.inode(entry.inode)
         if withIncoming, inode.attributes.linkCount == 1, let incoming = inode.incoming {
-            own.append(try world.content(of: incoming))
+            own.append(try world.content(of: incoming, includingDeleted: true))
         }
         guard inode.attributes.kind == .directory else { return own }
         return try own
@@ -68,23 +76,37 @@ extension SimulatedDevice {
 }
 
 extension World {
+    /// The bytes that a record refers to, as they are in the store.
+    func content(of reference: ItemRecord.Reference, includingDeleted: Bool = false) throws -> FileContent {
+        let chunks = try chunks(of: reference, includingDeleted: includingDeleted)
+        return try content(of: chunks, includingDeleted: includingDeleted)
+    }
+
     /// The bytes of a chunk list, as they are in the store.
+    ///
+    /// - Parameter includingDeleted: Whether objects count that garbage collection has deleted.
     /// - Throws: ``Violation`` when the store lacks them or has others.
-    func content(of chunks: Content) throws(Violation) -> FileContent {
+    func content(of chunks: Content, includingDeleted: Bool = false) throws(Violation) -> FileContent {
         var content = FileContent.empty
         for piece in chunks.pieces {
             guard let stored = piece.stored else {
                 content.count += piece.byteCount / FileContent.cellByteCount
                 continue
             }
-            try content.append(try bytes(of: stored, byteCount: piece.byteCount))
+            try content.append(try bytes(of: stored, byteCount: piece.byteCount, includingDeleted))
         }
         return content
     }
 
-    private func bytes(of stored: Content.Piece.Stored, byteCount: Int) throws(Violation) -> [UInt8] {
+    private func object(_ key: String, _ includingDeleted: Bool) -> [UInt8]? {
+        store.object(at: key) ?? (includingDeleted ? deletedObject(key) : nil)
+    }
+
+    private func bytes(
+        of stored: Content.Piece.Stored, byteCount: Int, _ includingDeleted: Bool
+    ) throws(Violation) -> [UInt8] {
         let start = Int(stored.offset)
-        guard let pack = store.object(at: Pack.key(stored.pack)), start + byteCount <= pack.count else {
+        guard let pack = object(Pack.key(stored.pack), includingDeleted), start + byteCount <= pack.count else {
             throw Violation("the store lacks bytes \(start)..<\(start + byteCount) of pack \(stored.pack)")
         }
         let bytes = Array(pack[start..<start + byteCount])
@@ -96,12 +118,12 @@ extension World {
     }
 
     /// The chunk list that a record refers to.
-    func chunks(of reference: ItemRecord.Reference) throws -> Content {
+    func chunks(of reference: ItemRecord.Reference, includingDeleted: Bool = false) throws -> Content {
         switch reference {
         case .inline(let content):
             return content
         case .manifest(let hash):
-            guard let object = store.object(at: ManifestStore.key(hash)) else {
+            guard let object = object(ManifestStore.key(hash), includingDeleted) else {
                 throw Violation("the store lacks the manifest \(hash)")
             }
             let text = try Gzip.decompress(object, limit: 1 << 28)

@@ -208,6 +208,7 @@ final class SimulatedStore: ObjectStore {
 
     func delete(_ key: String) async throws(StoreError) {
         let fault = try await begin("delete", key, faults: [.lostRequest, .lostAnswer, .serverError])
+        if world.scenario.hasLongTimes { world.noteDeletion(of: key) }
         try await base.delete(key)
         try await end("delete", key, fault)
     }

@@ -23,6 +23,8 @@ final class World: Sendable {
         var lateCount = 0
         /// Every commit that landed: the log itself is trimmed.
         var commits: [CommitNumber: Commit] = [:]
+        /// What garbage collection has deleted: users remember what they wrote.
+        var deletedObjects: [String: [UInt8]] = [:]
     }
 
     init(seed: UInt64, directory: String, sabotage: Sabotage?, options: ScenarioOptions, isTraced: Bool) {
@@ -41,6 +43,15 @@ final class World: Sendable {
 
     /// Reports a violation; the first one counts.
     func report(_ violation: Violation) { state.withLock { $0.violation = $0.violation ?? violation } }
+
+    /// What was at a key before garbage collection deleted it.
+    func deletedObject(_ key: String) -> [UInt8]? { state.withLock { $0.deletedObjects[key] } }
+
+    /// Called before an object is deleted.
+    func noteDeletion(of key: String) {
+        guard let bytes = store.object(at: key) else { return }
+        state.withLock { $0.deletedObjects[key] = bytes }
+    }
 
     func throwViolation() throws(Violation) {
         if let violation = state.withLock({ $0.violation }) { throw violation }

@@ -50,6 +50,9 @@ struct QuietPoint {
             guard world.clock.now < end else { throw Violation("the devices do not come to rest: \(reasons)") }
             try await world.clock.sleep(.seconds(1))
             reasons = try unrest()
+            if !reasons.isEmpty, world.scenario.hasLongTimes, world.clock.now > end - Self.patience / 2 {
+                try await followAdvice()
+            }
         }
     }
 

@@ -93,7 +93,7 @@ struct TreeListing {
                 // Every byte that the log speaks of is there, and right, until it is garbage.
                 guard !world.scenario.hasLongTimes else { continue }
                 for reference in try [record.content].compactMap({ $0 }) + record.keptReferences {
-                    _ = try world.content(of: try world.chunks(of: reference))
+                    _ = try world.content(of: reference)
                 }
             }
             for tombstone in commit.tombstones { items[tombstone.id] = nil }
@@ -105,7 +105,7 @@ struct TreeListing {
         }
         for record in items.values {
             for reference in try record.keptReferences {
-                tokens.formUnion(try world.content(of: try world.chunks(of: reference)).cells.values)
+                tokens.formUnion(try world.content(of: reference).cells.values)
             }
         }
     }
@@ -117,7 +117,7 @@ struct TreeListing {
         for record in (children[parent] ?? []).sorted(by: { $0.name < $1.name }) {
             if last == record.name { throw Violation("the log has two items \(path)\(record.name)") }
             last = record.name
-            var content = try record.content.map { try world.content(of: try world.chunks(of: $0)) } ?? .empty
+            var content = try record.content.map { try world.content(of: $0) } ?? .empty
             if let target = record.target { content = FileContent(linkTarget: target) }
             guard record.kind != .file || record.size == content.byteCount else {
                 throw Violation("the record of \(path)\(record.name) says \(record.size) bytes, and has \(content)")
