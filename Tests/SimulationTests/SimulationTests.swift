@@ -57,6 +57,14 @@ import Testing
         #expect(run.status == 0, "\(run.output)")
     }
 
+    /// Seeds that once failed: 2100000006 and 2100000034, as nobody removed what could not be uploaded any more;
+    /// 2100000023, as a claim was granted when the bytes of an item had come that another one had replaced.
+    @Test(arguments: [2_100_000_006, 2_100_000_023, 2_100_000_034])
+    func `several programs on a device claim items, and weeks pass`(seed: Int) async throws {
+        let run = try await SimulateTool.run("--seed", "\(seed)", "--weeks", "--claims", "--writers")
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     /// One run after the other in one process: what a file system leaves behind when it ends, or crashes, adds up.
     @Test func `devices that have ended keep no file open`() async throws {
         let run = try await SimulateTool.run("8", "--first", "1000", openFileLimit: 256)
