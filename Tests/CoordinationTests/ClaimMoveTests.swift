@@ -79,6 +79,36 @@ import Testing
         #expect(stage.table.claimSet(ClaimSetID(1))?.claims.map(\.item) == [saved])
     }
 
+    @Test mutating func `a claim of a hard-linked file stays when another name of the file goes or moves`() throws {
+        let other = plainFile(file.rawValue, in: [root], "other")
+        try stage.hold(claims(1, [(.write(.plain), other)]))
+        try stage.hold(claims(2, [(.read([]), stranger)]))
+        func item() -> ClaimItem? { stage.table.claimSet(ClaimSetID(1))?.claims.first?.item }
+        // Another name is renamed.
+        let renamed = plainFile(file.rawValue, in: [root], "renamed")
+        #expect(stage.table.moved(file, to: renamed, names: [other, renamed], now: .ms(1)) == [])
+        #expect(item() == other)
+        // That one gets bytes of its own.
+        let separate = plainFile(70, in: [root], "renamed")
+        #expect(
+            stage.table.moved(
+                InodeNumber(70), to: separate, replacing: file, isSameItem: true, names: [separate, other], now: .ms(1))
+                == [])
+        #expect(item() == other)
+        // Newer bytes of all names arrive.
+        let (newer, third) = (plainFile(71, in: [root], "other"), plainFile(71, in: [root], "third"))
+        #expect(
+            stage.table.moved(
+                InodeNumber(71), to: third, replacing: file, isSameItem: true, names: [third, newer], now: .ms(1))
+                == [])
+        #expect(item() == newer)
+        // Another name is removed, and then its own.
+        #expect(stage.table.disappeared(InodeNumber(71), names: [newer], now: .ms(1)) == [])
+        #expect(item() == newer)
+        #expect(stage.table.disappeared(InodeNumber(71), names: [third], now: .ms(1)) == [])
+        #expect(item() == plainFile(nil, in: [root], "other"))
+    }
+
     @Test mutating func `a claim of a name is of what comes to stand there`() throws {
         let place = plainFile(nil, in: [root], "new")
         try stage.hold(claims(1, [(.write(.forReplacing), place)]))

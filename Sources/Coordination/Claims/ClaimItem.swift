@@ -69,6 +69,9 @@ extension ClaimItem {
     /// Whether it has the same name in the same directory.
     func isAt(_ other: ClaimItem) -> Bool { name != nil && name == other.name && parent == other.parent }
 
+    /// Whether it is one of the names of its own file, among others.
+    fileprivate func isOne(of names: [ClaimItem]) -> Bool { names.contains { $0.inode == inode && isAt($0) } }
+
     /// Whether it is anywhere below a directory, ignoring packages.
     func isContained(in directory: ClaimItem) -> Bool {
         guard let number = directory.inode else { return false }
@@ -78,8 +81,10 @@ extension ClaimItem {
 
 extension ClaimItem {
     /// The item after a move or rename of itself, of a directory above it, or of neither.
-    package func following(_ moved: InodeNumber, to place: ClaimItem) -> ClaimItem {
-        if inode == moved { return place }
+    ///
+    /// - Parameter names: Where the file is by now, under all its names: an item at one of them stays.
+    package func following(_ moved: InodeNumber, to place: ClaimItem, names: [ClaimItem] = []) -> ClaimItem {
+        if inode == moved { return isOne(of: names) ? self : place }
         guard let index = ancestors.firstIndex(of: moved) else { return self }
         let below = ancestors[(index + 1)...]
         var item = self
@@ -89,8 +94,8 @@ extension ClaimItem {
     }
 
     /// The item of a claim whose place was fixed at the call: an item that moves away leaves the place behind.
-    func staying(_ moved: InodeNumber) -> ClaimItem {
-        guard inode == moved else { return self }
+    func staying(_ moved: InodeNumber, names: [ClaimItem]) -> ClaimItem {
+        guard inode == moved, !isOne(of: names) else { return self }
         var item = self
         item.inode = nil
         item.packages.removeAll { $0 == moved }
@@ -99,11 +104,17 @@ extension ClaimItem {
 
     /// The item after another one appeared at its place, present or former: from now on it is that one.
     ///
-    /// - Parameter isSameItem: Whether the newcomer is the replaced item with other bytes, wherever it is now;
-    ///   otherwise only one name was replaced, and other names of the same file keep it.
-    func meeting(_ newcomer: ClaimItem, inPlaceOf replaced: InodeNumber?, isSameItem: Bool = false) -> ClaimItem {
-        let isReplaced = replaced != nil && inode == replaced && (isSameItem || isAt(newcomer))
+    /// - Parameters:
+    ///   - isSameItem: Whether the newcomer is the replaced item with other bytes, wherever it is now; otherwise only
+    ///     one name was replaced, and other names of the same file keep it.
+    ///   - names: Where both files are by now: an item at a name of the replaced one keeps it, and an item at another
+    ///     name of the newcomer stays there.
+    func meeting(
+        _ newcomer: ClaimItem, inPlaceOf replaced: InodeNumber?, isSameItem: Bool = false, names: [ClaimItem] = []
+    ) -> ClaimItem {
+        let isReplaced =
+            replaced != nil && inode == replaced && !isOne(of: names) && (isSameItem || isAt(newcomer))
         guard isReplaced || (inode == nil && isSame(as: newcomer)) else { return self }
-        return newcomer
+        return names.first { $0.inode == newcomer.inode && isAt($0) } ?? newcomer
     }
 }

@@ -17,19 +17,23 @@ extension LockTable {
     /// Claims and presenters follow, with those of everything inside it; a claim `forReplacing` stays with the place.
     /// Claims of the replaced item now concern the new one, as after an atomic save.
     ///
-    /// - Parameter isSameItem: Whether it is the same item, with other bytes.
+    /// - Parameters:
+    ///   - isSameItem: Whether it is the same item, with other bytes.
+    ///   - names: All names that both files have by now. Claims and presenters of one of them stay there.
     package mutating func moved(
         _ inode: InodeNumber, to item: ClaimItem, replacing replaced: InodeNumber? = nil, isSameItem: Bool = false,
-        now: Instant
+        names: [ClaimItem] = [], now: Instant
     ) -> [Effect] {
         if let replaced, let place = places[replaced], isSameItem || place.isAt(item) {
-            places[replaced] = ClaimItem(orphan: replaced)
+            places[replaced] = Self.place(of: replaced, among: names)
         }
-        for (file, place) in places { places[file] = place.following(inode, to: item) }
+        for (file, place) in places { places[file] = place.following(inode, to: item, names: names) }
         claims.follow {
-            $0.following(inode, to: item).meeting(item, inPlaceOf: replaced, isSameItem: isSameItem)
+            $0.following(inode, to: item, names: names)
+                .meeting(item, inPlaceOf: replaced, isSameItem: isSameItem, names: names)
         } fixed: {
-            $0.staying(inode).meeting(item, inPlaceOf: replaced, isSameItem: isSameItem)
+            $0.staying(inode, names: names)
+                .meeting(item, inPlaceOf: replaced, isSameItem: isSameItem, names: names)
         }
         return renewed(now: now)
     }
@@ -44,15 +48,23 @@ extension LockTable {
         return renewed(now: now)
     }
 
-    /// An item lost its name: its claims and presenters wait for the next item at that place.
-    package mutating func disappeared(_ inode: InodeNumber, now: Instant) -> [Effect] {
-        if places[inode] != nil { places[inode] = ClaimItem(orphan: inode) }
+    /// An item lost a name: its claims and presenters wait for the next item at that place.
+    ///
+    /// - Parameter names: Those that the file still has: claims and presenters of them stay with it.
+    package mutating func disappeared(
+        _ inode: InodeNumber, names: [ClaimItem] = [], now: Instant
+    ) -> [Effect] {
+        if places[inode] != nil { places[inode] = Self.place(of: inode, among: names) }
         claims.follow {
-            $0.staying(inode)
+            $0.staying(inode, names: names)
         } fixed: {
-            $0.staying(inode)
+            $0.staying(inode, names: names)
         }
         return renewed(now: now)
+    }
+
+    private static func place(of file: InodeNumber, among names: [ClaimItem]) -> ClaimItem {
+        names.first { $0.inode == file } ?? ClaimItem(orphan: file)
     }
 
     private mutating func renewed(now: Instant) -> [Effect] {

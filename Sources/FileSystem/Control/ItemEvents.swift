@@ -1,5 +1,6 @@
 import Coordination
 import Model
+import Replica
 import Sync
 import Synchronization
 
@@ -93,9 +94,10 @@ final class ItemEvents: Sendable {
     /// - Parameter replaced: The inode that had the new name, if any.
     func moved(_ from: ClaimItem, to: ClaimItem, replacing replaced: InodeNumber?, by origin: Origin) {
         guard let inode = to.inode else { return }
+        let names = names(of: [inode, replaced])
         let isPresented = lockManager.change { state, now in
             let isPresented = state.table.isPresented(from)
-            return (isPresented, state.table.moved(inode, to: to, replacing: replaced, now: now))
+            return (isPresented, state.table.moved(inode, to: to, replacing: replaced, names: names, now: now))
         }
         // An atomic save: reported as a write of the item with that name, since only a temporary file came and went.
         if replaced != nil, !isPresented {
@@ -109,12 +111,27 @@ final class ItemEvents: Sendable {
     /// A name now refers to another inode of the same item.
     func superseded(_ old: InodeNumber, by new: ClaimItem) {
         guard let inode = new.inode else { return }
-        lockManager.perform { table, now in table.moved(inode, to: new, replacing: old, isSameItem: true, now: now) }
+        let names = names(of: [inode, old])
+        lockManager.perform { table, now in
+            table.moved(inode, to: new, replacing: old, isSameItem: true, names: names, now: now)
+        }
     }
 
     func deleted(_ item: ClaimItem, by origin: Origin) {
-        if let inode = item.inode { lockManager.perform { table, now in table.disappeared(inode, now: now) } }
+        if let inode = item.inode {
+            let names = names(of: [inode])
+            lockManager.perform { table, now in table.disappeared(inode, names: names, now: now) }
+        }
         tell(.deleted(item), by: origin)
+    }
+
+    /// The places of files by now, under all their names: a hard-linked file that lost one of them is still claimed
+    /// and presented at the others.
+    private func names(of inodes: [InodeNumber?]) -> [ClaimItem] {
+        guard lockManager.hasClaimsOrPresenters else { return [] }
+        return inodes.compactMap(\.self).flatMap { inode in
+            ((try? places.replica.entries(of: inode)) ?? []).compactMap { try? places.item($0) }
+        }
     }
 
     func version(_ change: VersionChange, _ id: String, of inode: InodeNumber, by origin: Origin) {
