@@ -892,6 +892,8 @@ def main():
         getattr(Case(point, dewpoint, other), case)()
     except Ended as error:
         raise SystemExit(f"{case}: a claim ended: {error.reason}, {error}") from error
+    finally:
+        Session.end_all()
 
 
 if __name__ == "__main__":

@@ -50,6 +50,18 @@ def request(point, method, target, body=None, limit=10):
 class Session:
     """One connection. Events are taken with `take`; presenters answer on a thread of their own if they have an `answer`."""
 
+    open = []
+
+    @classmethod
+    def end_all(cls):
+        """Before the interpreter ends: a thread that still reads then may crash it."""
+        for session in cls.open:
+            try:
+                session.connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # it is over already
+            session.reader.join(10)
+
     def __init__(self, point, limit=20):
         self.limit = limit
         self.connection = socket.socket(socket.AF_UNIX)
@@ -67,7 +79,9 @@ class Session:
         self.answers = {}
         self.last = 0
         self.sending = threading.Lock()
-        threading.Thread(target=self.receive, daemon=True).start()
+        self.reader = threading.Thread(target=self.receive, daemon=True)
+        self.reader.start()
+        Session.open.append(self)
         self.client = self.take("welcome")["client"]
 
     def receive(self):
