@@ -120,6 +120,16 @@ import Testing
         #expect(try b.replica.check() == [])
     }
 
+    @Test func `placeholders are there at once when the root was listed before the import`() async throws {
+        let (a, b, scratch) = (try source(), try Lab(), try Scratch())
+        let snapshot = try await export(a, to: scratch)
+        try b.replica.writePlaceholders(in: .root)
+        #expect(try await b.replica.importSnapshot(snapshot))
+        #expect(try b.replica.check() == [])
+        let present = try FileManager.default.contentsOfDirectory(atPath: b.replica.state.files)
+        #expect(present.contains(".empty.icloud"))
+    }
+
     @Test func `local changes stay out of a snapshot`() async throws {
         let (a, scratch) = (try source(), try Scratch())
         try a.makeFile("not uploaded")

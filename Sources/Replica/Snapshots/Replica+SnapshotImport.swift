@@ -17,7 +17,7 @@ extension Replica {
         let path = snapshot.path
         let (number, nonce) = (snapshot.summary.number, snapshot.summary.nonce)
         do {
-            let isDone = try await writer.perform { database in
+            let outcome = try await writer.perform { database in
                 try database.execute(sql: "ATTACH DATABASE ? AS snapshot", arguments: [path])
                 let result = Result {
                     try SnapshotImport(
@@ -26,11 +26,14 @@ extension Replica {
                 }
                 try database.execute(sql: "DETACH DATABASE snapshot")
                 // The whole import went through the log, which would keep its size.
-                if case .success(true) = result { _ = try? database.checkpoint(.truncate) }
+                if case .success(.done) = result { _ = try? database.checkpoint(.truncate) }
                 return try result.get()
             }
-            if isDone { appliedNumber.store(number, ordering: .releasing) }
-            return isDone
+            guard case .done(let isRootShown) = outcome else { return false }
+            appliedNumber.store(number, ordering: .releasing)
+            // The root was listed while it was empty: its first visit is over. A full disk must not fail the import.
+            if isRootShown { try? writePlaceholders(in: .root) }
+            return true
         } catch {
             throw FileError(index: error)
         }
@@ -63,6 +66,13 @@ extension Replica {
 
 /// One import: the snapshot is attached as `snapshot`.
 private struct SnapshotImport {
+    enum Outcome {
+        case refused
+        /// - Parameter isRootShown: Whether the placeholders of the root's entries had been written, as far as there
+        ///   were any; none of the snapshot are.
+        case done(isRootShown: Bool)
+    }
+
     let database: Database
     let number: CommitNumber
     let nonce: UUID?
@@ -70,17 +80,18 @@ private struct SnapshotImport {
     let owner: UInt32
     let group: UInt32
 
-    func run() throws -> Bool {
-        var isDone = false
+    func run() throws -> Outcome {
+        var outcome = Outcome.refused
         try database.inTransaction(.immediate) {
             guard try isEmpty() else { return .rollback }
+            let isRootShown = try Rows(database: database).inodeRow(.root).visited > 0
             try copyItems()
             try SnapshotTables.copyIn(database)
             try Rows(database: database).setApplied(number, nonce: nonce)
-            isDone = true
+            outcome = .done(isRootShown: isRootShown)
             return .commit
         }
-        return isDone
+        return outcome
     }
 
     private func isEmpty() throws -> Bool {
@@ -126,7 +137,7 @@ private struct SnapshotImport {
             ])
         try database.execute(
             sql: """
-                UPDATE main.inodes SET changed = ?, links = 2 + (
+                UPDATE main.inodes SET changed = ?, visited = 0, links = 2 + (
                     SELECT count(*) FROM snapshot.items WHERE parent = zeroblob(16) AND kind = 1) WHERE id = 1
                 """, arguments: [now.rawValue])
     }
