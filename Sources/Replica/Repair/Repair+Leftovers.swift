@@ -153,6 +153,12 @@ extension Repair {
                 report.lines.append(
                     "\(path(place)): a symbolic link to \(target ?? "?") unknown after a power failure; removed"
                 )
+            } else if Self.isEscape(home(of: place).1) {
+                // It was just being created, here or for another device's commit, which is applied again: under a name
+                // of its own, while only the index could tell this one.
+                try SystemCalls.unlink(backingPlace)
+                report.lines.append(
+                    "\(path(place)): a symbolic link to \(target ?? "?") unknown to the index, as is its name; removed")
             } else if let target {
                 kept.insert(try adoptSymbolicLink(place, target, status))
             }
