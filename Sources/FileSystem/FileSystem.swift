@@ -164,7 +164,7 @@ package final class FileSystem: Sendable {
             let events = coordination.events
             if events.hasObservers, old != new, let place = try? events.places.item(new) {
                 events.superseded(old, by: place)
-                // Who read the file when the news of the change came may have read the older bytes.
+                // A presenter that read the file at the first notice may have read the older bytes.
                 events.changed(new, by: .engine)
             }
             events.ubiquityAttributes(UbiquityKeys.downloading, of: new)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a presenter is told of another device's change when its bytes are here`() async throws {
+    @Test func `a presenter is notified again when the newer bytes of another device have arrived`() async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")

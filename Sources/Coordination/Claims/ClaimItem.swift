@@ -69,7 +69,9 @@ extension ClaimItem {
     /// Whether it has the same name in the same directory.
     func isAt(_ other: ClaimItem) -> Bool { name != nil && name == other.name && parent == other.parent }
 
-    /// Whether it is one of the names of its own file, among others.
+    /// Whether its file still has its name.
+    ///
+    /// - Parameter names: All names of the file, possibly among those of others.
     fileprivate func isOne(of names: [ClaimItem]) -> Bool { names.contains { $0.inode == inode && isAt($0) } }
 
     /// Whether it is anywhere below a directory, ignoring packages.

@@ -51,9 +51,7 @@ extension LockTable {
     /// An item lost a name: its claims and presenters wait for the next item at that place.
     ///
     /// - Parameter names: Those that the file still has: claims and presenters of them stay with it.
-    package mutating func disappeared(
-        _ inode: InodeNumber, names: [ClaimItem] = [], now: Instant
-    ) -> [Effect] {
+    package mutating func disappeared(_ inode: InodeNumber, names: [ClaimItem] = [], now: Instant) -> [Effect] {
         if places[inode] != nil { places[inode] = Self.place(of: inode, among: names) }
         claims.follow {
             $0.staying(inode, names: names)

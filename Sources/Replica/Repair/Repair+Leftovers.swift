@@ -127,8 +127,9 @@ extension Repair {
 
     // MARK: Symbolic links
 
-    /// A link that is at its place in the index stays, or is created again when its directory is populated; an unknown
-    /// one becomes an item.
+    /// A link that is at its place in the index stays, or is created again when its directory is populated. An unknown
+    /// one becomes an item, unless its name is unknown too; after a power failure it is removed. See
+    /// ``PlaceholderName`` for names that only the index can tell.
     mutating func repairSymbolicLinks() throws {
         let known = Dictionary(
             try rows.all("SELECT backing, id FROM inodes WHERE kind = 2 AND backing IS NOT NULL", []) {
@@ -154,8 +155,8 @@ extension Repair {
                     "\(path(place)): a symbolic link to \(target ?? "?") unknown after a power failure; removed"
                 )
             } else if Self.isEscape(home(of: place).1) {
-                // It was just being created, here or for another device's commit, which is applied again: under a name
-                // of its own, while only the index could tell this one.
+                // It was being created when the process was killed: no caller was told that it exists, and another
+                // device's commit is applied again. Only the index could have told its real name.
                 try SystemCalls.unlink(backingPlace)
                 report.lines.append(
                     "\(path(place)): a symbolic link to \(target ?? "?") unknown to the index, as is its name; removed")

@@ -31,7 +31,8 @@ extension Replica {
             }
             guard case .done(let isRootShown) = outcome else { return false }
             appliedNumber.store(number, ordering: .releasing)
-            // The root was listed while it was empty: its first visit is over. A full disk must not fail the import.
+            // The root was listed while it was empty, and its first visit is over. A full disk must not fail the import:
+            // the next mount's first visit writes what is missing.
             if isRootShown { try? writePlaceholders(in: .root) }
             return true
         } catch {
@@ -68,8 +69,8 @@ extension Replica {
 private struct SnapshotImport {
     enum Outcome {
         case refused
-        /// - Parameter isRootShown: Whether the placeholders of the root's entries had been written, as far as there
-        ///   were any; none of the snapshot are.
+        /// - Parameter isRootShown: Whether the root was listed before, so that nothing else writes the placeholders of
+        ///   its new entries.
         case done(isRootShown: Bool)
     }
 
