@@ -18,6 +18,8 @@ enum Capabilities {
     /// - Not `READDIRPLUS_AUTO`: a program that reads a whole directory before it looks at the entries, as find(1)
     ///   does, then gets attributes only with the first page, and requests those of every other entry separately: six
     ///   times the total time.
+    /// - Not `ASYNC_DIO`: after an asynchronous direct write, the kernel keeps a page that a reader brought into the page
+    ///   cache meanwhile, with the old bytes.
     /// - Not `WRITEBACK_CACHE`: each write(2) must meet the lock table.
     /// - Not `SPLICE_READ`: requests are read into memory, where writes are used from.
     /// - Not `EXPORT_SUPPORT`: old inode numbers cannot be opened by number.
@@ -29,7 +31,7 @@ enum Capabilities {
     private static let fastPaths: [FastPath: UInt32] = [
         .metadataCache: bits(FUSE_CAP_CACHE_SYMLINKS),
         .readdirplus: bits(FUSE_CAP_READDIRPLUS),
-        .parallelRequests: bits(FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ASYNC_READ, FUSE_CAP_ASYNC_DIO),
+        .parallelRequests: bits(FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ASYNC_READ),
         .splice: bits(FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE),
     ]
 

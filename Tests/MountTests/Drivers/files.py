@@ -672,6 +672,50 @@ def mapping_changes_the_time():
     assert os.stat("f").st_mtime > 1_000_000_000, os.stat("f").st_mtime
 
 
+def asynchronous_direct_writes_are_seen():
+    """A read through the page cache after an asynchronous direct write has its bytes, even if others read meanwhile."""
+    size, seconds = 8 * 65536, 3
+    io_setup, io_getevents, io_submit = {"x86_64": (206, 208, 209)}.get(os.uname().machine, (0, 4, 2))
+    call = LIBC.syscall
+    put("f", b"\0" * size)
+    child = os.fork()
+    if child == 0:
+        reader = os.open("f", os.O_RDONLY)
+        while os.getppid() != 1:
+            os.pread(reader, size, 0)
+    try:
+        direct, reader = os.open("f", os.O_RDWR | os.O_DIRECT), os.open("f", os.O_RDONLY)
+        context = ctypes.c_ulong(0)
+        assert call(io_setup, 8, ctypes.byref(context)) == 0, os.strerror(ctypes.get_errno())
+        bytes_of_write = mmap.mmap(-1, size)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(bytes_of_write))
+        end, number = time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            number = number % 255 + 1
+            bytes_of_write[:] = bytes([number]) * size
+            blocks = [
+                ctypes.create_string_buffer(
+                    struct.pack("<QIiHhIQQqQII", at, 0, 0, 1, 0, direct, address + at, 65536, at, 0, 0, 0)
+                )
+                for at in range(0, size, 65536)
+            ]
+            pointers = (ctypes.c_void_p * len(blocks))(*map(ctypes.addressof, blocks))
+            done = 0
+            while done < len(blocks):
+                submitted = call(io_submit, context, len(blocks) - done, ctypes.byref(pointers, done * 8))
+                assert submitted > 0, os.strerror(ctypes.get_errno())
+                done += submitted
+            events = ctypes.create_string_buffer(32 * len(blocks))
+            assert call(io_getevents, context, len(blocks), len(blocks), events, None) == len(blocks)
+            for at in range(0, 32 * len(blocks), 32):
+                assert struct.unpack_from("<q", events, at + 16)[0] == 65536
+            found = os.pread(reader, size, 0)
+            assert found == bytes(bytes_of_write), f"{len(set(found))} kinds of bytes after write {number}: {set(found)}"
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 def vectors():
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     assert os.pwritev(descriptor, [b"one", b"two", b"three"], 2) == 11
