@@ -2,8 +2,8 @@ package import Model
 
 /// What the kernel must invalidate when an item changes underneath it. The mount implements it.
 ///
-/// Every call only queues: the notifications are sent by a thread that holds no request and no lock, since the kernel
-/// takes the locks of the inodes concerned.
+/// Every call but ``attributesChangedNow(_:)`` only queues: the notifications are sent by a thread that holds no request
+/// and no lock, since the kernel takes the locks of the inodes concerned.
 package protocol KernelCache: Sendable {
     /// The entry may be new, or may now refer to another inode.
     func entryChanged(_ name: ItemName, in parent: InodeNumber)
@@ -12,6 +12,9 @@ package protocol KernelCache: Sendable {
     func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber)
     /// The attributes changed and, with `bytes`, the contents of the file.
     func inodeChanged(_ inode: InodeNumber, bytes: Bool)
+    /// The attributes changed, and the kernel must know when this returns. It takes no lock for that which a request
+    /// could hold, as long as the file is open.
+    func attributesChangedNow(_ inode: InodeNumber)
     /// Returns when the kernel has received all queued notifications.
     func drain() async
 }
@@ -23,5 +26,6 @@ package struct NoKernelCache: KernelCache {
     package func entryChanged(_ name: ItemName, in parent: InodeNumber) {}
     package func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {}
     package func inodeChanged(_ inode: InodeNumber, bytes: Bool) {}
+    package func attributesChangedNow(_ inode: InodeNumber) {}
     package func drain() async {}
 }

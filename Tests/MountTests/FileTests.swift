@@ -13,7 +13,7 @@ extension RealMount {
             "truncating_while_others_close", "truncating_by_a_reader", "user_attributes", "statistics_of_the_disk",
             "blocks_are_never_none", "empty_and_tiny_files", "truncating", "writing_beyond_the_end",
             "sparse_file_of_5_gib", "allocating_and_punching", "copying_a_range", "sending_a_file", "mapped_memory",
-            "writing_beside_a_map", "mapping_changes_the_time",
+            "writing_beside_a_map", "mapping_changes_the_time", "a_store_changes_the_time_by_the_close",
             "asynchronous_direct_writes_are_seen", "vectors", "syncing", "growing_is_seen_by_a_reader", "record_locks",
             "record_lock_waits_and_is_handed_on", "waiting_for_a_lock_can_be_interrupted", "whole_file_locks",
             "locks_of_an_open_file_description", "fifos", "sockets", "notifications", "threads_of_one_process",
@@ -34,7 +34,7 @@ extension RealMount {
         @Test(arguments: [
             "open_handle_survives_rename", "truncating", "sparse_file_of_5_gib", "mapped_memory",
             "writing_beside_a_map", "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range",
-            "asynchronous_direct_writes_are_seen",
+            "a_store_changes_the_time_by_the_close", "asynchronous_direct_writes_are_seen",
             "times_of_changes", "sizes_while_others_close", "truncating_while_others_close",
         ])
         func `the mount does what ext4 does, without passthrough`(name: String) async throws {

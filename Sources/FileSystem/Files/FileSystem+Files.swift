@@ -77,7 +77,10 @@ extension FileSystem {
         defer { releaseRecordLocks(of: lockOwner, on: handle) }
         guard handle.isWritable else { return }
         try handle.inode.noticeMappedWrites()
-        try recordBytes(of: handle.inode, by: caller)
+        if try recordBytes(of: handle.inode, by: caller), handle.inode.access == .passthrough {
+            // By the end of close(2), programs see the times of stores into a mapping.
+            files.kernel.attributesChangedNow(handle.inode.number)
+        }
         activity.noteLocalChange()
     }
 

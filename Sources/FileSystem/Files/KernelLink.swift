@@ -16,5 +16,6 @@ final class KernelLink: KernelCache {
         cache.entryRemoved(name, in: parent, inode: inode)
     }
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) { cache.inodeChanged(inode, bytes: bytes) }
+    func attributesChangedNow(_ inode: InodeNumber) { cache.attributesChangedNow(inode) }
     func drain() async { await cache.drain() }
 }

@@ -37,6 +37,8 @@ final class KernelNotifier: KernelCache {
     }
 
     private let pending = Mutex(Pending())
+    /// From the start of the thread to its end.
+    private let session = Mutex<SessionPointer?>(nil)
     private let work = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let names: @Sendable (InodeNumber) throws(FileError) -> [ItemName]
@@ -58,6 +60,11 @@ final class KernelNotifier: KernelCache {
 
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) {
         enqueue { $0.inodes[inode] = bytes || $0.inodes[inode] ?? false }
+    }
+
+    func attributesChangedNow(_ inode: InodeNumber) {
+        // The lock is not held while the kernel is told. The session outlives the caller, which answers a request.
+        session.withLock { $0 }?.notifyChanged(inode, bytes: false)
     }
 
     func drain() async {
@@ -87,6 +94,7 @@ final class KernelNotifier: KernelCache {
 
     /// Starts sending. ``end()`` must be called before the session is destroyed.
     func start(_ session: SessionPointer) {
+        self.session.withLock { $0 = session }
         DedicatedThread.start(named: "dewpoint-notify") { [self] in
             while let batch = nextBatch() { send(batch, to: session) }
             ended.signal()
@@ -96,6 +104,7 @@ final class KernelNotifier: KernelCache {
     /// Ends the thread and waits for it; may be called again. Pending notifications are dropped: the kernel's cache
     /// ends with the mount.
     func end() {
+        session.withLock { $0 = nil }
         let waiters = pending.withLock { pending in
             defer { pending = Pending(isEnding: true) }
             return pending.waiters

@@ -672,6 +672,27 @@ def mapping_changes_the_time():
     assert os.stat("f").st_mtime > 1_000_000_000, os.stat("f").st_mtime
 
 
+def a_store_changes_the_time_by_the_close():
+    """Even if the kernel was asked for the times a moment before."""
+    put("f", b"a" * 4096)
+    for number in range(20):
+        os.utime("f", (1, 1))
+        descriptor = os.open("f", os.O_RDWR)
+        view = mmap.mmap(descriptor, 4096)
+        before = (os.stat("f"), os.fstat(descriptor))
+        assert before[0].st_mtime == before[1].st_mtime == 1
+        view[0:1] = b"b"
+        view.close()
+        os.close(descriptor)
+        after = os.stat("f")
+        assert after.st_mtime > 1_000_000_000, after.st_mtime
+        assert after.st_ctime_ns >= before[0].st_ctime_ns
+        # The last store is on the disk, so that the next one is noticed by it.
+        descriptor = os.open("f", os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+
 def asynchronous_direct_writes_are_seen():
     """A read through the page cache after an asynchronous direct write has its bytes, even if others read meanwhile."""
     size, seconds = 8 * 65536, 3
