@@ -4,6 +4,7 @@ import FileSystem
 import Foundation
 import Glibc
 import Model
+import Replica
 import Sync
 import Transfer
 
@@ -15,7 +16,8 @@ extension EngineEnvironment {
             // write than at its creation.
             var time = timespec()
             clock_gettime(CLOCK_REALTIME_COARSE, &time)
-            return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+            return DiskClock.shared.time(
+                atTick: Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)))
         },
         uptime: { [start = ContinuousClock.now] in ContinuousClock.now - start },
         sleep: { duration throws(CancellationError) in

@@ -8,7 +8,7 @@ extension RealMount {
             "nameless_temporary_file", "many_open_files", "open_flags", "hard_links", "symbolic_links",
             "rename_within_the_rules", "rename_without_replacing", "rename_exchanges", "removing_names",
             "inode_numbers_stay", "deep_directories", "listing_while_removing", "names_that_differ_only_in_bytes",
-            "times_with_nanoseconds", "times_of_changes", "modes", "set_id_bits", "owners",
+            "times_with_nanoseconds", "times_of_changes", "times_go_forward", "modes", "set_id_bits", "owners",
             "changing_owners_clears_set_id", "set_group_directories", "sizes_while_others_close",
             "truncating_while_others_close", "truncating_by_a_reader", "user_attributes", "statistics_of_the_disk",
             "blocks_are_never_none", "empty_and_tiny_files", "truncating", "writing_beyond_the_end",
@@ -34,7 +34,7 @@ extension RealMount {
         @Test(arguments: [
             "open_handle_survives_rename", "truncating", "sparse_file_of_5_gib", "mapped_memory",
             "writing_beside_a_map", "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range",
-            "a_store_changes_the_time_by_the_close", "asynchronous_direct_writes_are_seen",
+            "a_store_changes_the_time_by_the_close", "asynchronous_direct_writes_are_seen", "times_go_forward",
             "times_of_changes", "sizes_while_others_close", "truncating_while_others_close",
         ])
         func `the mount does what ext4 does, without passthrough`(name: String) async throws {

@@ -55,7 +55,9 @@ final class MountFiles: LocalFiles {
     /// The kernel changes the times with the first store into a page since it was written to the disk: after a sync
     /// every further store shows. But two within one tick of its clock give the same time.
     private func changed(_ bytes: Descriptor, within span: Duration) throws(FileError) -> Bool {
-        let age = context.environment.now().rawValue - (try BackingStatus(of: bytes).changed.rawValue)
+        // Before the clock is read, which is never behind a time that the disk has given.
+        let changed = try BackingStatus(of: bytes).changed
+        let age = context.environment.now().rawValue - changed.rawValue
         return age >= 0 && .nanoseconds(age) < span
     }
 

@@ -171,13 +171,15 @@ enum SystemCalls {
         var status = statx()
         let wanted = UInt32(STATX_BASIC_STATS | STATX_BTIME)
         try check(CLinux_statx(directory, name, flags, wanted, &status), "statx \(name)")
+        let changed = Timestamp(status.stx_ctime)
+        DiskClock.shared.note(changed)
         let hasBirth = status.stx_mask & UInt32(STATX_BTIME) != 0
         return BackingStatus(
             identity: BackingIdentity(
                 inode: status.stx_ino, born: hasBirth ? Timestamp(status.stx_btime).rawValue : 0),
             mode: status.stx_mode, linkCount: status.stx_nlink, size: Int64(bitPattern: status.stx_size),
             blocks: Int64(bitPattern: status.stx_blocks), accessed: Timestamp(status.stx_atime),
-            modified: Timestamp(status.stx_mtime), changed: Timestamp(status.stx_ctime))
+            modified: Timestamp(status.stx_mtime), changed: changed)
     }
 }
 

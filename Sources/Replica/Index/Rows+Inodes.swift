@@ -155,7 +155,7 @@ extension Rows {
 
     /// The change time after a change at ?1. Related: ``ReplicaTransaction/later(than:)``.
     private static let changed =
-        "changed = CASE WHEN changed > ?1 AND changed - ?1 < \(ReplicaTransaction.clockTick) THEN changed ELSE ?1 END"
+        "changed = CASE WHEN changed > ?1 AND changed - ?1 < \(DiskClock.tick) THEN changed ELSE ?1 END"
 
     func setChanged(_ number: InodeNumber, _ time: Timestamp) throws {
         try execute("UPDATE inodes SET \(Self.changed) WHERE id = ?2", [time.rawValue, number.row])

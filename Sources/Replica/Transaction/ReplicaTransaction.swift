@@ -28,12 +28,8 @@ package final class ReplicaTransaction {
 
     /// The instant of the change, or that of an earlier one which the disk's finer clock has put a tick after it.
     func later(than other: Timestamp) -> Timestamp {
-        other > now && other.rawValue - now.rawValue < Self.clockTick ? other : now
+        other > now && other.rawValue - now.rawValue < DiskClock.tick ? other : now
     }
-
-    /// The longest period of the kernel's coarse clock, in nanoseconds: ticks of 4 ms that a busy virtual machine gets
-    /// late.
-    static let clockTick: Int64 = 100_000_000
 
     /// Notes the newest commit whose records are all applied.
     ///

@@ -352,6 +352,31 @@ def times_of_changes():
         assert touched.st_mtime_ns == touched.st_ctime_ns >= cut.st_ctime_ns, (cut, touched)
 
 
+def times_go_forward():
+    """What is created later is not older, of whatever kind, although the times of files are finer than the clock tick."""
+    make = {
+        "fifo": os.mkfifo,
+        "link": lambda name: os.symlink("file", name),
+        "directory": os.mkdir,
+        "hard": lambda name: os.link("fifo0", name),
+    }
+    put("file")
+    newest = 0
+    for number in range(300):
+        for kind, create in make.items():
+            with open("file", "wb") as file:
+                file.write(b"x")
+                file.flush()
+                os.fstat(file.fileno())
+                file.write(b"y")
+            written = os.stat("file")
+            newest = max(newest, written.st_mtime_ns, written.st_ctime_ns)
+            create(f"{kind}{number}")
+            created = os.lstat(f"{kind}{number}").st_ctime_ns
+            assert created >= newest, f"{kind}{number} is {newest - created} ns older than a file before it"
+            newest = created
+
+
 def modes():
     put("f", b"x", 0o640)
     assert stat.S_IMODE(os.stat("f").st_mode) == 0o640
