@@ -142,22 +142,32 @@ class Case:
             (("d/f", "plain"), "chmod 600 d/f; touch d/f", False),
         ]
         for item, program, is_waiting in rows:
-            holder = Holder(self.point, item)
-            began = time.monotonic()
-            other = self.start("sh", "-c", f"cd {shlex.quote(self.point)} && {program}")
-            if is_waiting:
-                try:
-                    other.wait(0.4)
-                    raise AssertionError(f"{program} did not wait for {item}")
-                except subprocess.TimeoutExpired:
-                    pass
-            else:
-                other.wait(10)
-                assert time.monotonic() - began < NAME_PATIENCE, f"{program} waited for {item}"
-            assert holder.release(), item
-            other.wait(10)
-            assert other.returncode == 0, (item, program, other.stderr.read())
+            # On a machine that was too busy to release the claim in time, a refused rename says nothing.
+            for _ in range(3):
+                took, outcome = self.beside_a_claim(item, program, is_waiting)
+                if outcome.returncode == 0 or took < NAME_PATIENCE - 0.5:
+                    break
+            assert outcome.returncode == 0, (item, program, took, outcome.stderr.read())
         self.nobody_is_left()
+
+    def beside_a_claim(self, item, program, is_waiting):
+        """Runs a program beside a claim; returns the seconds until the claim was released, and the ended program."""
+        holder = Holder(self.point, item)
+        began = time.monotonic()
+        other = self.start("sh", "-c", f"cd {shlex.quote(self.point)} && {program}")
+        if is_waiting:
+            try:
+                other.wait(0.4)
+                raise AssertionError(f"{program} did not wait for {item}")
+            except subprocess.TimeoutExpired:
+                pass
+        else:
+            other.wait(10)
+            assert time.monotonic() - began < NAME_PATIENCE, f"{program} waited for {item}"
+        assert holder.release(), item
+        took = time.monotonic() - began
+        other.wait(10)
+        return took, other
 
     def names_are_refused_after_a_while(self):
         self.tree()
