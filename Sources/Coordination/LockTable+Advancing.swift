@@ -37,10 +37,10 @@ extension LockTable {
             beginDownloading(id, &effects)
         case .cleared:
             return clear(entry, &effects)
-        case .settling where entry.wantsOtherBytes:
+        case .draining where entry.wantsOtherBytes:
             beginDownloading(id, &effects)
             claims.gatesAreStale = true
-        case .settling:
+        case .draining:
             guard isClear(for: id, now: now), claims.names.concerning(entry.set).isEmpty else { return false }
             grant(id, &effects)
         case .granted:
@@ -89,7 +89,7 @@ extension LockTable {
             }
         case .access:
             guard claims.firstBlocker(of: entry) == nil else { return false }
-            claims.change(entry.id) { $0.phase = .settling }
+            claims.change(entry.id) { $0.phase = .draining }
             claims.gatesAreStale = true
         }
         return true

@@ -45,7 +45,7 @@ extension ClaimTable {
             if let presenter = entry.open.values.first(where: { presenters[$0] == nil }) {
                 return "\(entry.id) waits for \(presenter), which is gone"
             }
-            if entry.set.mode != .access, entry.phase == .settling { return "\(entry.id) settles without an accessor" }
+            if entry.set.mode != .access, entry.phase == .draining { return "\(entry.id) drains without an accessor" }
         }
         return isAdvancing ? "an event ended while claims advance" : nil
     }

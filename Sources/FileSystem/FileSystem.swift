@@ -204,7 +204,8 @@ package final class FileSystem: Sendable {
                 let error = noticeMappedWrites(closed: closed, open: open)
                 // Once, not every second: it is tried until it succeeds.
                 if let error, !hasFailed {
-                    logger.error("failed to record changes through mappings", metadata: ["error": "\(error)"])
+                    logger.error(
+                        "failed to record changes through mappings; trying again", metadata: ["error": "\(error)"])
                 }
                 hasFailed = error != nil
             }
@@ -241,7 +242,8 @@ package final class FileSystem: Sendable {
                 reading.downloads.enqueue(inode)
             }
         } catch {
-            logger.error("failed to resume requested downloads", metadata: ["error": "\(error)"])
+            logger.error(
+                "failed to resume requested downloads; the next mount resumes them", metadata: ["error": "\(error)"])
         }
     }
 
@@ -256,12 +258,14 @@ package final class FileSystem: Sendable {
             try cache.evictor.recordUses()
         } catch {
             // Failing to record the last uses must not make the shutdown unclean.
-            logger.warning("failed to record when files were last used", metadata: ["error": "\(error)"])
+            logger.warning(
+                "failed to record when files were last used; evictions use the times recorded before",
+                metadata: ["error": "\(error)"])
         }
         try replica.makeDurable()
         guard !files.mapped.numbers.contains(where: files.mapped.isMapped) else {
             // The next mount compares the files with the index, as after a crash.
-            logger.notice("a program still has files mapped: the next mount looks for what it changes until then")
+            logger.notice("programs still have files mapped; the next mount checks these for changes")
             return replica.abandon()
         }
         try replica.close()

@@ -7,15 +7,15 @@ import Model
 ///  in line ─────────────────▶ messaging ──────────────▶ downloading ───────────▶ cleared
 ///     (waiting)                  │                         │                        │ no conflicting holder
 ///                                ▼ an error                ▼                        ▼   turns over, sharers quiet
-///                              failed                   failed                  settling ───────────▶ granted
+///                              failed                   failed                  draining ───────────▶ granted
 /// ```
 /// A set whose item is replaced by another one before it is granted goes back to downloading.
 ///
-/// From settling on it counts as held: no conflicting set is held, and plain writers wait behind it. In every state it
+/// From draining on it counts as held: no conflicting set is held, and plain writers wait behind it. In every state it
 /// may be cancelled, revoked, or reach its deadline; only a granted set is released.
 struct ClaimEntry: Sendable {
     enum Phase: Int, Sendable, Comparable {
-        case inLine, messaging, downloading, cleared, settling, granted
+        case inLine, messaging, downloading, cleared, draining, granted
 
         static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
@@ -38,7 +38,7 @@ struct ClaimEntry: Sendable {
     var isDownloaded = false
 
     var id: ClaimSetID { self.set.id }
-    var holds: Bool { phase >= .settling }
+    var holds: Bool { phase >= .draining }
     /// Whether its claims hold others off, now or when its turn comes.
     var isBlocking: Bool { self.set.mode == .access || (self.set.mode == .eviction && phase == .granted) }
 

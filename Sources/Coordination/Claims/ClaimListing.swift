@@ -66,7 +66,7 @@ extension AccessKind {
 extension ClaimEntry {
     var state: ClaimState {
         switch phase {
-        case .inLine, .cleared, .settling: .waiting
+        case .inLine, .cleared, .draining: .waiting
         case .messaging: .messaging
         case .downloading: .downloading
         case .granted: .granted

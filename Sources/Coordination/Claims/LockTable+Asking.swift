@@ -19,7 +19,7 @@ extension LockTable {
         guard let entry = claims[id] else { return [] }
         switch entry.phase {
         case .inLine, .cleared: return claims.firstBlocker(of: entry).map { [$0.set.process] } ?? []
-        case .settling:
+        case .draining:
             return filesWritten(before: id, now: now).flatMap { orders[$0]?.writers(now: now, limits) ?? [] }
         case .messaging: return Set(entry.open.values).sorted().compactMap { claims.presenters[$0]?.process }
         case .downloading, .granted: return []

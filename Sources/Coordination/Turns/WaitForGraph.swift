@@ -98,7 +98,7 @@ extension LockTable {
             for other in claims.blockers(of: entry) { graph.add(node, waitsFor: .claims(other)) }
         case .messaging:
             for presenter in Set(entry.open.values).sorted() { graph.add(node, waitsFor: .presenter(presenter)) }
-        case .settling:
+        case .draining:
             for inode in filesWritten(before: entry.id, now: now) {
                 graph.add(node, waitsFor: .writes(inode), isLasting: false)
                 for process in orders[inode]?.writers(now: now, limits) ?? [] {

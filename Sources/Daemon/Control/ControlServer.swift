@@ -28,7 +28,7 @@ struct ControlServer: Service {
             configuration: ApplicationConfiguration(address: .unixDomainSocket(path: path)),
             onServerRunning: { [whenListening, logger] _ in
                 if chmod(path, 0o600) != 0 {
-                    logger.error("failed to set the mode of the control socket", metadata: ["path": "\(path)"])
+                    logger.error("failed to restrict the control socket to its owner", metadata: ["path": "\(path)"])
                 }
                 whenListening()
             },

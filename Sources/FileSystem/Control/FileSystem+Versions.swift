@@ -97,7 +97,8 @@ extension FileSystem {
         } catch {
             // The choice stands; its bytes are downloaded later.
             logger.info(
-                "the chosen version is not downloaded yet", metadata: ["inode": "\(number)", "error": "\(error)"])
+                "the chosen version is not downloaded yet; downloading it later",
+                metadata: ["inode": "\(number)", "error": "\(error)"])
         }
     }
 
@@ -218,7 +219,7 @@ extension FileSystem {
             do throws(FileError) {
                 try replica.dropHistory(before: environment.now().advanced(by: .zero - Self.historyRetention))
             } catch {
-                logger.warning("failed to remove expired versions", metadata: ["error": "\(error)"])
+                logger.warning("failed to remove expired versions; trying again later", metadata: ["error": "\(error)"])
             }
             // Cancelled: the engine shuts down.
         } while (try? await environment.sleep(Self.forgettingPause)) != nil

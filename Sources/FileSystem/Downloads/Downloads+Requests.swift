@@ -78,7 +78,8 @@ extension Downloads {
             failed.prefix(limit).forEach(enqueue)
             return !failed.isEmpty
         } catch {
-            context.logger.error("failed to retry requested downloads", metadata: ["error": "\(error)"])
+            context.logger.error(
+                "failed to retry requested downloads; trying again later", metadata: ["error": "\(error)"])
             return false
         }
     }

@@ -155,7 +155,8 @@ final class Downloads: Sendable {
             if openFiles.inode(replaced) == nil, orphans.take(replaced) { try replica.forget(replaced) }
         } catch {
             context.logger.error(
-                "failed to remove replaced bytes", metadata: ["inode": "\(replaced)", "error": "\(error)"])
+                "failed to remove replaced bytes; the next mount removes them",
+                metadata: ["inode": "\(replaced)", "error": "\(error)"])
         }
     }
 }

@@ -43,11 +43,14 @@ extension FileSystem {
         forgetIfOrphan(handle.inode.number)
     }
 
-    private func forgetIfOrphan(_ inode: InodeNumber) {
+    /// Removes the bytes of an inode that has neither names nor handles.
+    func forgetIfOrphan(_ inode: InodeNumber) {
         do throws(FileError) {
             if files.orphans.take(inode) { try replica.forget(inode) }
         } catch {
-            logger.error("failed to remove an unlinked file", metadata: ["inode": "\(inode)", "error": "\(error)"])
+            logger.error(
+                "failed to remove an unlinked file; the next mount removes it",
+                metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
     }
 

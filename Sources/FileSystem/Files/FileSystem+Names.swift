@@ -274,12 +274,8 @@ extension FileSystem {
 
     /// The kernel forgot an inode.
     package func forget(_ inode: InodeNumber) {
-        guard files.open.inode(inode) == nil, files.orphans.take(inode) else { return }
-        do throws(FileError) {
-            try replica.forget(inode)
-        } catch {
-            logger.error("failed to forget an inode", metadata: ["inode": "\(inode)", "error": "\(error)"])
-        }
+        guard files.open.inode(inode) == nil else { return }
+        forgetIfOrphan(inode)
     }
 }
 

@@ -51,7 +51,7 @@ final class MappedFiles: Sendable {
             wake()
         } catch {
             logger.error(
-                "failed to watch a closed file; changes through a mapping that is left are not seen",
+                "failed to watch a closed file; changes through its remaining mappings are not noticed",
                 metadata: ["inode": "\(inode.number)", "error": "\(error)"])
         }
     }

@@ -33,15 +33,15 @@ final class MountFiles: LocalFiles {
         let file = open.inode(inode)
         if let file, !file.beginUpload(uptime: context.environment.uptime(), quiet: quiet) { return false }
         if let file, file.isVolatile, let bytes = file.descriptor {
-            return try settle(bytes, quiet: quiet) { () throws(FileError) in try file.noticeMappedWrites() }
+            return try syncIfQuiet(bytes, quiet: quiet) { () throws(FileError) in try file.noticeMappedWrites() }
         }
         guard let bytes = mapped.descriptor(of: inode), try recordMappedBytes(of: inode) else { return true }
-        return try settle(bytes, quiet: quiet) { () throws(FileError) in try recordMappedBytes(of: inode) }
+        return try syncIfQuiet(bytes, quiet: quiet) { () throws(FileError) in try recordMappedBytes(of: inode) }
     }
 
     /// Prepares the bytes of a file that may be mapped: from here on the next store into the mapping shows.
     /// - Returns: `false` while they are being changed.
-    private func settle(
+    private func syncIfQuiet(
         _ bytes: Descriptor, quiet: Duration, notice: () throws(FileError) -> Void
     ) throws(FileError) -> Bool {
         guard try !changed(bytes, within: quiet) else { return false }

@@ -55,7 +55,9 @@ final class CommitApplier: Sendable {
             try news?.tell(displaced: effects.displaced)
         } catch {
             // The commit remains applied.
-            context.logger.error("failed to notify presenters of a remote change", metadata: ["error": "\(error)"])
+            context.logger.error(
+                "failed to notify presenters of a remote change; the change is applied", metadata: ["error": "\(error)"]
+            )
         }
     }
 }

@@ -122,7 +122,8 @@ struct LocalBytesFinder: Sendable {
         } catch {
             // Nothing is lost: the local edit stays current, and the other becomes the version.
             logger.notice(
-                "failed to compare a local edit with the one of another device", metadata: ["error": "\(error)"])
+                "failed to compare a local edit with the one of another device; keeping both",
+                metadata: ["error": "\(error)"])
             return nil
         }
     }

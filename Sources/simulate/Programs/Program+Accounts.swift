@@ -52,7 +52,7 @@ extension Program {
         }
         let sight = Box(try lookWithClaims())
         let account: @Sendable (Value) throws -> Void = { value in
-            if isNoted { try settle(sight.value, of: number) }
+            if isNoted { try record(sight.value, of: number) }
             try finish(sight.value, value)
             try noteClaims(sight.value, number, since: start)
         }
@@ -86,7 +86,7 @@ extension Program {
     }
 
     /// Accounts for a change that has just happened.
-    private func settle(_ sight: Sight, of number: InodeNumber?) throws {
+    private func record(_ sight: Sight, of number: InodeNumber?) throws {
         world.trace.note("\(label) \(number.map { "\($0)" } ?? "-"): \(sight.before) -> \(sight.after)")
         guard !isCutOff else { return world.model.note(.unknown, before: sight.before, after: sight.after) }
         guard let number else { return world.model.note(.done, before: sight.before, after: sight.after) }
