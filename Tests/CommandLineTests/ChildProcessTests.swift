@@ -4,7 +4,7 @@ import Testing
 
 @testable import dewpoint
 
-/// One after the other: signals belong to the whole process.
+/// The tests are serialized because signals are sent to the whole process.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct ChildProcessTests {
     private static func run(_ command: String...) async throws -> Int32 {
         try await ChildProcess(command, environment: [:], inheritance: Inheritance()).status()
@@ -13,7 +13,7 @@ import Testing
     private static func withFile(_ body: (String) async throws -> Void) async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "child-\(UUID().uuidString)").path()
         try await body(path)
-        // A leftover in the temporary directory fails no test.
+        // A failure to remove the file must not fail the test.
         try? FileManager.default.removeItem(atPath: path)
     }
 
@@ -21,13 +21,13 @@ import Testing
         #expect(try await Self.run("sh", "-c", "exit \(status)") == status)
     }
 
-    @Test func `a command that a signal ended is told as a shell tells it`() async throws {
+    @Test func `a command killed by a signal has the exit status that a shell reports`() async throws {
         #expect(try await Self.run("sh", "-c", "kill -KILL $$") == 137)
-        // Caught by us and blocked in our threads, and yet what it is in a command of a shell.
+        // This process catches SIGTERM and its threads block it, but the command has the default disposition.
         #expect(try await Self.run("sh", "-c", "kill -TERM $$") == 143)
     }
 
-    @Test func `a command that is not there, and one that cannot be run`() throws {
+    @Test func `a missing command and a non-executable one fail with different exit statuses`() throws {
         for (command, status) in [
             ("no-such-command-here", dewpoint.ExitStatus.noSuchCommand), ("/etc/passwd", .notExecutable),
         ] {
@@ -38,14 +38,14 @@ import Testing
         }
     }
 
-    @Test func `a command gets our variables and the claim's`() async throws {
+    @Test func `a command inherits the environment and gets the variables of the claim`() async throws {
         let child = try ChildProcess(
             ["sh", "-c", #"test "$DEWPOINT_CLAIM" = 88 && test -n "$PATH""#], environment: ["DEWPOINT_CLAIM": "88"],
             inheritance: Inheritance())
         #expect(await child.status() == 0)
     }
 
-    @Test func `a command gets the descriptors that we were started with, and none of ours`() async throws {
+    @Test func `a command inherits the descriptors that this process was started with, and no others`() async throws {
         let given = open("/dev/null", O_RDONLY)
         let inheritance = Inheritance()
         let own = open("/dev/null", O_RDONLY)
@@ -59,19 +59,19 @@ import Testing
         #expect(await child.status() == 0)
     }
 
-    @Test func `a command dies of a closed pipe unless we were told to ignore that`() async throws {
+    @Test func `a command ignores SIGPIPE only if this process was started with it ignored`() async throws {
         let inheritance = Inheritance()
-        // Stays so: other tests' connections count on it.
+        // Not restored: the connections of other tests rely on it.
         signal(SIGPIPE, SIG_IGN)
-        // The bit of SIGPIPE, 13, in SigIgn of proc_pid_status(5).
+        // The bit of signal 13, SIGPIPE, in SigIgn of proc_pid_status(5).
         let child = try ChildProcess(
             ["sh", "-c", "test $(( 0x$(sed -n 's/^SigIgn:.//p' /proc/$$/status) & 0x1000 )) = 0"], environment: [:],
             inheritance: inheritance)
         #expect(await child.status() == (inheritance.ignoresBrokenPipes ? 1 : 0))
     }
 
-    @Test(arguments: SignalForwarding.signals) func `a signal is handed on`(signal: Int32) async throws {
-        // Whoever runs the tests in the background, or with nohup(1), has it ignored.
+    @Test(arguments: SignalForwarding.signals) func `a signal is forwarded to the command`(signal: Int32) async throws {
+        // The signal is ignored when the tests run in the background or with nohup(1).
         Glibc.signal(signal, SIG_DFL)
         try await Self.withFile { ready in
             let child = try ChildProcess(
@@ -83,12 +83,12 @@ import Testing
         }
     }
 
-    @Test func `a command shares our process group, so that the terminal's signals reach it`() async throws {
+    @Test func `a command stays in the process group, so that it gets the signals of the terminal`() async throws {
         #expect(try await Self.run("sh", "-c", "test $(ps -o pgid= -p $$) = \(getpgrp())") == 0)
     }
 
     @Test(arguments: [(0, 0), (0x0700, 7), (0xff00, 255), (9, 137), (0x8b, 139)])
-    func `a wait status is read as the kernel writes it`(status: Int32, exitStatus: Int32) {
+    func `a wait status is converted to a shell exit status`(status: Int32, exitStatus: Int32) {
         #expect(ChildProcess.exitStatus(waitStatus: status) == exitStatus)
     }
 }

@@ -11,11 +11,11 @@ import Testing
         try CoordinateCommand.parse(arguments + ["--", "true"]).accesses.map { $0.access.item($0.path) }
     }
 
-    @Test func `paths without an option are written`() throws {
+    @Test func `paths without an option are claimed for writing`() throws {
         #expect(try Self.items("a", "b c") == [.init("a", writing: "plain"), .init("b c", writing: "plain")])
     }
 
-    @Test func `an option takes the paths behind it up to the next option`() throws {
+    @Test func `an option applies to the paths after it, up to the next option`() throws {
         let items = try Self.items("--moving", "a", "--replacing", "b", "--reading", "c", "d", "--purpose", "p", "e")
         #expect(
             items == [
@@ -28,11 +28,11 @@ import Testing
         ("--writing", "plain"), ("--deleting", "forDeleting"), ("--moving", "forMoving"),
         ("--replacing", "forReplacing"), ("--merging", "forMerging"), ("--metadata", "contentIndependentMetadataOnly"),
     ])
-    func `each way of writing has its option`(option: String, name: String) throws {
+    func `each kind of write claim has a command-line option`(option: String, name: String) throws {
         #expect(try Self.items(option, "a") == [.init("a", writing: name)])
     }
 
-    @Test func `the command begins behind the dashes and keeps its own options`() throws {
+    @Test func `the command starts after the double dash and keeps its own options`() throws {
         let command = try CoordinateCommand.parse(
             ["--timeout", "1.5", "--purpose", "p", "--reading", "a", "--", "ls", "--timeout", "9", "--", "-l"])
         #expect(command.command == ["ls", "--timeout", "9", "--", "-l"])
@@ -50,11 +50,11 @@ import Testing
         ["--purpose", "", "a", "--", "true"], ["--reading", "--", "true"],
         ["a", "--timeout", "1", "--", "true"], ["a", "--"], ["--what", "a", "--", "true"],
     ])
-    func `what cannot be meant is refused`(arguments: [String]) {
+    func `invalid command lines are rejected`(arguments: [String]) {
         #expect(throws: (any Error).self) { try CoordinateCommand.parse(arguments) }
     }
 
-    @Test func `only claims that need bytes wait for them`() {
+    @Test func `only read, write and merge claims need the bytes of an item`() {
         #expect(ItemAccess.allCases.filter(\.needsBytes) == [.reading, .writing, .merging])
     }
 
@@ -75,15 +75,13 @@ import Testing
     ]
 
     @Test(arguments: failures)
-    func `what kept the command from running is told by the exit status`(error: any Error, status: dewpoint.ExitStatus)
-        throws
-    {
+    func `the exit status tells why the command was not run`(error: any Error, status: dewpoint.ExitStatus) throws {
         let failure = try #require(CoordinateCommand.failure(error) as? CommandFailure)
         #expect(failure.status == status)
         #expect(!failure.sentence.isEmpty)
     }
 
-    @Test func `the numbers are those of timeout`() {
+    @Test func `the exit statuses match those of the timeout program`() {
         let statuses: [dewpoint.ExitStatus] = [.timedOut, .notGranted, .notExecutable, .noSuchCommand]
         #expect(statuses.map(\.rawValue) == [124, 125, 126, 127])
     }

@@ -14,7 +14,7 @@ import Testing
             waitsFor: waitsFor)
     }
 
-    @Test func `the tree shows who presents, holds and waits, by directories`() {
+    @Test func `the tree shows the presenters, holders and waiters of each item by directory`() {
         var claim = Self.party("write claim", "forMoving, granted, purpose p", 12)
         claim.claim = 88
         var waiter = Self.party("read claim", "waiting, purpose q", 13, waitsFor: [12, 14])
@@ -66,8 +66,7 @@ import Testing
                 """)
     }
 
-    @Test func `a directory of which no inode is known goes by its name, and the root is the parent of what is in it`()
-    {
+    @Test func `a directory without a known inode is shown by name, and top-level items have the root as parent`() {
         let tree = LockTree([
             LockListing(path: "D/E/f", inode: InodeNumber(3), holders: [], waiters: []),
             LockListing(path: "g", inode: InodeNumber(4), holders: [], waiters: [], parent: .root),
@@ -80,7 +79,7 @@ import Testing
             ])
     }
 
-    @Test func `a path leaves what is at it and below it`() {
+    @Test func `a path selects the locks of the item and of the items below it`() {
         let locks = ["a", "a/b", "ab", "c/a", ""].map {
             LockListing(path: $0, inode: .root, holders: [], waiters: [])
         }
@@ -88,7 +87,7 @@ import Testing
         #expect(LocksCommand.locks(locks, below: "").count == locks.count)
     }
 
-    @Test func `a claim is broken by its number`() throws {
+    @Test func `the break option takes a claim number and excludes JSON output`() throws {
         #expect(try LocksCommand.parse(["--break", "88"]).brokenClaim == 88)
         #expect(try LocksCommand.parse(["/mnt"]).path == "/mnt")
         #expect(throws: (any Error).self) { try LocksCommand.parse(["--break", "it"]) }

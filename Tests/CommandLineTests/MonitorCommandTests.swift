@@ -4,7 +4,7 @@ import Testing
 @testable import dewpoint
 
 @Suite struct MonitorCommandTests {
-    @Test func `an event is one line with what is known of it`() {
+    @Test func `an event is printed as one line with its known details`() {
         var news = ItemNews(event: .moved, path: "b.txt", time: "2026-01-31T12:00:00.250Z")
         news.from = "a.txt"
         news.process = 812
@@ -17,7 +17,7 @@ import Testing
         #expect(MonitorCommand.text(news).hasSuffix("by process 812"))
     }
 
-    @Test func `keys and versions are told, and the container's root is a dot`() {
+    @Test func `keys and versions are printed, and the root of the container is printed as a dot`() {
         var news = ItemNews(event: .ubiquityAttributes, path: "", time: "2026-01-31T12:00:00Z")
         news.keys = ["A", "B"]
         #expect(MonitorCommand.text(news) == "2026-01-31T12:00:00Z  ubiquityAttributes  .  A B")
@@ -26,7 +26,7 @@ import Testing
         #expect(MonitorCommand.text(news) == "2026-01-31T12:00:00Z  versionGained  a  version v1")
     }
 
-    @Test func `a name cannot break its line or move the cursor`() {
+    @Test func `control characters in a name are not printed`() {
         let news = ItemNews(event: .changed, path: "a\nb\u{1b}[2J", time: "2026-01-31T12:00:00Z")
         #expect(!MonitorCommand.text(news).unicodeScalars.contains { $0.value < 0x20 })
     }

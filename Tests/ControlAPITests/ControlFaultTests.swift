@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ControlFaultTests {
     @Test(arguments: FileError.Code.allCases)
-    func `an error comes out of JSON as it went in`(code: FileError.Code) throws {
+    func `an error round-trips through JSON`(code: FileError.Code) throws {
         let fault = ControlFault(FileError(code, "a \"sentence\""))
         let decoded = try ControlJSON.decode(ControlFault.self, from: try ControlJSON.encode(fault))
         #expect(decoded == fault)
@@ -19,7 +19,7 @@ import Testing
         #expect(text == #"{"code":"busy","errno":16,"message":"open"}"#)
     }
 
-    @Test func `no two routes have one path`() {
+    @Test func `every route has a unique path`() {
         #expect(Set(ControlRoute.allCases.map(\.path)).count == ControlRoute.allCases.count)
     }
 }

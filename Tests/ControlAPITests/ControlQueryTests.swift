@@ -3,18 +3,18 @@ import Testing
 
 @Suite struct ControlQueryTests {
     @Test(arguments: ["", "a", "a b/c+d&e=f?g#h%20", "e\u{301}\u{e9}", "emoji 🙂\n\u{1}"])
-    func `a path survives the query byte for byte`(path: String) throws {
+    func `a path round-trips through the query byte for byte`(path: String) throws {
         let target = "/v1/items/status?" + ControlQuery.text(path: path)
         #expect(target.utf8.allSatisfy { 0x21...0x7e ~= $0 })
         #expect(Array(try #require(ControlQuery.path(in: target)).utf8) == Array(path.utf8))
     }
 
     @Test(arguments: ["/v1/items/status", "/v1/items/status?", "/v1/items/status?p=a", "/v1/items/status?path=%ff"])
-    func `a query without a path is refused`(target: String) {
+    func `a query without a valid path is rejected`(target: String) {
         #expect(ControlQuery.path(in: target) == nil)
     }
 
-    @Test func `other fields of a query are passed over`() {
+    @Test func `other fields of a query are ignored`() {
         #expect(ControlQuery.path(in: "/x?a=b&path=c%2Fd&e=f") == "c/d")
     }
 }

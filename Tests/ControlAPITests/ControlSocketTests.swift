@@ -5,33 +5,33 @@ import Testing
 @testable import ControlAPI
 
 @Suite struct ControlSocketTests {
-    @Test func `the socket's name is made of the mountpoint alone`() throws {
+    @Test func `the name of the socket is derived from the mountpoint`() throws {
         let place = try #require(
             ControlSocket.places(mountpoint: "/mnt/notes", environment: ["XDG_RUNTIME_DIR": "/run/user/7"], user: 7)
                 .first)
         #expect(place.path == "/run/user/7/dewpoint/d8682f1a88a00d99.sock")
     }
 
-    @Test func `without a runtime directory root and others have places of their own`() {
+    @Test func `without XDG_RUNTIME_DIR, root and other users have different socket directories`() {
         #expect(ControlSocket.places(mountpoint: "/m", environment: [:], user: 0).map(\.directory) == ["/run/dewpoint"])
         #expect(
             ControlSocket.places(mountpoint: "/m", environment: [:], user: 7).map(\.directory) == ["/tmp/dewpoint-7"])
     }
 
-    @Test func `a path too long for a socket is not chosen`() {
+    @Test func `a path that is too long for a socket is not used`() {
         let environment = ["XDG_RUNTIME_DIR": "/" + String(repeating: "x", count: 100)]
         #expect(
             ControlSocket.places(mountpoint: "/m", environment: environment, user: 7).map(\.directory)
                 == ["/tmp/dewpoint-7"])
     }
 
-    @Test func `a client looks wherever the mount's user can have opened it`() {
+    @Test func `a client searches every directory in which the owner of the mount may have created the socket`() {
         let candidates = ControlSocket.candidates(
             mountpoint: "/m", environment: ["XDG_RUNTIME_DIR": "/run/user/0"], user: 7)
         #expect(candidates.map(\.directory) == ["/run/user/0/dewpoint", "/tmp/dewpoint-7", "/run/user/7/dewpoint"])
     }
 
-    @Test func `a directory that others can enter is not trusted`() throws {
+    @Test func `a directory that other users can enter is refused`() throws {
         let base = FileManager.default.temporaryDirectory.appending(path: "control-socket-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: base.appending(path: "dewpoint"), withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: base) }

@@ -19,19 +19,19 @@ import Testing
         ["one\ntwo\nrest"], ["o", "n", "e", "\n", "two", "\nre", "st"], ["\n\none\n\n", "\ntwo\n", "rest"],
         ["one\ntwo", "\n", "", "rest"],
     ])
-    func `lines are the same however the bytes are cut`(pieces: [String]) throws {
+    func `lines do not depend on how the bytes are split into pieces`(pieces: [String]) throws {
         let (lines, last) = try lines(pieces)
         #expect(lines == ["one", "two"])
         #expect(last == "rest")
     }
 
-    @Test func `nothing is left behind the last line end`() throws {
+    @Test func `no unfinished line remains after the last line end`() throws {
         #expect(try lines([]).last == nil)
         #expect(try lines(["one\n"]).last == nil)
     }
 
     @Test(arguments: ["123456789\n", "123456789", "1\n123456789", "1\n12345\n123456789\n"])
-    func `a line beyond the limit is refused, with or without its end`(text: String) throws {
+    func `a line longer than the limit is rejected, with or without a line end`(text: String) throws {
         #expect(try lines(["12345678\n12345678"]).lines == ["12345678"])
         #expect(throws: FileError(.tooLarge, "a line is longer than 0 KiB")) { try lines([text]) }
     }

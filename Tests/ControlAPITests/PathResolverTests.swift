@@ -6,7 +6,7 @@ import Testing
     private let resolver = PathResolver(
         isMountpoint: { $0 == "/mnt/notes" },
         readLink: { path in
-            // Behind the mountpoint nothing may be asked: the mount may hang.
+            // Nothing below the mountpoint may be accessed: the mount may hang.
             #expect(!path.hasPrefix("/mnt/notes"))
             return ["/home/me/link": "../../mnt/notes/Documents", "/data": "/mnt", "/a": "/b", "/b": "/a"][path]
         })
@@ -22,11 +22,11 @@ import Testing
         ("link/a", "/mnt/notes/Documents/a"),
         ("/data/notes/a", "/mnt/notes/a"),
     ])
-    func `a path becomes absolute without links up to the mount`(path: String, expected: String) {
+    func `a path is made absolute, and links are resolved up to the mountpoint`(path: String, expected: String) {
         #expect(resolver.resolve(path, from: "/home/me") == expected)
     }
 
-    @Test func `links in a circle lead nowhere`() {
+    @Test func `a path through a cycle of links is not resolved`() {
         #expect(resolver.resolve("/a/x", from: "/") == nil)
     }
 }

@@ -4,9 +4,9 @@ import Model
 import Mutations
 import Testing
 
-/// What anybody may write to the control socket is refused or understood, and nothing else.
+/// Arbitrary input on the control socket is either decoded or rejected, without a crash or excessive memory use.
 @Suite struct RequestFuzzTests {
-    /// A good one of every body and line.
+    /// A valid example of every request body and session line.
     private static let requests = [
         #"{"path":"a/b"}"#, #"{"path":"a","keep":"newest"}"#, #"{"path":"a","id":"commit-7"}"#,
         #"{"item":"00000000-0000-4000-8000-000000000001"}"#, #"{"path":"a","wait":true}"#,
@@ -21,10 +21,10 @@ import Testing
         #"{"withdraw":{"presenter":7}}"#, #"{"answer":{"error":"e","question":3,"reacquires":true}}"#,
     ]
 
-    /// - Returns: Whether it was understood.
+    /// - Returns: Whether the text was decoded.
     private static func take<Request: Codable & Equatable>(_ type: Request.Type, _ text: [UInt8]) throws -> Bool {
         guard let request = try? ControlJSON.decode(type, from: Data(text)) else { return false }
-        // What was understood says the same when it is written again.
+        // A decoded request is equal after it is encoded and decoded again.
         #expect(try ControlJSON.decode(type, from: try ControlJSON.encode(request)) == request)
         return true
     }
@@ -40,7 +40,7 @@ import Testing
         { try take(StormAnswerRequest.self, $0) }, { try take(SessionRequest.self, $0) },
     ]
 
-    @Test func `broken requests are refused and do no harm`() throws {
+    @Test func `mutated requests are decoded or rejected without a crash`() throws {
         let good = try Self.requests.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) }
         var understood = 0
         for seed in 0..<JSONMutation.count {

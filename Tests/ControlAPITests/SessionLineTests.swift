@@ -3,7 +3,7 @@ import Foundation
 import Model
 import Testing
 
-/// The lines of a session as they are documented.
+/// The lines of a session have the documented format.
 @Suite struct SessionLineTests {
     private static func claim() -> ClaimRequest {
         var request = ClaimRequest(
@@ -99,14 +99,14 @@ import Testing
         ),
     ]
 
-    @Test(arguments: requests) func `a request is written and read as documented`(
+    @Test(arguments: requests) func `a request is encoded and decoded as documented`(
         request: SessionRequest, text: String
     ) throws {
         #expect(String(decoding: try ControlJSON.encode(request), as: UTF8.self) == text)
         #expect(try ControlJSON.decode(SessionRequest.self, from: Data(text.utf8)) == request)
     }
 
-    @Test(arguments: events) func `an event is written and read as documented`(
+    @Test(arguments: events) func `an event is encoded and decoded as documented`(
         event: SessionEvent, text: String
     ) throws {
         #expect(String(decoding: try ControlJSON.encode(event), as: UTF8.self) == text)
@@ -117,7 +117,7 @@ import Testing
         "{}", "[]", #"{"what":{}}"#, #"{"release":{}}"#, #"{"release":{"claim":-1}}"#,
         #"{"release":{"claim":1},"cancel":{"claim":1}}"#,
     ])
-    func `what is no request is not read`(text: String) {
+    func `a line that is not a request fails to decode`(text: String) {
         #expect(throws: DecodingError.self) {
             try ControlJSON.decode(SessionRequest.self, from: Data(text.utf8))
         }

@@ -9,7 +9,7 @@ private let write = ClaimRequest(claim: 0, items: [.init("a.txt", writing: "plai
 private let gone = ControlError.daemonUnreachable("the connection ended")
 
 @Suite(.timeLimit(.minutes(1))) struct ControlSessionTests {
-    @Test func `a session is one POST whose body goes on`() async throws {
+    @Test func `a session is one POST request with a streamed body`() async throws {
         let heads = Journal<String>()
         let daemon = try FakeDaemon {
             heads.note(try $0.open())
@@ -42,13 +42,12 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         #expect(granted.paths == ["b.txt"])
         #expect(progress.all == [.waiting(for: "vim(7)"), .downloading(bytesDone: 0, bytesTotal: 9)])
         await session.release(granted)
-        await session.release(granted)  // the second time there is nothing to say
+        await session.release(granted)  // the second release sends nothing
         await session.close()
         #expect(try await daemon.requests()[0].count == 2)
     }
 
-    @Test func `claims of one session have different numbers, and answers find their calls in any order`() async throws
-    {
+    @Test func `claims of a session have distinct numbers, and answers may come in any order`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             let first = try connection.nextClaim()
@@ -67,7 +66,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         await session.close()
     }
 
-    @Test func `a claim that ends is thrown as the daemon says`() async throws {
+    @Test func `a claim that ends before it is granted throws the daemon's reason`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             let claim = try connection.nextClaim().claim
@@ -85,7 +84,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         await session.close()
     }
 
-    @Test func `a claim that the daemon would not read is not sent`() async throws {
+    @Test func `a claim request larger than the daemon's limit is not sent`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             connection.drain()
@@ -99,7 +98,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         #expect(try await daemon.requests()[0].isEmpty)
     }
 
-    @Test func `a cancelled caller goes on at once, and what is granted all the same is let go`() async throws {
+    @Test func `a cancelled caller returns at once, and a claim granted afterwards is released`() async throws {
         let seen = Journal<String>()
         let daemon = try FakeDaemon { connection in
             try connection.open()
@@ -121,7 +120,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         await session.close()
     }
 
-    @Test func `a caller that was cancelled before it called holds nothing`() async throws {
+    @Test func `a caller that was cancelled before the call gets no claim`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             connection.drain()
@@ -136,7 +135,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
     }
 
     @Test(arguments: [false, true])
-    func `when the daemon goes, waiting calls throw and held claims are lost`(isOrderly: Bool) async throws {
+    func `when the daemon exits, waiting calls throw and held claims are lost`(isOrderly: Bool) async throws {
         let losses = Journal<ClaimEnded.Reason>()
         let daemon = try FakeDaemon { connection in
             try connection.open()
@@ -155,7 +154,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         await session.release(held)
     }
 
-    @Test func `who closes the session himself is told of no loss`() async throws {
+    @Test func `closing the session does not report its claims as lost`() async throws {
         let losses = Journal<ClaimEnded.Reason>()
         let daemon = try FakeDaemon { connection in
             try connection.open()
@@ -169,7 +168,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         #expect(losses.all.isEmpty)
     }
 
-    @Test func `a claim that is taken away is reported, and its release says nothing`() async throws {
+    @Test func `a revoked claim is reported as lost, and its release sends nothing`() async throws {
         let losses = Journal<String>()
         let daemon = try FakeDaemon { connection in
             try connection.open()
@@ -187,7 +186,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         #expect(try await daemon.requests()[0].count == 1)
     }
 
-    @Test func `without a daemon, and with one that refuses, there is no session`() async throws {
+    @Test func `opening a session fails if there is no daemon or the daemon refuses`() async throws {
         await #expect(throws: ControlError.self) { try await ControlSession.open(socketPath: "/nonexistent/s") }
         let scripts: [@Sendable (FakeDaemon.Session) throws -> Void] = [
             { try $0.refuse(ControlFault(FileError(.busy, "1024 sessions"))) },
@@ -205,7 +204,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         }
     }
 
-    @Test func `a daemon that does not welcome is given up`() async throws {
+    @Test func `a daemon that sends no welcome counts as unreachable`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open(welcoming: false)
             connection.drain()
@@ -215,7 +214,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         }
     }
 
-    @Test func `a daemon that does not answer a release is given up`() async throws {
+    @Test func `a daemon that does not answer a release counts as unreachable`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             let claim = try connection.nextClaim().claim
@@ -228,7 +227,7 @@ private let gone = ControlError.daemonUnreachable("the connection ended")
         #expect(await session.ended() == .daemonUnreachable("no answer within 1 s"))
     }
 
-    @Test func `a line may come in parts, and what is none ends the session`() async throws {
+    @Test func `a line may arrive in parts, and an invalid line ends the session`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             let claim = try connection.nextClaim().claim

@@ -4,14 +4,14 @@ import Glibc
 import Model
 import Synchronization
 
-/// A daemon's socket whose sessions go as a test says. Each runs on a thread of its own, so that it may wait.
+/// A daemon's socket whose sessions follow a test's script. Each runs on its own thread, so that it may block.
 final class FakeDaemon: Sendable {
     let socketPath: String
     private let directory: URL
     private let listener: Int32
     private let sessions = Mutex<[Session]>([])
 
-    /// - Parameter script: Run for each connection, which ends when it returns.
+    /// - Parameter script: Runs for each connection, which ends when the script returns.
     init(_ script: @escaping @Sendable (Session) throws -> Void) throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "fake-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -34,7 +34,7 @@ final class FakeDaemon: Sendable {
                 guard let self else { return }
                 self.sessions.withLock { $0.append(session) }
                 Thread.detachNewThread {
-                    // A script that fails hangs up, which its test sees.
+                    // A script that throws ends its connection, which the test notices.
                     try? script(session)
                     session.hangUp()
                     session.over.store(true, ordering: .releasing)
@@ -46,13 +46,13 @@ final class FakeDaemon: Sendable {
     deinit {
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
-        // A leftover in the temporary directory fails no test.
+        // A leftover in the temporary directory is harmless.
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// Waits until all connections are over.
+    /// Waits until all connections have ended.
     ///
-    /// - Returns: Every line that came, of each of them.
+    /// - Returns: The requests received on each connection.
     func requests() async throws -> [[SessionRequest]] {
         let sessions = sessions.withLock { $0 }
         for session in sessions {
@@ -65,7 +65,7 @@ final class FakeDaemon: Sendable {
 
     struct Ended: Error {}
 
-    /// One connection, after its head was read.
+    /// One connection.
     final class Session: Sendable {
         private let descriptor: Int32
         private let buffer = Mutex<[UInt8]>([])
@@ -98,7 +98,7 @@ final class FakeDaemon: Sendable {
             return head
         }
 
-        /// Reads the request's head, and answers that it cannot be.
+        /// Reads the request's head and answers with an error.
         func refuse(_ fault: ControlFault) throws {
             _ = try text(upTo: "\r\n\r\n")
             let body = String(decoding: try ControlJSON.encode(fault), as: UTF8.self)
@@ -119,7 +119,7 @@ final class FakeDaemon: Sendable {
             return (head[0], body)
         }
 
-        /// Waits for the next line, which must be a chunk of its own.
+        /// Waits for the next line, which must be exactly one chunk.
         func next() throws -> SessionRequest {
             let size = try text(upTo: "\r\n")
             guard let count = Int(size, radix: 16), count > 0 else { throw Ended() }
@@ -141,15 +141,15 @@ final class FakeDaemon: Sendable {
             for event in events { try send(line: String(decoding: try ControlJSON.encode(event), as: UTF8.self)) }
         }
 
-        /// Sends a chunk, of one line or of a part of one.
+        /// Sends a chunk that contains a line or a part of one.
         func send(line: String, ending: String = "\n") throws {
             try write("\(String(line.utf8.count + ending.utf8.count, radix: 16))\r\n\(line)\(ending)\r\n")
         }
 
-        /// Ends the answer in order.
+        /// Ends the response with the last chunk.
         func finish() throws { try write("0\r\n\r\n") }
 
-        /// Waits until the client is gone.
+        /// Reads requests until the client closes the connection.
         func drain() { while (try? next()) != nil {} }
 
         private func write(_ text: String) throws {

@@ -11,7 +11,7 @@ import Testing
         #"{"event":"moved","from":"a b/x","path":"a b/y","process":7,"time":"2026-01-31T12:00:01Z"}"#,
     ]
 
-    @Test func `events come as they happen, until the daemon ends`() async throws {
+    @Test func `events arrive as they happen, until the daemon ends the stream`() async throws {
         let heads = Journal<String>()
         let gate = Journal<Bool>()
         let daemon = try FakeDaemon { connection in
@@ -26,7 +26,7 @@ import Testing
             var news: [ItemNews] = []
             for try await item in try await client.events("a b") {
                 news.append(item)
-                gate.note(true)  // the second line is only sent when the first one is here
+                gate.note(true)  // the second line is sent only after the first one has arrived
             }
             #expect(news.map(\.event) == [.following, .moved])
             #expect(news.last?.from == "a b/x")
@@ -35,7 +35,7 @@ import Testing
         #expect(heads.all.first?.split(separator: "\r\n").first == "GET /v1/events?path=a%20b HTTP/1.1")
     }
 
-    @Test func `a daemon that dies is told from one that ends`() async throws {
+    @Test func `a lost connection throws instead of ending the events`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open(welcoming: false)
             try connection.send(line: Self.lines[0])
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `what the daemon refuses is thrown before the first event`() async throws {
+    @Test func `a refusal by the daemon is thrown before the first event`() async throws {
         let daemon = try FakeDaemon { try $0.refuse(ControlFault(FileError(.notFound, "no such item"))) }
         try await ControlClient.with(daemon.socketPath) { client in
             _ = await #expect(throws: ControlError.refused(FileError(.notFound, "no such item"))) {

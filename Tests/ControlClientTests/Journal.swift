@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What happened, in order, and a way to wait until enough has.
+/// Records entries in order, and waits until there are enough.
 final class Journal<Entry: Sendable & Equatable>: Sendable {
     private let entries = Mutex<[Entry]>([])
 
-    /// How often it is looked whether there is more.
+    /// The polling interval.
     private static var interval: Duration { .milliseconds(2) }
-    /// After that many looks the test goes on, and fails.
+    /// The number of polls after which the test continues, and fails.
     private static var lookLimit: Int { 5000 }
 
     var all: [Entry] { entries.withLock { $0 } }

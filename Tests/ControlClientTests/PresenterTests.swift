@@ -7,7 +7,7 @@ import Testing
 private let request = PresenterRequest(presenter: 7, path: "a.txt", methods: [.save, .didChange, .didMove])
 
 @Suite(.timeLimit(.minutes(1))) struct PresenterTests {
-    @Test func `a presenter is registered when the daemon says so, and its answers go back`() async throws {
+    @Test func `a presenter is registered once the daemon confirms it, and its answers are sent back`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             #expect(try connection.next() == .present(request))
@@ -32,12 +32,12 @@ private let request = PresenterRequest(presenter: 7, path: "a.txt", methods: [.s
         #expect(
             try await journal.entries(count: 3) == ["ask save", "ask relinquishToWriter", "reacquire 2"])
         try await session.withdraw(7)
-        try await session.withdraw(7)  // the second time there is nothing to withdraw
+        try await session.withdraw(7)  // the second withdrawal sends nothing
         await session.close()
         #expect(try await daemon.requests()[0].count == 4)
     }
 
-    @Test func `a presenter's messages come one after the other while another's go on`() async throws {
+    @Test func `a presenter gets one message at a time, without delaying those to another presenter`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             for _ in 0..<2 {
@@ -72,7 +72,7 @@ private let request = PresenterRequest(presenter: 7, path: "a.txt", methods: [.s
         await session.close()
     }
 
-    @Test func `a refused presenter is thrown, and may be registered again`() async throws {
+    @Test func `a refused registration throws, and the presenter may be registered again`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             _ = try connection.next()
@@ -94,7 +94,7 @@ private let request = PresenterRequest(presenter: 7, path: "a.txt", methods: [.s
         await session.close()
     }
 
-    @Test func `a presenter may withdraw itself while it is asked, and then answers nothing`() async throws {
+    @Test func `a presenter may withdraw while it is being asked, and then sends no answer`() async throws {
         let seen = Journal<SessionRequest>()
         let daemon = try FakeDaemon { connection in
             try connection.open()
@@ -127,7 +127,7 @@ private let request = PresenterRequest(presenter: 7, path: "a.txt", methods: [.s
         #expect(journal.all.count == 2)
     }
 
-    @Test func `a registration that waits ends with the daemon`() async throws {
+    @Test func `a pending registration throws when the connection ends`() async throws {
         let daemon = try FakeDaemon { connection in
             try connection.open()
             _ = try connection.next()

@@ -6,7 +6,7 @@ import Testing
 @testable import ControlClient
 
 @Suite(.timeLimit(.minutes(1))) struct ReconnectingSessionTests {
-    /// Serves connections one after the other: the first hangs up after it has granted a claim.
+    /// Serves connections in sequence: the first one hangs up after it has granted a claim.
     private static func daemon(_ second: @escaping @Sendable (FakeDaemon.Session) throws -> Void) throws -> FakeDaemon {
         let count = Atomic(0)
         return try FakeDaemon { connection in
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `presenters are registered again where their items are, and claims are lost`() async throws {
+    @Test func `reconnecting registers presenters at their items' current paths and loses claims`() async throws {
         let daemon = try Self.daemon { connection in
             guard case .present(let presenter) = try connection.next() else { throw FakeDaemon.Ended() }
             #expect(presenter == PresenterRequest(presenter: 7, path: "moved.txt", methods: [.didMove]))
@@ -48,13 +48,13 @@ import Testing
         #expect(
             try await news.entries(count: 2) == [.lost(.daemonUnreachable("the connection ended")), .reconnected])
         #expect(try await journal.entries(count: 2).last == "didChange again")
-        await session.release(held)  // of the first connection: nothing is said on the second
+        await session.release(held)  // belongs to the first connection: nothing is sent on the second
         #expect(try await session.claim(ClaimRequest(claim: 0, items: items)).id == 2)
         await session.close()
         #expect(try await daemon.requests()[1].count == 2)
     }
 
-    @Test func `a presenter that is refused the second time is forgotten, and its owner told`() async throws {
+    @Test func `a presenter that is refused after a reconnection is dropped and reported`() async throws {
         let daemon = try Self.daemon { connection in
             _ = try connection.next()
             try connection.send(.refused(RequestRefused(code: .notFound, message: "gone", presenter: 7)))
@@ -71,7 +71,7 @@ import Testing
         await session.close()
     }
 
-    @Test func `while there is no daemon claims fail at once, and presenters are taken down`() async throws {
+    @Test func `while there is no daemon, claims fail at once, and presenters are accepted`() async throws {
         var daemon: FakeDaemon? = try FakeDaemon { connection in
             try connection.open()
             connection.drain()

@@ -2,7 +2,7 @@ import Model
 
 @testable import ControlClient
 
-/// A presenter that notes what it gets, and answers as a test says.
+/// A presenter that records its messages, and answers as the test specifies.
 struct TestPresenter: PresenterHandler {
     let journal: Journal<String>
     let onQuestion: @Sendable (PresenterQuestion) async -> PresenterAnswer

@@ -2,7 +2,7 @@ import Coordination
 import Model
 import Testing
 
-// The cast of these tests: files, processes with one handle each, and moments.
+// Fixtures of these tests: files, processes with one handle each, and instants.
 
 let file = InodeNumber(7)
 let otherFile = InodeNumber(8)
@@ -27,7 +27,7 @@ extension LockTable {
         return finished(inode, by: writer, byteCount: 1, now: now)
     }
 
-    /// An open as the engine makes it: it says whose relative the writer is when it is asked.
+    /// An open as the engine performs it: the writer's relatives are supplied when the table needs them.
     mutating func open(
         _ ticket: UInt64, _ writer: Writer, on inode: InodeNumber = file, rewriting: Bool = true, at now: Instant,
         ancestors: Set<ProcessID> = [], descendants: Set<ProcessID> = []
@@ -50,7 +50,7 @@ extension Effect {
     static func opened(_ ticket: UInt64) -> Effect { .wake(Ticket(ticket), .granted) }
 }
 
-/// The generator of these tests: the same seed gives the same numbers (SplitMix64, Steele and others 2014).
+/// A generator that returns the same numbers for the same seed (SplitMix64, Steele and others 2014).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

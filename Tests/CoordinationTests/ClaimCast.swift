@@ -2,7 +2,7 @@ import Coordination
 import Model
 import Testing
 
-// The cast of the tests of claims:
+// Fixtures of the claim tests:
 //
 //     root ─┬─ folder (20) ─┬─ file (7)
 //           │               └─ inner folder (21) ── deep file (22)
@@ -46,7 +46,7 @@ let allReads = (UInt(0)..<16).map { AccessKind.read(ReadingOptions(rawValue: $0)
 let allWrites = WritingOption.allCases.map { AccessKind.write($0) }
 let allKinds = allReads + allWrites
 
-/// The set with this number: of a client, coordinator and purpose of its own unless told otherwise.
+/// The claim set with this number, by default with its own client, coordinator and purpose.
 func claims(
     _ number: UInt64, _ pairs: [(AccessKind, ClaimItem)], by process: ProcessID? = nil, coordinator: String? = nil,
     purpose: String? = nil, presenter: PresenterID? = nil, fromPresenter: PresenterID? = nil,
@@ -87,11 +87,11 @@ extension Effect {
     static func ended(_ set: ClaimSetID, _ end: ClaimEnd) -> Effect { .claim(.ended(set, end)) }
 }
 
-/// A table with a stand-in for the engine: what is to be located and downloaded is so at once.
+/// A lock table with a stand-in for the engine, which locates and downloads items at once.
 struct ClaimStage {
     var table: LockTable
     var now = Instant.ms(0)
-    /// Where files are that writers and `locate` are asked for.
+    /// The locations of files, for writers and for `locate`.
     var whereabouts: [InodeNumber: ClaimItem] = [
         file: document, otherFile: stranger, InodeNumber(22): deepDocument, InodeNumber(32): packageFile,
     ]
@@ -103,7 +103,7 @@ struct ClaimStage {
         table = LockTable(limits: limits)
     }
 
-    /// Answers what the engine answers at once, and returns the rest.
+    /// Performs the effects that the stand-in performs at once, and returns the others.
     mutating func converge(_ effects: [Effect]) -> [Effect] {
         var left: [Effect] = []
         for effect in effects {
@@ -126,7 +126,7 @@ struct ClaimStage {
 
     mutating func release(_ set: ClaimSetID) -> [Effect] { converge(table.release(set, now: now)) }
 
-    /// Requests what must be granted at once.
+    /// Requests a set that must be granted at once.
     mutating func hold(_ set: ClaimSet) throws {
         let effects = try request(set)
         #expect(effects == [.granted(set.id)])
@@ -145,7 +145,7 @@ struct ClaimStage {
         return converge(table.timePassed(now: now))
     }
 
-    /// A write as the engine makes it: it tells where the file is when it is asked.
+    /// A write as the engine performs it: the file's location is supplied when the table needs it.
     mutating func write(
         _ inode: InodeNumber = file, by writer: Writer, ancestors: Set<ProcessID> = [], ticket: UInt64 = 900
     ) -> WriteVerdict {

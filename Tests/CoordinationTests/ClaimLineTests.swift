@@ -5,10 +5,10 @@ import Testing
 @Suite struct ClaimLineTests {
     var stage = ClaimStage()
 
-    @Test mutating func `first come, first served, and a writer does not starve`() throws {
+    @Test mutating func `claims are granted first come, first served, and a writer does not starve`() throws {
         try stage.hold(claims(1, [(.read([]), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
-        // A reader beside the first one, but behind the writer.
+        // This reader does not conflict with the first one, but is queued behind the writer.
         #expect(try stage.request(claims(3, [(.read([]), document)])) == [])
         #expect(try stage.request(claims(4, [(.read([]), document)])) == [])
         try stage.hold(claims(5, [(.read([]), stranger)]))
@@ -16,35 +16,35 @@ import Testing
         #expect(stage.release(2) == [.granted(3), .granted(4)])
     }
 
-    @Test mutating func `a set is granted as a whole or not at all`() throws {
+    @Test mutating func `a claim set is granted as a whole or not at all`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         try stage.hold(claims(2, [(.write(.plain), stranger)]))
         #expect(try stage.request(claims(3, [(.write(.plain), document), (.read([]), stranger)])) == [])
         #expect(stage.release(1) == [])
-        // It holds nothing yet, but nobody comes before it.
+        // It holds nothing yet, but no later claim overtakes it.
         #expect(try stage.request(claims(4, [(.read([]), document)])) == [])
         #expect(stage.release(2) == [.granted(3)])
         #expect(stage.release(3) == [.granted(4)])
     }
 
-    @Test mutating func `one set may claim an item and what is in it`() throws {
+    @Test mutating func `one set may claim a directory and items in it`() throws {
         try stage.hold(
             claims(
                 1, [(.write(.forMoving), folder), (.write(.forReplacing), document), (.read([]), deepDocument)]))
     }
 
-    @Test mutating func `cancelling takes a set out of the line`() throws {
+    @Test mutating func `cancelling removes a waiting set from the queue`() throws {
         try stage.hold(claims(1, [(.read([]), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
         #expect(try stage.request(claims(3, [(.read([]), document)])) == [])
         #expect(stage.converge(stage.table.cancelClaims(2, now: .ms(1))) == [.ended(2, .cancelled), .granted(3)])
-        // What runs is not interrupted, and what is gone stays gone.
+        // A granted set cannot be cancelled, and cancelling a set twice has no effect.
         #expect(stage.table.cancelClaims(1, now: .ms(1)) == [])
         #expect(stage.table.cancelClaims(2, now: .ms(1)) == [])
         #expect(stage.state(of: 1) == .granted)
     }
 
-    @Test mutating func `cancelling a coordinator ends its calls, those to come too`() throws {
+    @Test mutating func `cancelling a coordinator ends its waiting calls and refuses later ones`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         let client = ProcessID(5)
         try stage.hold(claims(2, [(.read([]), stranger)], by: client, coordinator: "it"))
@@ -59,7 +59,7 @@ import Testing
         #expect(stage.release(1) == [.granted(4)])
     }
 
-    @Test mutating func `a deadline ends a wait and nothing else`() throws {
+    @Test mutating func `a deadline ends a waiting claim but not a granted one`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)], deadline: .ms(10)))
         #expect(try stage.request(claims(2, [(.read([]), document)], deadline: .ms(20))) == [])
         #expect(stage.table.nextDeadline == .ms(20))
@@ -67,12 +67,12 @@ import Testing
         #expect(stage.pass(to: .ms(20)) == [.ended(2, .failed(.timedOut))])
         #expect(stage.table.nextDeadline == nil)
         #expect(stage.state(of: 1) == .granted)
-        // One that may not wait at all.
+        // A claim whose deadline has passed does not wait at all.
         let impatient = claims(3, [(.read([]), document)], deadline: .ms(20))
         #expect(try stage.request(impatient) == [.ended(3, .failed(.timedOut))])
     }
 
-    @Test mutating func `everything of a client ends with its connection`() throws {
+    @Test mutating func `the claims and presenters of a client end with its connection`() throws {
         try stage.register(presenter(1, of: document, process: ProcessID(101)))
         try stage.hold(claims(1, [(.write(.plain), stranger)], presenter: 1))
         #expect(try stage.request(claims(2, [(.read([]), stranger)])) == [])
@@ -86,7 +86,7 @@ import Testing
         #expect(stage.answer(asking.questions[0]) == [])
     }
 
-    @Test mutating func `a dead process has no claims and no presenters`() throws {
+    @Test mutating func `the claims and presenters of a process end when it dies`() throws {
         try stage.register(presenter(1, of: document, process: ProcessID(101)))
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
         #expect(try stage.request(claims(2, [(.read([]), stranger)])) == [])
@@ -96,7 +96,7 @@ import Testing
         #expect(stage.table.presenter(1) == nil)
     }
 
-    @Test mutating func `a broken claim makes way for the next`() throws {
+    @Test mutating func `breaking a claim grants the next one`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
         #expect(stage.converge(stage.table.revoke(1, now: .ms(1))) == [.ended(1, .revoked), .granted(2)])
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    mutating func `a claim is granted with the bytes of the item that replaced its own meanwhile`(
+    mutating func `a claim is granted with the bytes of an item that replaced its own during the download`(
         isFailure: Bool
     ) throws {
         stage.downloadsAtOnce = false
@@ -128,7 +128,7 @@ import Testing
         #expect(stage.table.downloaded(1, now: .ms(3)) == [.granted(1)])
     }
 
-    @Test mutating func `a batch holds nobody off and waits for nobody`() throws {
+    @Test mutating func `a batch neither waits for other claims nor makes them wait`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         try stage.hold(claims(2, [(.write(.forDeleting), folder)], mode: .batch))
         #expect(stage.release(1) == [])
@@ -136,7 +136,7 @@ import Testing
         #expect(stage.write(by: ann) != .proceed)
     }
 
-    @Test mutating func `an item counts as claimed while somebody has or wants it, or what is in it`() throws {
+    @Test mutating func `an item counts as claimed while it or an item in it is claimed`() throws {
         #expect(!stage.table.isClaimed(document))
         try stage.hold(claims(1, [(.read([]), document)]))
         #expect(stage.table.isClaimed(document) && stage.table.isClaimed(folder))

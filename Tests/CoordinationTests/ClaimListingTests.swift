@@ -6,7 +6,7 @@ import Testing
 @Suite struct ClaimListingTests {
     var stage = ClaimStage()
 
-    @Test mutating func `the listing shows claims and presenters at their items`() throws {
+    @Test mutating func `the listing shows the claims and presenters of each item`() throws {
         try stage.register(presenter(1, of: folder), presenter(2, of: plainFile(nil, in: [root], "planned")))
         try stage.hold(claims(1, [(.write(.forMerging), document)]))
         stage.now = .ms(1000)
@@ -34,7 +34,7 @@ import Testing
         #expect(nodes[3].presenters.map(\.id) == [1])
         #expect(nodes[3].presenters.map(\.unanswered) == [[.relinquishToWriter]])
         #expect(nodes[3].claims.map(\.state) == [.messaging])
-        // What does not exist yet stands at the directory where it would be.
+        // An item that does not exist yet is listed at its parent directory.
         #expect(nodes[0].claims.map(\.name) == [name("draft")])
         #expect(nodes[0].presenters.map(\.name) == [name("planned")])
 
@@ -45,7 +45,7 @@ import Testing
         #expect(listing.waiters.map(\.waitsFor) == [[101], [101], [101]])
     }
 
-    @Test mutating func `a claim that waits for a turn lists its process`() throws {
+    @Test mutating func `a claim that waits for a turn lists the process that has the turn`() throws {
         #expect(stage.open(by: ann) == .proceed)
         _ = try stage.request(claims(1, [(.write(.plain), document)]))
         let claim = try #require(stage.table.snapshot(now: .ms(0)).flatMap(\.claims).first)
@@ -53,7 +53,7 @@ import Testing
         #expect(claim.waitsForProcesses == [ann.process])
     }
 
-    @Test mutating func `a listing of claims survives JSON`() throws {
+    @Test mutating func `a listing of claims survives encoding to JSON and decoding`() throws {
         try stage.register(presenter(1, of: document))
         _ = try stage.request(claims(1, [(.write(.forDeleting), document)]))
         let nodes = stage.table.snapshot(now: .ms(2))

@@ -2,8 +2,8 @@ import Coordination
 import Model
 import Testing
 
-/// The rules of "Coordinated access" in the Semantics page, written down once more: who is new, who was earlier, how
-/// they lie to each other.
+/// Whether a new claim must wait for an earlier one: a second implementation of the rules in "Coordinated access" in
+/// the Semantics page.
 private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier: AccessKind) -> Bool {
     let deep: [AccessKind] = [.write(.forDeleting), .write(.forMoving), .write(.forReplacing)]
     return switch relation {
@@ -15,17 +15,17 @@ private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier
 }
 
 @Suite struct ClaimMatrixTests {
-    /// An earlier item and a new one, and how the new one lies to it.
+    /// An earlier item, a new one, and the relation of the new one to it.
     static let pairs: [(earlier: ClaimItem, new: ClaimItem, relation: ItemRelation)] = [
         (document, document, .same), (folder, folder, .same), (package, package, .same),
         (folder, document, .inside), (folder, innerFolder, .inside), (folder, deepDocument, .inside),
         (document, folder, .ancestor), (deepDocument, folder, .ancestor), (innerFolder, folder, .ancestor),
         (document, stranger, .unrelated), (document, innerFolder, .unrelated), (folder, stranger, .unrelated),
-        // An item inside a package stands for the outermost one.
+        // An item inside a package represents the outermost package.
         (package, packageFile, .same), (packageFile, package, .same), (packageFile, nestedFile, .same),
         (packageFolder, packageFile, .same), (nestedPackage, package, .same), (nestedFile, nestedPackage, .same),
         (package, document, .unrelated),
-        // What does not exist yet is known by its parent and name.
+        // An item that does not exist yet is identified by its parent and name.
         (plainFile(nil, in: [root], "new"), plainFile(nil, in: [root], "new"), .same),
         (plainFile(nil, in: [root], "new"), plainFile(nil, in: [root], "newer"), .unrelated),
         (plainFile(nil, in: [root], "stranger"), stranger, .same),
@@ -35,13 +35,13 @@ private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier
     ]
 
     @Test(arguments: 0..<pairs.count)
-    func `how items lie to each other`(index: Int) {
+    func `two items have the expected relation`(index: Int) {
         let pair = Self.pairs[index]
         #expect(pair.new.relation(to: pair.earlier) == pair.relation)
     }
 
     @Test(arguments: ItemRelation.allCases)
-    func `every cell of the matrix`(relation: ItemRelation) {
+    func `every cell of the matrix follows the rules`(relation: ItemRelation) {
         var wrong: [String] = []
         for earlier in allKinds {
             for new in allKinds {
@@ -54,9 +54,9 @@ private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier
     }
 
     @Test(arguments: 0..<pairs.count)
-    func `every cell as the table grants it`(index: Int) throws {
+    func `the lock table grants or queues every pair of claims as the rules say`(index: Int) throws {
         let pair = Self.pairs[index]
-        // One list of what went wrong: expecting twelve thousand cells one by one takes its time.
+        // Failures are collected in one list: twelve thousand separate expectations would be slow.
         var wrong: [String] = []
         for earlier in allKinds {
             for new in allKinds {
@@ -64,7 +64,7 @@ private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier
                 let first = try stage.request(claims(1, [(earlier, pair.earlier)]))
                 let second = try stage.request(claims(2, [(new, pair.new)]))
                 let waits = isExpectedToWait(new: new, pair.relation, earlier: earlier)
-                // Whoever waits is next, and nobody is left.
+                // A waiting claim is granted next, and nothing remains in the table.
                 let third = stage.release(1)
                 let fourth = stage.release(2)
                 guard first == [.granted(1)], second == (waits ? [] : [.granted(2)]),
@@ -79,7 +79,7 @@ private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier
     }
 
     @Test(arguments: ["coordinator", "purpose", "set"])
-    func `exempt pairs never wait for each other`(exemption: String) throws {
+    func `claims of one coordinator, purpose or set never wait for each other`(exemption: String) throws {
         for earlier in allKinds {
             for new in allKinds {
                 var stage = ClaimStage()
@@ -96,7 +96,7 @@ private func isExpectedToWait(new: AccessKind, _ relation: ItemRelation, earlier
     }
 
     @Test(arguments: allKinds)
-    func `only what looks at bytes waits for them`(kind: AccessKind) throws {
+    func `only claims that access bytes wait for a download`(kind: AccessKind) throws {
         let expected: Bool =
             switch kind {
             case .read(let options): !options.contains(.immediatelyAvailableMetadataOnly)

@@ -2,14 +2,14 @@ import Coordination
 import Model
 import Testing
 
-/// The table of what presenters are asked before a grant: every claim, every place of a presenter.
+/// The questions to presenters before a grant, for every kind of claim and every location of a presenter.
 @Suite struct ClaimMessageTests {
-    /// Where a presenter may be, seen from what is claimed.
+    /// The location of a presenter relative to the claimed item.
     enum Seat: String, CaseIterable, Sendable {
         case item, package, outerPackage, inside, deepInside, parent, elsewhere
     }
 
-    /// A package in a package, in a directory, with something in it: everything has a presenter.
+    /// A directory with contents in a package, which is in another package: each of them has a presenter.
     static let claimed = directory(
         52, in: [root, InodeNumber(50), InodeNumber(51)], "claimed", packages: [InodeNumber(50), InodeNumber(51)])
     static let seats: [(Seat, ClaimItem)] = [
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Answers everything, and returns what each presenter was asked, in its order.
+    /// Answers all questions, and returns the messages to each presenter in order.
     static func asked(_ set: ClaimSet, on stage: inout ClaimStage) throws -> [PresenterID: [PresenterMessage]] {
         var asked: [PresenterID: [PresenterMessage]] = [:]
         var open = try stage.request(set).questions
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: allKinds, [ClaimSet.Mode.access, .batch, .eviction])
-    func `every cell of the table of messages`(kind: AccessKind, mode: ClaimSet.Mode) throws {
+    func `each presenter is asked the expected questions in order`(kind: AccessKind, mode: ClaimSet.Mode) throws {
         if mode == .batch, kind == .write(.forReplacing) { return }
         if mode == .batch, case .read(let options) = kind, options.contains(.resolvesSymbolicLink) { return }
         var stage = ClaimStage()
@@ -71,19 +71,19 @@ import Testing
             let expected = Self.expected(kind, seat.0, mode)
             #expect(asked[PresenterID(UInt64(index + 1))] ?? [] == expected, "\(kind) \(seat.0)")
         }
-        // Presenters that stay have not let an eviction go.
+        // Presenters that do not withdraw prevent an eviction.
         #expect(stage.state(of: 1) == (mode == .eviction ? nil : .granted))
     }
 
     @Test(arguments: allKinds)
-    func `the presenter of the coordinator is never asked`(kind: AccessKind) throws {
+    func `the coordinator's own presenter is never asked`(kind: AccessKind) throws {
         var stage = ClaimStage()
         try stage.register(presenter(1, of: document))
         try stage.hold(claims(1, [(kind, document)], presenter: 1))
     }
 
     @Test(arguments: allKinds)
-    func `nobody is asked what it does not implement`(kind: AccessKind) throws {
+    func `a presenter is not asked questions that it does not implement`(kind: AccessKind) throws {
         var stage = ClaimStage()
         try stage.register(presenter(1, of: document, methods: [.save]))
         let asked = try Self.asked(claims(1, [(kind, document)]), on: &stage)
@@ -92,7 +92,7 @@ import Testing
         #expect(stage.state(of: 1) == .granted)
     }
 
-    @Test func `a presenter of two items of a call is asked once for what is the same`() throws {
+    @Test func `a presenter affected by several claims of a call is asked each question once`() throws {
         var stage = ClaimStage()
         try stage.register(presenter(1, of: package))
         let set = claims(
@@ -101,7 +101,7 @@ import Testing
         #expect(asked == [1: [.relinquishToWriter, .save, .accommodateSubitemDeletion(packageFolder)]])
     }
 
-    @Test func `a presenter without an item is asked nothing`() throws {
+    @Test func `a presenter is asked nothing until it has an item`() throws {
         var stage = ClaimStage()
         try stage.register(presenter(1, of: nil))
         try stage.hold(claims(1, [(.write(.forDeleting), folder)]))

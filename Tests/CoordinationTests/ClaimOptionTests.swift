@@ -3,7 +3,7 @@ import Model
 import Testing
 
 @Suite struct ClaimOptionTests {
-    @Test func `options have the raw values of Apple's`() throws {
+    @Test func `options have the same raw values as Apple's`() throws {
         let reading: [ReadingOptions] = [
             .withoutChanges, .resolvesSymbolicLink, .immediatelyAvailableMetadataOnly, .forUploading,
         ]
@@ -13,20 +13,20 @@ import Testing
         for option in WritingOption.allCases { #expect(try WritingOption(checking: option.rawValue) == option) }
     }
 
-    @Test func `bits that mean nothing are refused`() {
+    @Test func `unknown option bits are refused`() {
         #expect(throws: ClaimError.unknownOptions(16)) { try ReadingOptions(checking: 16) }
         #expect(throws: ClaimError.unknownOptions(65)) { try ReadingOptions(checking: 65) }
         #expect(throws: ClaimError.unknownOptions(32)) { try WritingOption(checking: 32) }
     }
 
     @Test(arguments: 0..<32 as Range<UInt>)
-    func `only one writing option at a time`(bits: UInt) {
+    func `more than one writing option is refused`(bits: UInt) {
         guard bits.nonzeroBitCount > 1 else { return }
         #expect(throws: ClaimError.severalWritingOptions(bits)) { try WritingOption(checking: bits) }
     }
 
     @Test(arguments: allKinds)
-    func `a batch takes no links and no replacing`(kind: AccessKind) throws {
+    func `a batch may not resolve symbolic links or replace items`(kind: AccessKind) throws {
         var stage = ClaimStage()
         let batch = claims(1, [(.read([]), stranger), (kind, document)], mode: .batch)
         let isRefused: Bool =
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a call without items, with too many, or with a name in use is refused`() throws {
+    @Test func `a call without items, with too many, or with an id in use is refused`() throws {
         var stage = ClaimStage {
             $0.claimsPerSet = 2
             $0.sets = 2

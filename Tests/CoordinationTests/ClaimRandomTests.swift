@@ -2,10 +2,10 @@ import Coordination
 import Model
 import Testing
 
-/// Random events of claims among plain programs, checked after each.
+/// Random events of claims and of plain programs; the table is checked after each.
 @Suite struct ClaimRandomTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `random events keep the promises of claims`(seed: UInt64) throws {
+    func `random events never violate the guarantees of claims`(seed: UInt64) throws {
         var run = ClaimRun(seed: seed)
         for _ in 0..<250 { try run.step() }
         run.converge()
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `a seed of claims repeats itself`(seed: UInt64) throws {
+    func `claim runs with the same seed have the same transcript`(seed: UInt64) throws {
         var runs = [ClaimRun(seed: seed), ClaimRun(seed: seed)]
         for index in runs.indices {
             for _ in 0..<300 { try runs[index].step() }

@@ -3,7 +3,7 @@ import Model
 import Testing
 
 /// One random run of claims, presenters, plain writers and name changes, with a stand-in for the engine and a model
-/// that knows only what was promised.
+/// of the guarantees.
 struct ClaimRun {
     private static let items: [ClaimItem] = [
         document, stranger, deepDocument, folder, innerFolder, package, packageFile, nestedFile,
@@ -32,12 +32,12 @@ struct ClaimRun {
         let writer: Writer
     }
 
-    /// What plain programs have open for writing, what they write, and what they wait to open or write.
+    /// The handles of plain programs: open for writing, being written, and waiting to open or write.
     private var open: [Open] = []
     private var inFlight: [Open] = []
     private var parkedOpens: [Ticket: Open] = [:]
     private var parkedWrites: [Ticket: Open] = [:]
-    /// Everything the table answered, in order.
+    /// All answers of the table, in order.
     private(set) var transcript: [String] = []
 
     init(seed: UInt64) {
@@ -71,7 +71,7 @@ struct ClaimRun {
         check()
     }
 
-    /// No new events: everything that was begun comes to its end within a bounded number of rounds.
+    /// Without new events, everything that was begun must end within a bounded number of rounds.
     mutating func converge() {
         var rounds = 0
         while !(sets.isEmpty && names.isEmpty && hasNobodyParked && inFlight.isEmpty), rounds < 3000 {
@@ -237,7 +237,7 @@ extension ClaimRun {
         let write = Claim(.write(.plain), Self.files.first { $0.inode == handle.inode }!)
         for set in sets where granted.contains(set.id) && set.mode == .access {
             guard set.process != handle.writer.process, !isShared(set, handle.writer.process) else { continue }
-            // A claim that came when the file was known to be open, but not yet where, may be granted only after that.
+            // A claim requested while the file was open but not yet located may be granted only afterwards.
             #expect(
                 !set.claims.contains { ClaimMatrix.waits(new: write, earlier: $0) }, "wrote what others have claimed")
         }
@@ -324,7 +324,7 @@ extension ClaimRun {
         }
     }
 
-    /// Whether a process has a granted claim that never waits for this set, and so may do what the set's own may.
+    /// Whether the process has a claim that never waits for this set, and so has the same access as the set's own.
     private func isShared(_ set: ClaimSet, _ process: ProcessID) -> Bool {
         sets.contains { $0.process == process && $0.mode == .access && isExempt($0, set) }
     }
@@ -391,12 +391,12 @@ extension ClaimRun {
         for other in sets where other.id != set.id && other.mode == .access && conflict(set, other) {
             guard !isExempt(set, other) else { continue }
             #expect(!granted.contains(other.id), "two hold what cannot be held together")
-            // Only the save of a presenter that is being asked goes first.
+            // Only a presenter that is being asked may overtake, in order to save.
             #expect(
                 other.id.rawValue > set.id.rawValue || set.presenter != nil, "an earlier one was overtaken")
         }
         guard set.mode == .access else { return }
-        // A turn and those who share a file are waited for 300 ms at most, but between two writes.
+        // Until it has waited for 300 ms, a claim is not granted in the middle of another process's write.
         for handle in inFlight where handle.writer.process != set.process && !isShared(set, handle.writer.process) {
             guard now - requested[set.id, default: now] < .milliseconds(300) else { continue }
             let item = Self.files.first { $0.inode == handle.inode }!
@@ -409,7 +409,7 @@ extension ClaimRun {
         }
     }
 
-    /// Everything that must be true after each event.
+    /// Checks what must hold after each event.
     private func check() {
         table.assertInvariants()
         let nodes = table.snapshot(now: now)
@@ -420,7 +420,7 @@ extension ClaimRun {
         let parked = Set(names.keys).subtracting(namesUnderWay)
         let tickets = parked.union(parkedOpens.keys).union(parkedWrites.keys)
         #expect(Set(nodes.flatMap(\.waiters).map(\.ticket)) == tickets)
-        // Once a deadline has passed a set may wait for nothing but being told.
+        // After a deadline has passed, a set may be waiting only for `timePassed`.
         let isDue = table.nextDeadline.map { $0 <= now } == true
         for set in sets where states[set.id]?.state == .waiting && set.mode == .access && !isDue {
             #expect(states[set.id]?.waitsFor.isEmpty == false, "somebody waits for nothing")

@@ -2,12 +2,12 @@ import Coordination
 import Model
 import Testing
 
-/// Claims among plain programs that have never heard of them.
+/// Claims in the presence of plain programs, which do not coordinate their accesses.
 @Suite struct ClaimWriterTests {
     var stage = ClaimStage()
 
     @Test(arguments: allKinds, [true, false])
-    func `an open for writing waits for a claim, whatever it is for`(kind: AccessKind, rewriting: Bool) throws {
+    func `an open for writing waits for a claim of any kind`(kind: AccessKind, rewriting: Bool) throws {
         var stage = ClaimStage()
         try stage.hold(claims(1, [(kind, document)]))
         #expect(stage.open(by: ann, rewriting: rewriting, ticket: 5) == .parked)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: allKinds)
-    func `a claim of a directory keeps writers off only if it is deep`(kind: AccessKind) throws {
+    func `a claim on a directory blocks writers in it only if the claim is deep`(kind: AccessKind) throws {
         for (item, inode) in [(folder, file), (folder, InodeNumber(22))] {
             var stage = ClaimStage()
             try stage.hold(claims(1, [(kind, item)]))
@@ -29,21 +29,21 @@ import Testing
         #expect(stage.open(InodeNumber(32), by: ann) == .parked, "a package is one item")
     }
 
-    @Test mutating func `the claim's process and its descendants open and write freely`() throws {
+    @Test mutating func `the claiming process and its descendants may open and write`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
         #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(stage.finish(by: ann) == [])
         #expect(stage.close(file, ann) == [])
         #expect(stage.open(by: bob, ticket: 5) == .parked)
-        // A child overtakes the stranger in line.
+        // A child overtakes the unrelated process that waits.
         #expect(stage.open(by: cat, ancestors: [ann.process, ProcessID(50)]) == .proceed)
         #expect(stage.write(by: cat, ancestors: [ann.process]) == .proceed)
         #expect(stage.finish(by: cat) == [])
         #expect(stage.table.nextDeadline == nil, "nobody in line could go on if the turn ended")
     }
 
-    @Test mutating func `a write through a handle that was open before waits two seconds, then fails`() throws {
+    @Test mutating func `a write through a handle opened before the claim waits two seconds, then fails`() throws {
         #expect(stage.open(by: ann, rewriting: false) == .proceed)
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(stage.write(by: ann, ticket: 5) == .parked)
@@ -54,7 +54,7 @@ import Testing
         #expect(stage.pass(to: .ms(2000)) == [.wake(Ticket(5), .timedOut)])
     }
 
-    @Test mutating func `a held write goes on when the claim ends, and counts until it has finished`() throws {
+    @Test mutating func `a held write proceeds when the claim ends, and delays the next claim`() throws {
         #expect(stage.open(by: ann, rewriting: false) == .proceed)
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(stage.write(by: ann, ticket: 5) == .parked)
@@ -64,7 +64,7 @@ import Testing
         #expect(stage.pass(to: .ms(500)) == [.granted(2)])
     }
 
-    @Test mutating func `an interrupted write leaves at once`() throws {
+    @Test mutating func `an interrupted write stops waiting at once`() throws {
         #expect(stage.open(by: ann, rewriting: false) == .proceed)
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(stage.write(by: ann, ticket: 5) == .parked)
@@ -72,14 +72,14 @@ import Testing
         #expect(stage.table.nextDeadline == nil)
     }
 
-    @Test mutating func `mapped pages are written back under any claim`() throws {
+    @Test mutating func `the kernel may write back mapped pages despite a claim`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         let kernel = Writer(process: .kernel, handle: OpenHandleID(99))
         #expect(stage.write(by: kernel) == .proceed)
         #expect(stage.write(by: bob) == .parked)
     }
 
-    @Test mutating func `a claim waits for a turn until it is quiet`() throws {
+    @Test mutating func `a claim waits until the turn has been quiet for 500 ms`() throws {
         #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(try stage.request(claims(1, [(.read([]), document)])) == [])
@@ -94,7 +94,7 @@ import Testing
         #expect(stage.write(by: ann) == .parked)
     }
 
-    @Test mutating func `a claim waits until those who share the file are quiet`() throws {
+    @Test mutating func `a claim waits until sharing writers have been quiet for 500 ms`() throws {
         #expect(stage.open(by: ann, rewriting: false) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(stage.finish(by: ann) == [])
@@ -105,7 +105,7 @@ import Testing
         #expect(stage.pass(to: .ms(500)) == [.granted(1)])
     }
 
-    @Test mutating func `a claim waits thirty seconds at most for those who share the file`() throws {
+    @Test mutating func `a claim waits at most 30 seconds for sharing writers`() throws {
         #expect(stage.open(by: ann, rewriting: false) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(stage.finish(by: ann) == [])
@@ -119,7 +119,7 @@ import Testing
         #expect(stage.pass(to: .ms(30_000)) == [.granted(1)])
     }
 
-    @Test mutating func `a busy turn ends after its time for a claim too`() throws {
+    @Test mutating func `a claim waits at most 30 seconds for a busy turn`() throws {
         #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
@@ -127,7 +127,7 @@ import Testing
         #expect(stage.finish(by: ann) == [.granted(1)])
     }
 
-    @Test mutating func `a close ends the turn, and the quiet time after the last write lets the claim in`() throws {
+    @Test mutating func `the last close of a file ends the turn and grants a waiting claim at once`() throws {
         #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(stage.finish(by: ann) == [])
@@ -136,7 +136,7 @@ import Testing
         #expect(stage.close(file, ann) == [.granted(1)], "nobody has it open any more")
     }
 
-    @Test mutating func `the turn of the claim's own process goes on`() throws {
+    @Test mutating func `a process keeps its turn when it claims the file`() throws {
         #expect(stage.open(by: ann) == .proceed)
         #expect(stage.write(by: ann) == .proceed)
         #expect(stage.finish(by: ann) == [])
@@ -144,7 +144,7 @@ import Testing
         #expect(stage.write(by: ann) == .proceed)
     }
 
-    @Test mutating func `who was in line before the claim goes first, who came later waits`() throws {
+    @Test mutating func `an open queued before a claim goes first, a later one waits for the claim`() throws {
         #expect(stage.open(by: ann) == .proceed)
         #expect(stage.open(by: bob, ticket: 5) == .parked)
         #expect(try stage.request(claims(1, [(.write(.plain), document)])) == [])
@@ -154,7 +154,7 @@ import Testing
         #expect(stage.release(1) == [.opened(6)])
     }
 
-    @Test mutating func `who waited for a claim goes before the next claim`() throws {
+    @Test mutating func `an open that waited for a claim goes before the next claim`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
         #expect(stage.open(by: bob, ticket: 5) == .parked)
@@ -162,22 +162,22 @@ import Testing
         #expect(stage.close(file, bob) == [.granted(2)])
     }
 
-    @Test mutating func `a claim inside another of its purpose does not wait for who waits for that`() throws {
+    @Test mutating func `a claim does not wait for an open that waits for another claim of the same purpose`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)], purpose: "one"))
         #expect(stage.open(by: bob) == .parked)
         try stage.hold(claims(2, [(.write(.plain), document)], purpose: "one"))
-        // And each writes as if the other had no claim.
+        // Each process may write as if the other had no claim.
         #expect(stage.open(by: Writer(process: ProcessID(102), handle: OpenHandleID(5))) == .proceed)
     }
 
-    @Test mutating func `a holder of one file is not kept off a file that others only wait for`() throws {
+    @Test mutating func `a claim holder may open a file that is claimed only by a waiting set`() throws {
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document), (.write(.plain), stranger)])) == [])
-        // Else the holder, who may need the file, would wait for who waits for it.
+        // Otherwise the holder, which may need the file, would wait for a set that waits for the holder.
         #expect(stage.open(by: Writer(process: ProcessID(101), handle: OpenHandleID(5))) == .proceed)
     }
 
-    @Test mutating func `without claims nobody is asked where a file is`() throws {
+    @Test mutating func `a file's location is requested only while there are claims`() throws {
         #expect(stage.table.open(Ticket(1), file, by: ann, isRewriting: false, now: .ms(0)) == .proceed)
         try stage.hold(claims(1, [(.read([]), stranger)]))
         #expect(stage.table.write(Ticket(2), file, by: ann, now: .ms(0)) == .proceed, "its file is known")
@@ -187,7 +187,7 @@ import Testing
         #expect(stage.table.open(Ticket(3), otherFile, by: ann, isRewriting: false, now: .ms(0)) == .proceed)
     }
 
-    @Test mutating func `a claim is not granted before it is known where the files are that are open`() throws {
+    @Test mutating func `a claim is not granted until the open files have been located`() throws {
         #expect(stage.open(by: ann) == .proceed)
         #expect(stage.open(otherFile, by: ann) == .proceed)
         stage.now = .ms(500)
@@ -197,7 +197,7 @@ import Testing
         #expect(stage.table.located([file: ClaimItem(orphan: file)], now: .ms(500)) == [.granted(1)])
     }
 
-    @Test mutating func `a file that moves out of a claimed directory is opened and written again`() throws {
+    @Test mutating func `moving a file out of a claimed directory wakes its writers`() throws {
         #expect(stage.open(by: ann, rewriting: false) == .proceed)
         try stage.hold(claims(1, [(.write(.forMoving), folder)]))
         #expect(stage.write(by: ann, ticket: 5) == .parked)

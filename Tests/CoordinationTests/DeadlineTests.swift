@@ -5,7 +5,7 @@ import Testing
 @Suite struct DeadlineTests {
     var table = LockTable()
 
-    @Test mutating func `nothing ends by time while nobody waits`() {
+    @Test mutating func `a turn has no deadline while no process waits`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.nextDeadline == nil)
         #expect(table.timePassed(now: .ms(1_000_000)) == [])
@@ -22,7 +22,7 @@ import Testing
         #expect(table.nextDeadline == nil)
     }
 
-    @Test mutating func `each write begins the quiet time again, from its finish`() {
+    @Test mutating func `each write restarts the quiet time when it finishes`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         #expect(table.write(Ticket(9), file, by: ann, now: .ms(400)) == .proceed)
@@ -32,7 +32,7 @@ import Testing
         #expect(table.timePassed(now: .ms(3500)) == [.opened(2)])
     }
 
-    @Test mutating func `a busy holder loses its turn after the limit in all`() {
+    @Test mutating func `a busy holder loses its turn when the turn limit is reached`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         for time in stride(from: Int64(100), to: 30_000, by: 100) {
@@ -43,7 +43,7 @@ import Testing
         #expect(table.timePassed(now: .ms(30_000)) == [.opened(2)])
     }
 
-    @Test mutating func `a write that finishes after the limit hands over by itself`() {
+    @Test mutating func `a write that finishes after the turn limit hands over the turn`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         for time in stride(from: Int64(400), to: 30_000, by: 400) { table.wrote(ann, at: .ms(time)) }
@@ -51,13 +51,13 @@ import Testing
         #expect(table.finished(file, by: ann, now: .ms(30_000)) == [.opened(2)])
     }
 
-    @Test mutating func `a long uncontended turn ends as soon as someone comes`() {
+    @Test mutating func `a long uncontended turn ends as soon as another process opens the file`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         for time in stride(from: Int64(0), through: 40_000, by: 100) { table.wrote(ann, at: .ms(time)) }
         #expect(table.open(2, bob, at: .ms(40_001)) == .proceed)
     }
 
-    @Test mutating func `a deadline that only a cancelled open needed is gone`() {
+    @Test mutating func `cancelling the only waiting open removes the deadline`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         #expect(table.nextDeadline == .ms(500))
@@ -66,7 +66,7 @@ import Testing
         #expect(table.timePassed(now: .ms(5000)) == [])
     }
 
-    @Test mutating func `the limits are the caller's`() {
+    @Test mutating func `the caller sets the quiet time and the turn limit`() {
         table = LockTable(limits: LockTable.Limits(quiet: .milliseconds(20), turn: .milliseconds(50)))
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
@@ -76,7 +76,7 @@ import Testing
         #expect(table.nextDeadline == .ms(50))
     }
 
-    @Test mutating func `two quiet holders who wait for each other both go on`() {
+    @Test mutating func `two quiet holders that wait for each other both proceed`() {
         #expect(table.open(1, ann, on: file, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, on: otherFile, at: .ms(0)) == .proceed)
         #expect(table.open(3, ann.through(21), on: otherFile, at: .ms(1)) == .parked)

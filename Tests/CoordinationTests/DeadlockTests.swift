@@ -3,12 +3,12 @@ import Model
 import Testing
 
 @Suite struct DeadlockTests {
-    /// The links of a circle of these.
+    /// The links of the cycle through these nodes.
     private func circle(_ nodes: WaitNode...) -> [WaitLink] {
         zip(nodes, nodes.dropFirst() + nodes.prefix(1)).map { WaitLink(waiter: $0, waitsFor: $1) }
     }
 
-    /// Two coordinators, each inside its own accessor, want what the other has.
+    /// Two coordinators, each inside its own accessor, request the item that the other holds.
     private func crossing(_ stage: inout ClaimStage) throws -> [Effect] {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         try stage.hold(claims(2, [(.write(.plain), stranger)]))
@@ -16,16 +16,16 @@ import Testing
         return try stage.request(claims(4, [(.write(.plain), document)], within: [2]))
     }
 
-    @Test func `nested calls that want each other's item are named once and wait on`() throws {
+    @Test func `a deadlock of nested calls is reported once, and the calls keep waiting`() throws {
         var stage = ClaimStage()
         let cycle = circle(.claims(1), .claims(3), .claims(2), .claims(4))
         #expect(try crossing(&stage) == [.claim(.deadlock(cycle))])
         #expect(try stage.request(claims(5, [(.read([]), document)])) == [])
-        // A broken claim resolves it.
+        // Breaking a claim resolves the deadlock.
         #expect(stage.converge(stage.table.revoke(1, now: .ms(1))).granted == [4])
     }
 
-    @Test func `the last one in is refused if it is to be`() throws {
+    @Test func `with refusesDeadlocks the request that completes a cycle is refused`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
         let cycle = circle(.claims(1), .claims(3), .claims(2), .claims(4))
         #expect(
@@ -33,7 +33,7 @@ import Testing
         #expect(stage.release(2) == [.granted(3)])
     }
 
-    @Test func `waiting in line is no deadlock`() throws {
+    @Test func `waiting in the queue is not a deadlock`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
         try stage.hold(claims(1, [(.write(.plain), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
@@ -41,7 +41,7 @@ import Testing
         try stage.hold(claims(4, [(.write(.plain), stranger)], within: [1]))
     }
 
-    @Test func `a set waits only for what came before it, so sets alone never wait in a circle`() throws {
+    @Test func `sets wait only for earlier sets, so sets alone cannot deadlock`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
         let pairs: [(AccessKind, ClaimItem)] = [(.write(.plain), document), (.write(.plain), stranger)]
         try stage.hold(claims(1, pairs))
@@ -49,11 +49,11 @@ import Testing
         for number in 1...4 { #expect(stage.release(ClaimSetID(UInt64(number))).granted.count == 1) }
     }
 
-    @Test func `a call from the queue of a presenter that must answer for it`() throws {
+    @Test func `a call from the queue of a presenter that it must ask is a deadlock`() throws {
         for refuses in [false, true] {
             var stage = ClaimStage { $0.refusesDeadlocks = refuses }
             try stage.register(presenter(1, of: document))
-            // Made without the presenter, so it is asked, but its queue waits for this very call.
+            // The coordinator has no presenter, so the presenter is asked, but its queue waits for this call.
             let effects = try stage.request(claims(1, [(.read([]), document)], fromPresenter: 1))
             let cycle = circle(.claims(1), .presenter(1))
             #expect(effects.others.first == .claim(.deadlock(cycle)))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Both are told of a change, and both read what changed from their handlers.
+    /// Two presenters are notified of a change, and both read the item in their handlers.
     private func twoReaders(_ stage: inout ClaimStage) throws -> (first: [Effect], second: [Effect]) {
         try stage.register(presenter(1, of: document), presenter(2, of: document))
         let first = try stage.request(claims(1, [(.read([]), document)], presenter: 1, fromPresenter: 1))
@@ -69,35 +69,35 @@ import Testing
         return (first, second)
     }
 
-    @Test func `two presenters that coordinate a read in their change handlers are named`() throws {
+    @Test func `two presenters that coordinate reads in their change handlers are reported as a deadlock`() throws {
         var stage = ClaimStage()
         let (first, second) = try twoReaders(&stage)
         #expect(first.questions.map(\.presenter) == [2])
         #expect(second.questions.map(\.presenter) == [1])
         let cycle = circle(.claims(1), .presenter(2), .claims(2), .presenter(1))
         #expect(second.others == [.claim(.deadlock(cycle))])
-        // They are found by their presenters' silence, too.
+        // Both presenters are also reported as unresponsive.
         #expect(stage.pass(to: .ms(60_000)).count == 2)
     }
 
-    @Test func `of two presenters that read in their change handlers the last is refused`() throws {
+    @Test func `with refusesDeadlocks the last of two reads in change handlers is refused`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
         let (first, second) = try twoReaders(&stage)
         guard case .claim(.ended(2, .failed(.deadlock)))? = second.others.last else {
             Issue.record("the last one was not refused")
             return
         }
-        // Its handler returns; its presenter answers.
+        // The handler of the refused call returns, and its presenter answers.
         let save = stage.answer(first.questions[0])
         #expect(stage.answer(save.questions[0]) == [.granted(1)])
         #expect(stage.release(1) == [])
     }
 
-    @Test func `a slow change handler delays a later relinquish, and is not a deadlock`() throws {
+    @Test func `a slow change handler delays a later question and is not a deadlock`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
         try stage.register(presenter(1, of: document))
         #expect(stage.table.notices(of: .changed(document)).map(\.notice) == [.didChange])
-        // The handler runs for 59 s; what is asked meanwhile waits behind it on the presenter's queue.
+        // The handler runs for 59 s; questions asked meanwhile wait behind it in the presenter's queue.
         let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
         #expect(stage.pass(to: .ms(59_000)) == [])
         let claim = try #require(stage.table.snapshot(now: stage.now).flatMap(\.claims).first)
@@ -107,7 +107,7 @@ import Testing
         #expect(stage.answer(asked[0]) == [.granted(1)])
     }
 
-    @Test func `a plain program that waits for a claim and holds another is part of the circle`() throws {
+    @Test func `a cycle includes plain programs that hold one claim and wait for another`() throws {
         for refuses in [false, true] {
             var stage = ClaimStage { $0.refusesDeadlocks = refuses }
             try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `a turn that ends by itself is nobody's deadlock`() throws {
+    @Test func `waiting for a turn, which ends by itself, is not a deadlock`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
         #expect(stage.open(by: ann) == .proceed)
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
@@ -141,13 +141,13 @@ import Testing
         #expect(stage.pass(to: .ms(500)) == [.granted(2)])
     }
 
-    @Test func `an open parked on a claim that waits for its own`() throws {
+    @Test func `two opens that wait for each other's claims are reported as a deadlock`() throws {
         var stage = ClaimStage()
         try stage.hold(claims(1, [(.write(.plain), document)], by: ann.process))
         try stage.hold(claims(2, [(.write(.plain), stranger)], by: bob.process))
         #expect(stage.open(otherFile, by: ann, ticket: 1) == .parked)
         #expect(stage.open(file, by: bob, ticket: 2) == .parked)
-        // A parked open has no effects of its own; the clock tells.
+        // A parked open returns no effects; the deadlock is reported by `timePassed`.
         let cycle = circle(.claims(1), .process(ann.process), .claims(2), .process(bob.process))
         #expect(try #require(stage.table.nextDeadline) <= .ms(0))
         #expect(stage.pass(to: .ms(0)) == [.claim(.deadlock(cycle))])

@@ -2,7 +2,7 @@ import Coordination
 import Model
 import Testing
 
-/// One random run of the table with a stand-in for the engine, which keeps open handles, tickets and writes in flight.
+/// One random run of the table with a stand-in for the engine, which tracks open handles, tickets and writes in flight.
 struct EventRun {
     private struct Handle: Hashable {
         let inode: InodeNumber
@@ -22,7 +22,7 @@ struct EventRun {
     private var inFlight: [Handle] = []
     private var lastTicket: UInt64 = 0
     private var lastHandle: UInt64 = 0
-    /// Everything the table answered, in order.
+    /// All answers of the table, in order.
     private(set) var transcript: [String] = []
 
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
@@ -41,7 +41,7 @@ struct EventRun {
         check()
     }
 
-    /// No new events: everything that was begun comes to its end within a bounded number of rounds.
+    /// Without new events, everything that was begun must end within a bounded number of rounds.
     mutating func converge() {
         var rounds = 0
         while !(waiting.isEmpty && inFlight.isEmpty), rounds < 2000 {
@@ -155,7 +155,7 @@ extension EventRun {
 
     private func turn(of inode: InodeNumber) -> [ProcessID] { table.turnProcesses(inode) }
 
-    /// Everything that must be true after each event.
+    /// Checks what must hold after each event.
     private func check() {
         table.assertInvariants()
         let nodes = table.snapshot(now: now)

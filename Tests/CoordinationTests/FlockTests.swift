@@ -22,11 +22,11 @@ import Testing
         (.exclusive, .shared, .refused(.wouldBlock)),
         (.exclusive, .exclusive, .refused(.wouldBlock)),
     ])
-    func `locks of two open file descriptions`(held: LockMode, wanted: LockMode, verdict: LockVerdict) {
+    func `two handles' locks conflict unless both are shared`(held: LockMode, wanted: LockMode, verdict: LockVerdict) {
         var suite = FlockTests()
         #expect(suite.flock(held, ann).verdict == .granted)
         #expect(suite.flock(wanted, bob).verdict == verdict)
-        // Also when one process has both: the description is the owner.
+        // The same applies within one process, since the open file description owns the lock.
         #expect(suite.flock(wanted, ann.through(99)).verdict == verdict)
     }
 
@@ -40,42 +40,42 @@ import Testing
         #expect(unlock(cat) == [.wake(Ticket(4), .granted)])
     }
 
-    @Test mutating func `the last close releases the lock, another handle's close does not`() {
+    @Test mutating func `the last close of a handle releases its lock, a close of another handle does not`() {
         #expect(flock(.exclusive, ann).verdict == .granted)
         #expect(flock(.exclusive, bob, ticket: 2).verdict == .parked)
         #expect(table.handleClosed(file, OpenHandleID(99), now: .ms(1)) == [])
         #expect(table.handleClosed(file, OpenHandleID(11), now: .ms(1)) == [.wake(Ticket(2), .granted)])
     }
 
-    @Test mutating func `death of the process keeps the lock for those who share the description`() {
+    @Test mutating func `a lock outlives its process, since other processes may share the description`() {
         #expect(flock(.exclusive, ann).verdict == .granted)
         #expect(table.processDied(ann.process, now: .ms(1)) == [])
         #expect(flock(.shared, bob).verdict == .refused(.wouldBlock))
     }
 
-    @Test mutating func `a downgrade is never lost and lets readers go on`() {
+    @Test mutating func `a downgrade is granted at once, and a reader stays queued behind a waiting writer`() {
         #expect(flock(.exclusive, ann).verdict == .granted)
         #expect(flock(.exclusive, bob, ticket: 2).verdict == .parked)
         #expect(flock(.shared, cat, ticket: 3).verdict == .parked)
         let answer = flock(.shared, ann)
         #expect(answer.verdict == .granted)
-        // The reader stands behind the writer, who still waits.
+        // The reader is queued behind the writer, which still waits.
         #expect(answer.effects == [])
         #expect(table.cancel(Ticket(2), now: .ms(1)) == [.wake(Ticket(2), .cancelled), .wake(Ticket(3), .granted)])
     }
 
-    @Test mutating func `a refused conversion has lost the lock, as on Linux`() {
+    @Test mutating func `a refused conversion loses the lock, as on Linux`() {
         #expect(flock(.shared, ann).verdict == .granted)
         #expect(flock(.shared, bob).verdict == .granted)
         #expect(flock(.exclusive, ann).verdict == .refused(.wouldBlock))
         #expect(flock(.exclusive, bob).verdict == .granted)
     }
 
-    @Test mutating func `two who convert at the same time do not block each other for good`() {
+    @Test mutating func `two simultaneous conversions do not deadlock`() {
         #expect(flock(.shared, ann).verdict == .granted)
         #expect(flock(.shared, bob).verdict == .granted)
         #expect(flock(.exclusive, ann, ticket: 1).verdict == .parked)
-        // Ann's lock is gone while she waits, so that Bob's conversion finds nobody.
+        // Ann's lock is released while she waits, so Bob's conversion meets no conflict.
         #expect(flock(.exclusive, bob, ticket: 2).verdict == .granted)
         #expect(unlock(bob) == [.wake(Ticket(1), .granted)])
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ListingTests {
     var table = LockTable()
 
-    @Test mutating func `the listing shows who holds and who waits for whom`() throws {
+    @Test mutating func `the listing shows holders, waiters and the processes that they wait for`() throws {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         table.wrote(ann, at: .ms(0))
         #expect(table.write(Ticket(9), file, by: ann, now: .ms(100)) == .proceed)
@@ -33,13 +33,13 @@ import Testing
         #expect(nodes[1].holders.map(\.kind) == [.flock])
     }
 
-    @Test mutating func `who shares a file holds nothing`() {
+    @Test mutating func `a sharing writer is not listed as a holder`() {
         #expect(table.open(1, ann, rewriting: false, at: .ms(0)) == .proceed)
         table.wrote(ann, at: .ms(0))
         #expect(table.snapshot(now: .ms(1)) == [])
     }
 
-    @Test mutating func `who lets an earlier waiter go first is listed as waiting for it`() {
+    @Test mutating func `a waiter that yields to an earlier one is listed as waiting for it`() {
         for (process, mode) in [(Int32(1), LockMode.shared), (2, .exclusive), (3, .shared)] {
             let lock = RecordLock(
                 mode: mode, range: 0...0, owner: LockOwner(UInt64(process)), process: ProcessID(process))
@@ -48,7 +48,7 @@ import Testing
         #expect(table.snapshot(now: .ms(0)).flatMap(\.waiters).map(\.waitsFor) == [[ProcessID(1)], [ProcessID(2)]])
     }
 
-    @Test mutating func `a listing survives JSON`() throws {
+    @Test mutating func `a listing survives encoding to JSON and decoding`() throws {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         let nodes = table.snapshot(now: .ms(2))

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test mutating func `any of the items is enough to wait, until none is left`() throws {
+    @Test mutating func `a name change waits until none of its items is claimed`() throws {
         try stage.hold(claims(1, [(.read([]), document)]))
         try stage.hold(claims(2, [(.read([]), stranger)]))
         #expect(change(1, stranger, document) == .parked)
@@ -38,20 +38,20 @@ import Testing
         #expect(stage.release(2) == [.wake(Ticket(1), .granted)])
     }
 
-    @Test mutating func `the claim's process and its descendants change names freely`() throws {
+    @Test mutating func `the claiming process and its descendants may change names`() throws {
         try stage.hold(claims(1, [(.write(.forMoving), document)], by: ann.process))
         #expect(change(1, document) == .proceed)
         #expect(change(2, document, by: bob, ancestors: [ann.process]) == .proceed)
         #expect(change(3, document, by: cat) == .parked)
     }
 
-    @Test mutating func `only those who hold are waited for`() throws {
+    @Test mutating func `a name change waits only for granted claims`() throws {
         try stage.hold(claims(1, [(.write(.plain), stranger)]))
         #expect(try stage.request(claims(2, [(.write(.plain), stranger), (.write(.plain), document)])) == [])
         #expect(change(1, document) == .proceed)
     }
 
-    @Test mutating func `a claim waits for a change that is under way`() throws {
+    @Test mutating func `a claim waits for a name change in progress`() throws {
         try stage.hold(claims(1, [(.read([]), document)]))
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
         #expect(change(1, document) == .parked)
@@ -62,7 +62,7 @@ import Testing
         #expect(stage.converge(stage.table.nameChanged(Ticket(1), now: .ms(1))) == [.granted(2)])
     }
 
-    @Test mutating func `a parked change is interrupted, dies with its process, or runs out of time`() throws {
+    @Test mutating func `a parked name change ends by interruption, death of its process or timeout`() throws {
         try stage.hold(claims(1, [(.read([]), document)]))
         #expect(change(1, document) == .parked)
         #expect(change(2, document, by: bob) == .parked)
@@ -76,13 +76,13 @@ import Testing
         #expect(stage.table.isEmpty)
     }
 
-    @Test mutating func `a directory moved without a claim waits while a child is being written`() throws {
+    @Test mutating func `moving a directory without a claim waits for a write claim on an item in it`() throws {
         try stage.hold(claims(1, [(.write(.plain), deepDocument)]))
         #expect(change(1, folder) == .parked)
-        // A coordinated move that does not say that it is one goes through, as with Apple: it is not deep.
+        // A coordinated move that only claims a plain write is granted, as with Apple, since that is not deep.
         try stage.hold(claims(2, [(.write(.plain), folder)]))
         #expect(try stage.request(claims(3, [(.write(.forMoving), folder)])) == [])
-        // The mover's own rename still waits for the child's writer.
+        // The rename of the claiming process still waits for the claim on the item in the directory.
         #expect(change(2, folder, by: Writer(process: ProcessID(102), handle: nil)) == .parked)
         let effects = stage.release(1)
         #expect(effects == [.wake(Ticket(2), .granted)])
@@ -91,7 +91,7 @@ import Testing
         #expect(stage.converge(stage.table.nameChanged(Ticket(1), now: .ms(1))) == [.granted(3)])
     }
 
-    @Test mutating func `without claims a name change leaves nothing behind`() {
+    @Test mutating func `without claims, a name change leaves no state in the table`() {
         #expect(change(1, document) == .proceed)
         #expect(stage.table.isEmpty)
     }

@@ -17,7 +17,7 @@ import Testing
         Dictionary(grouping: table.notices(of: event, by: origin), by: \.presenter).mapValues { $0.map(\.notice) }
     }
 
-    @Test mutating func `who is told what`() throws {
+    @Test mutating func `presenters of an item and of the directories above it are notified of its changes`() throws {
         // 1 presents the root, 2 the document, 3 the folder around it.
         #expect(
             told(.changed(document))
@@ -33,14 +33,14 @@ import Testing
         }
     }
 
-    @Test mutating func `a move is told to the item, to all that is in it and to those above`() throws {
+    @Test mutating func `a move notifies presenters of the item, of its contents and of directories above`() throws {
         let moved = directory(20, in: [root], "renamed")
         let inside = document.following(InodeNumber(20), to: moved)
         let expected: [PresenterID: [PresenterNotice]] = [
             1: [.subitemDidMove(from: folder, to: moved)], 2: [.didMove(to: inside)], 3: [.didMove(to: moved)],
         ]
         #expect(told(.moved(from: folder, to: moved)) == expected)
-        // The same once the table has followed.
+        // The notices are the same after the table has applied the move.
         _ = table.moved(InodeNumber(20), to: moved, now: .ms(0))
         #expect(told(.moved(from: folder, to: moved)) == expected)
         let out = plainFile(7, in: [root], "out")
@@ -49,12 +49,12 @@ import Testing
         #expect(told(.moved(from: stranger, to: incoming))[3] == [.subitemDidAppear(incoming)])
     }
 
-    @Test mutating func `who caused it hears of versions only`() throws {
+    @Test mutating func `the presenter that caused an event is notified only of versions`() throws {
         #expect(told(.changed(document), by: 2)[2] == nil)
         #expect(told(.version(.gained, "v", document), by: 2)[2] == [.version(.gained, "v")])
     }
 
-    @Test mutating func `a package that knows nothing of subitems has changed`() throws {
+    @Test mutating func `a package presenter without subitem methods is notified that the package changed`() throws {
         let few: Set<PresenterMethod> = [.didChange]
         try table.register(presenter(4, of: package, methods: few))
         try table.register(presenter(5, of: folder, methods: few))
@@ -63,11 +63,11 @@ import Testing
         }
         #expect(told(.moved(from: packageFile, to: packageFile))[4] == [.didChange])
         #expect(told(.version(.lost, "v", packageFile))[4] == nil)
-        // A directory that is no package has not.
+        // The presenter of an ordinary directory is not notified.
         #expect(told(.changed(document))[5] == nil)
     }
 
-    @Test mutating func `ubiquity attributes are told to those who observe them`() throws {
+    @Test mutating func `presenters are notified only of the ubiquity attributes that they observe`() throws {
         let keys: Set<String> = ["NSURLUbiquitousItemIsUploadedKey", "NSURLIsUbiquitousItemKey", "NSURLNameKey"]
         #expect(
             told(.ubiquityAttributes(keys, document)) == [
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: PresenterMethod.allCases)
-    func `nobody is told what it does not implement`(method: PresenterMethod) throws {
+    func `a presenter receives only notices that it implements`(method: PresenterMethod) throws {
         var table = LockTable()
         try table.register(presenter(1, of: folder, methods: [method]))
         let elsewhere = directory(20, in: [root], "renamed")

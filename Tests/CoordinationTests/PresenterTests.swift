@@ -5,7 +5,7 @@ import Testing
 @Suite struct PresenterTests {
     var stage = ClaimStage()
 
-    @Test mutating func `one presenter is asked in order, several at once`() throws {
+    @Test mutating func `one presenter is asked one question at a time, several are asked at once`() throws {
         try stage.register(presenter(1, of: document), presenter(2, of: document))
         let first = try stage.request(claims(1, [(.read([]), document)])).questions
         #expect(first.map(\.presenter) == [1, 2])
@@ -20,7 +20,7 @@ import Testing
         #expect(stage.answer(third.questions[0]) == [], "an answer counts once")
     }
 
-    @Test mutating func `an error fails the claim, and who made way is told that it is over`() throws {
+    @Test mutating func `a presenter's error fails the claim, and one that relinquished is told to reacquire`() throws {
         try stage.register(presenter(1, of: document), presenter(2, of: document))
         let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
         #expect(stage.answer(asked[0], .willReacquire) == [])
@@ -30,20 +30,20 @@ import Testing
         #expect(stage.table.snapshot(now: .ms(0)).flatMap(\.claims) == [])
     }
 
-    @Test mutating func `who made way is told when the claim is over, if it wants to`() throws {
+    @Test mutating func `a presenter that asked to reacquire is notified when the claim ends`() throws {
         try stage.register(presenter(1, of: document), presenter(2, of: document))
         let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
         #expect(stage.answer(asked[0], .done) == [])
         #expect(stage.answer(asked[1], .willReacquire) == [.granted(1)])
         #expect(stage.release(1) == [.claim(.reacquire(2, asked[1].id))])
-        // One that makes way only after the claim was cancelled would wait for ever.
+        // A presenter that relinquishes only after the claim was cancelled is notified at once.
         let late = try stage.request(claims(2, [(.write(.plain), document)])).questions
         #expect(stage.table.cancelClaims(2, now: .ms(1)) == [.ended(2, .cancelled)])
         #expect(stage.answer(late[0], .willReacquire) == [.claim(.reacquire(1, late[0].id))])
         #expect(stage.answer(late[1], .done) == [])
     }
 
-    @Test mutating func `a presenter that never answers is named, and waited for`() throws {
+    @Test mutating func `a presenter that never answers is reported, and the claim keeps waiting`() throws {
         try stage.register(presenter(1, of: document))
         let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
         #expect(stage.table.nextDeadline == .ms(60_000))
@@ -58,13 +58,13 @@ import Testing
     }
 
     @Test(arguments: [ClaimLimits.Patience.fail, .skip])
-    func `a presenter that never answers fails the claim or is passed over`(patience: ClaimLimits.Patience) throws {
+    func `a presenter that never answers fails the claim or is skipped`(patience: ClaimLimits.Patience) throws {
         var stage = ClaimStage { $0.patience = patience }
         try stage.register(presenter(1, of: document))
         let asked = try stage.request(claims(1, [(.read([]), document)])).questions
         let last: Effect = patience == .skip ? .granted(1) : .ended(1, .failed(.unresponsive(1)))
         #expect(stage.pass(to: .ms(60_000)) == [.claim(.unresponsive(asked[0])), last])
-        // Passed over, it is not asked to save either, and a late reacquirer is not lost.
+        // A skipped presenter is not asked to save either, and its late request to reacquire is not lost.
         let late = stage.answer(asked[0], .willReacquire)
         if patience == .skip {
             #expect(late == [])
@@ -76,7 +76,7 @@ import Testing
         #expect(stage.table.isEmpty)
     }
 
-    @Test mutating func `a presenter that is stopped is waited for only for a grace`() throws {
+    @Test mutating func `a stopped presenter is waited for only during the grace period`() throws {
         try stage.register(presenter(1, of: document))
         _ = try stage.request(claims(1, [(.write(.plain), document)]))
         stage.now = .ms(1000)
@@ -86,7 +86,7 @@ import Testing
         #expect(stage.pass(to: .ms(6000)) == [.granted(1)])
     }
 
-    @Test mutating func `a presenter that goes on within the grace is waited for as ever`() throws {
+    @Test mutating func `a presenter that continues within the grace period is waited for as usual`() throws {
         try stage.register(presenter(1, of: document))
         let asked = try stage.request(claims(1, [(.write(.plain), document)])).questions
         _ = stage.table.processStopped(ProcessID(201), now: .ms(1000))
@@ -95,7 +95,7 @@ import Testing
         #expect(stage.answer(asked[0]) == [.granted(1)])
     }
 
-    @Test mutating func `the claims of a stopped process stay`() throws {
+    @Test mutating func `a stopped process keeps its claims`() throws {
         try stage.hold(claims(1, [(.write(.plain), document)]))
         _ = stage.table.processStopped(ProcessID(101), now: .ms(0))
         #expect(stage.pass(to: .ms(100_000)) == [])
@@ -108,13 +108,13 @@ import Testing
         #expect(stage.converge(stage.table.unregister(1, now: .ms(1))) == [.granted(1)])
     }
 
-    @Test mutating func `a presenter saves before the claim that waits for its answer`() throws {
+    @Test mutating func `a presenter that is being asked may save before the claim is granted`() throws {
         try stage.register(presenter(1, of: document))
         let asked = try stage.request(claims(1, [(.read([]), document)])).questions
-        // Even before others who wait behind it.
+        // It even overtakes claims that are queued behind that one.
         #expect(try stage.request(claims(2, [(.write(.plain), document)])) == [])
         try stage.hold(claims(3, [(.write(.plain), document)], presenter: 1))
-        // The answer came early: the reader waits for the save all the same.
+        // Although the presenter has answered, the reader waits until it has saved.
         let save = stage.answer(asked[0])
         #expect(save.questions.map(\.message) == [.save])
         #expect(stage.answer(save.questions[0]) == [])
@@ -123,24 +123,24 @@ import Testing
         #expect(stage.release(1).questions.map(\.message) == [.relinquishToWriter])
     }
 
-    @Test mutating func `a presenter that is not being asked waits like anybody`() throws {
+    @Test mutating func `a claim of a presenter that is not being asked waits like any other`() throws {
         try stage.register(presenter(1, of: document))
         try stage.hold(claims(1, [(.write(.plain), document)], presenter: 1))
         #expect(try stage.request(claims(2, [(.write(.plain), document)], presenter: 1)) == [])
     }
 
-    @Test mutating func `an eviction needs the leave of every presenter`() throws {
+    @Test mutating func `an eviction is granted only after every presenter has withdrawn`() throws {
         try stage.register(presenter(1, of: document), presenter(2, of: deepDocument))
         let asked = try stage.request(eviction(1, folder)).questions
         #expect(asked.map(\.presenter) == [1, 2])
         #expect(stage.converge(stage.table.unregister(1, now: .ms(1))) == [])
         #expect(stage.converge(stage.table.unregister(2, now: .ms(1))) == [.granted(1)])
-        // While the bytes go, nobody reads them.
+        // During the eviction, no claim to read is granted.
         #expect(try stage.request(claims(2, [(.read([]), document)])) == [])
         #expect(stage.release(1) == [.granted(2)])
     }
 
-    @Test mutating func `an eviction fails when a presenter cannot, will not or does not let go`() throws {
+    @Test mutating func `an eviction fails if a presenter cannot be asked, refuses or does not withdraw`() throws {
         try stage.register(presenter(1, of: document, methods: [.save]), presenter(2, of: stranger))
         #expect(try stage.request(eviction(1, document)) == [.ended(1, .failed(.presented(1)))])
         let refused = try stage.request(eviction(2, stranger)).questions
@@ -149,7 +149,7 @@ import Testing
         #expect(stage.answer(stayed[0]) == [.ended(3, .failed(.presented(2)))])
     }
 
-    @Test mutating func `an eviction inside a coordinated block is refused at once`() throws {
+    @Test mutating func `an eviction of a claimed item is refused at once`() throws {
         for kind in allKinds {
             var stage = ClaimStage()
             try stage.hold(claims(1, [(kind, document)]))
@@ -159,14 +159,14 @@ import Testing
         }
     }
 
-    @Test mutating func `an eviction gives way to a claim that came while it asked`() throws {
+    @Test mutating func `an eviction fails if the item is claimed while presenters are being asked`() throws {
         try stage.register(presenter(1, of: document))
         _ = try stage.request(eviction(1, document))
         try stage.hold(claims(2, [(.read([]), document)], presenter: 1))
         #expect(stage.converge(stage.table.unregister(1, now: .ms(1))) == [.ended(1, .failed(.claimed(2)))])
     }
 
-    @Test mutating func `no more is asked of a presenter than is kept`() throws {
+    @Test mutating func `a claim fails if its presenter has too many unanswered questions`() throws {
         var stage = ClaimStage { $0.questionsPerPresenter = 1 }
         try stage.register(presenter(1, of: folder))
         #expect(try stage.request(claims(1, [(.read([]), folder)])).questions.count == 1)

@@ -2,17 +2,17 @@ import Coordination
 import Model
 import Testing
 
-/// Record locks of a small file compared with a model that knows each byte by itself.
+/// Record locks on a small file, compared with a model that tracks each byte.
 @Suite struct RecordLockModelTests {
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `random requests agree with a model that keeps every byte`(seed: UInt64) {
+    func `random requests agree with a model that tracks each byte`(seed: UInt64) {
         var run = ByteModelRun(seed: seed)
         for _ in 0..<300 { run.step() }
         run.everybodyLeaves()
     }
 }
 
-/// One random run: the table, and for every owner and byte how it is locked.
+/// One random run: the table, and the lock mode of every byte for every owner.
 private struct ByteModelRun {
     private struct Waiting {
         let ticket: Ticket
@@ -109,7 +109,7 @@ private struct ByteModelRun {
         }
     }
 
-    /// Everything that must be true after each event.
+    /// Checks what must hold after each event.
     private func check() {
         for (index, waiter) in waiting.enumerated() {
             let isHeldBack = yields(waiter.lock, since: waiter.since, behind: waiting[..<index])

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RecordLockTests {
     var table = LockTable()
 
-    /// The lock of a process that owns its own table of open files.
+    /// The lock of a process that does not share its table of open files.
     private func lock(_ mode: LockMode, _ range: ClosedRange<Int64>, _ process: Int32) -> RecordLock {
         RecordLock(mode: mode, range: range, owner: LockOwner(UInt64(process)), process: ProcessID(process))
     }
@@ -23,7 +23,7 @@ import Testing
         table.unlockRecord(range, of: LockOwner(UInt64(process)), on: file, now: now)
     }
 
-    /// What is held, as `mode first-last process`.
+    /// The held locks, as `mode first-last process`.
     private var held: [String] {
         table.snapshot(now: .ms(0)).flatMap(\.holders).map { holder in
             let range = holder.range ?? 0...0
@@ -38,7 +38,7 @@ import Testing
         (.exclusive, .shared, .refused(.wouldBlock)),
         (.exclusive, .exclusive, .refused(.wouldBlock)),
     ])
-    func `overlapping locks of two owners`(held: LockMode, wanted: LockMode, verdict: LockVerdict) {
+    func `overlapping locks conflict unless both are shared`(held: LockMode, wanted: LockMode, verdict: LockVerdict) {
         var suite = RecordLockTests()
         #expect(suite.request(held, 0...9, 1) == .granted)
         #expect(suite.request(wanted, 9...20, 2) == verdict)
@@ -47,7 +47,7 @@ import Testing
         #expect(suite.request(.exclusive, 0...8, 1) == .granted)
     }
 
-    @Test mutating func `neighbours and overlaps of one mode become one lock`() {
+    @Test mutating func `adjacent and overlapping locks of the same mode are merged`() {
         request(.shared, 0...4, 1)
         request(.shared, 10...14, 1)
         request(.shared, 5...9, 1)
@@ -56,7 +56,7 @@ import Testing
         #expect(held == ["shared 0-30 [1]"])
     }
 
-    @Test mutating func `another mode inside a lock splits it in three`() {
+    @Test mutating func `locking the middle of a lock in another mode splits it in three`() {
         request(.shared, 0...99, 1)
         request(.exclusive, 40...59, 1)
         #expect(held == ["shared 0-39 [1]", "exclusive 40-59 [1]", "shared 60-99 [1]"])
@@ -72,7 +72,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test mutating func `the last byte there is can be locked and unlocked`() {
+    @Test mutating func `the last possible byte can be locked and unlocked`() {
         request(.exclusive, Int64.max...Int64.max, 1)
         request(.exclusive, (Int64.max - 1)...Int64.max, 1)
         #expect(held == ["exclusive \(Int64.max - 1)-end [1]"])
@@ -80,7 +80,7 @@ import Testing
         #expect(held == ["exclusive \(Int64.max - 1)-\(Int64.max - 1) [1]"])
     }
 
-    @Test mutating func `F_GETLK tells the conflicting lock with the lowest offset`() {
+    @Test mutating func `F_GETLK returns the conflicting lock with the lowest offset`() {
         request(.shared, 30...39, 2)
         request(.exclusive, 50...59, 2)
         request(.shared, 10...19, 3)
@@ -90,7 +90,7 @@ import Testing
         #expect(table.conflict(with: lock(.exclusive, 0...29, 1), on: otherFile) == nil)
     }
 
-    @Test mutating func `waiters are woken first come, first served, as far as they conflict`() {
+    @Test mutating func `conflicting waiters are woken first come, first served`() {
         request(.exclusive, 0...99, 1)
         #expect(request(.exclusive, 0...9, 2, ticket: 2) == .parked)
         #expect(request(.shared, 0...9, 3, ticket: 3) == .parked)
@@ -99,14 +99,14 @@ import Testing
         #expect(unlock(0...99, 2) == [.wake(Ticket(3), .granted)])
     }
 
-    @Test mutating func `unlocking only a part wakes only who needs that part`() {
+    @Test mutating func `unlocking part of a range wakes only waiters for that part`() {
         request(.exclusive, 0...99, 1)
         request(.exclusive, 0...9, 2, ticket: 2)
         request(.exclusive, 90...99, 3, ticket: 3)
         #expect(unlock(90...99, 1) == [.wake(Ticket(3), .granted)])
     }
 
-    @Test mutating func `a downgrade lets readers go on`() {
+    @Test mutating func `a downgrade wakes waiting readers`() {
         request(.exclusive, 0...9, 1)
         request(.shared, 0...9, 2, ticket: 2)
         let answer = table.lockRecord(lock(.shared, 0...9, 1), on: file, ticket: nil, now: .ms(1))
@@ -114,14 +114,14 @@ import Testing
         #expect(answer.effects == [.wake(Ticket(2), .granted)])
     }
 
-    @Test mutating func `a refused upgrade keeps the lock that was there`() {
+    @Test mutating func `a refused upgrade keeps the existing lock`() {
         request(.shared, 0...9, 1)
         request(.shared, 0...9, 2)
         #expect(request(.exclusive, 0...9, 1) == .refused(.wouldBlock))
         #expect(held == ["shared 0-9 [1]", "shared 0-9 [2]"])
     }
 
-    @Test mutating func `a waiting upgrade is granted when the other reader leaves`() {
+    @Test mutating func `a waiting upgrade is granted when the other reader unlocks`() {
         request(.shared, 0...9, 1)
         request(.shared, 0...9, 2)
         #expect(request(.exclusive, 0...9, 1, ticket: 1) == .parked)
@@ -134,7 +134,7 @@ import Testing
         request(.shared, 0...9, 2)
         #expect(request(.exclusive, 0...9, 1, ticket: 1) == .parked)
         #expect(request(.exclusive, 0...9, 2, ticket: 2) == .refused(.deadlock))
-        // Without waiting there is none.
+        // A non-blocking request is not a deadlock.
         #expect(request(.exclusive, 0...9, 2) == .refused(.wouldBlock))
     }
 
@@ -148,7 +148,7 @@ import Testing
         #expect(request(.exclusive, 0...0, 3, ticket: 3, on: files[0]) == .parked)
     }
 
-    @Test mutating func `close releases all that the owner holds in that file`() {
+    @Test mutating func `close releases all locks of the owner on that file`() {
         request(.shared, 0...9, 1)
         request(.exclusive, 20...29, 1)
         request(.exclusive, 0...0, 1, on: otherFile)
@@ -158,7 +158,7 @@ import Testing
         #expect(request(.shared, 0...0, 2, on: otherFile) == .refused(.wouldBlock))
     }
 
-    @Test mutating func `death releases locks and cancels requests`() {
+    @Test mutating func `the death of a process releases its locks and cancels its requests`() {
         request(.exclusive, 0...9, 1)
         request(.exclusive, 20...29, 2)
         #expect(request(.exclusive, 20...29, 1, ticket: 1) == .parked)
@@ -168,7 +168,7 @@ import Testing
         #expect(effects == [.wake(Ticket(1), .cancelled), .wake(Ticket(3), .granted)])
     }
 
-    @Test mutating func `a cancelled waiter does not wake those who still wait for a holder`() {
+    @Test mutating func `cancelling a waiter does not wake others that still wait for the holder`() {
         request(.exclusive, 0...9, 1)
         request(.exclusive, 0...9, 2, ticket: 2)
         request(.exclusive, 0...9, 3, ticket: 3)
@@ -177,11 +177,11 @@ import Testing
         #expect(unlock(0...9, 1) == [.wake(Ticket(3), .granted)])
     }
 
-    @Test mutating func `a reader lets a writer who waits go first, but not without end`() {
+    @Test mutating func `a reader yields to a waiting writer, but only for a limited time`() {
         request(.shared, 0...9, 1)
         #expect(request(.exclusive, 0...9, 2, ticket: 2, at: .ms(10)) == .parked)
         #expect(request(.shared, 0...9, 3, ticket: 3, at: .ms(100)) == .parked)
-        // Who may not wait looks at holders only, as on Linux.
+        // A non-blocking request considers only locks that are held, as on Linux.
         #expect(request(.shared, 0...9, 4, at: .ms(100)) == .granted)
         #expect(table.nextDeadline == .ms(5100))
         #expect(table.timePassed(now: .ms(5099)) == [])
@@ -189,7 +189,7 @@ import Testing
         #expect(table.nextDeadline == nil)
     }
 
-    @Test mutating func `a writer between readers gets its turn`() {
+    @Test mutating func `a writer queued between readers is granted in order`() {
         request(.shared, 0...9, 1)
         request(.exclusive, 0...9, 2, ticket: 2, at: .ms(10))
         request(.shared, 0...9, 3, ticket: 3, at: .ms(20))
@@ -197,7 +197,7 @@ import Testing
         #expect(unlock(0...9, 2, at: .ms(40)) == [.wake(Ticket(3), .granted)])
     }
 
-    @Test mutating func `cancelling the writer lets the readers behind it go on`() {
+    @Test mutating func `cancelling a waiting writer wakes the readers behind it`() {
         request(.shared, 0...9, 1)
         request(.exclusive, 0...9, 2, ticket: 2)
         request(.shared, 0...9, 3, ticket: 3)
@@ -205,14 +205,14 @@ import Testing
         #expect(effects == [.wake(Ticket(2), .cancelled), .wake(Ticket(3), .granted)])
     }
 
-    @Test mutating func `who holds something lets nobody go first`() {
+    @Test mutating func `an owner that holds a lock does not yield to waiters`() {
         request(.shared, 0...9, 1)
         request(.shared, 0...0, 3, on: otherFile)
         request(.exclusive, 0...9, 2, ticket: 2)
         #expect(request(.shared, 0...9, 3, ticket: 3) == .granted)
     }
 
-    @Test mutating func `bounds are refusals`() {
+    @Test mutating func `requests beyond the limits are refused`() {
         for process in 0..<Int32(table.limits.waitersPerFile) {
             request(.exclusive, 0...0, 1)
             #expect(request(.exclusive, 0...0, 10 + process, ticket: UInt64(process)) == .parked)

@@ -16,7 +16,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test mutating func `turns of different files do not meet`() {
+    @Test mutating func `turns of different files are independent`() {
         #expect(table.open(1, ann, on: file, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, on: otherFile, at: .ms(0)) == .proceed)
     }
@@ -31,7 +31,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test mutating func `sharing opens never make anyone wait, nor wait for each other`() {
+    @Test mutating func `sharing opens neither make other opens wait nor wait for each other`() {
         #expect(table.open(1, ann, rewriting: false, at: .ms(0)) == .proceed)
         #expect(table.wrote(ann, at: .ms(1)) == [])
         #expect(table.open(2, bob, rewriting: false, at: .ms(1)) == .proceed)
@@ -39,17 +39,17 @@ import Testing
         #expect(table.nextDeadline == nil)
     }
 
-    @Test mutating func `a sharing open waits for a stranger's active turn only`() {
+    @Test mutating func `a sharing open waits only for an active turn of an unrelated process`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, rewriting: false, at: .ms(499)) == .parked)
         #expect(table.cancel(Ticket(2), now: .ms(499)) == [.wake(Ticket(2), .cancelled)])
-        // Quiet for long enough: it shares the file, and the turn stays whose it is.
+        // The turn has been quiet for long enough: the open shares the file, and the holder keeps the turn.
         #expect(table.open(3, bob, rewriting: false, at: .ms(500)) == .proceed)
         #expect(table.wrote(ann, at: .ms(501)) == [])
         #expect(table.open(4, cat, at: .ms(502)) == .parked)
     }
 
-    @Test mutating func `when a turn ends all sharing opens up to the next rewriting one go on`() {
+    @Test mutating func `when a turn ends, opens proceed up to and including the next rewriting one`() {
         let dan = Writer(process: ProcessID(4), handle: OpenHandleID(14))
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, rewriting: false, at: .ms(1)) == .parked)
@@ -59,12 +59,12 @@ import Testing
         #expect(table.close(cat, at: .ms(5)) == [.opened(4)])
     }
 
-    @Test mutating func `who has the file open writes at once, whoever has the turn`() {
+    @Test mutating func `a process with the file open may write regardless of who has the turn`() {
         #expect(table.open(1, ann, rewriting: false, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(0)) == .proceed)
         #expect(table.wrote(ann, at: .ms(1)) == [])
         #expect(table.wrote(bob, at: .ms(1)) == [])
-        // What others write does not make the turn last longer.
+        // Writes of other processes do not extend the turn.
         #expect(table.wrote(ann, at: .ms(400)) == [])
         #expect(table.open(3, cat, at: .ms(401)) == .parked)
         #expect(table.timePassed(now: .ms(501)) == [.opened(3)])
@@ -79,7 +79,7 @@ import Testing
         #expect(table.close(ann.through(99), at: .ms(4)) == [.opened(3)])
     }
 
-    @Test mutating func `a descendant and an ancestor of who has the turn join it, a sibling waits`() {
+    @Test mutating func `descendants and ancestors of the turn's holder join the turn, a sibling waits`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1), ancestors: [ann.process, ProcessID(50)]) == .proceed)
         #expect(table.open(3, cat, at: .ms(2), descendants: [ann.process]) == .proceed)
@@ -87,14 +87,14 @@ import Testing
         #expect(table.open(4, sibling, at: .ms(3), ancestors: [ProcessID(50)]) == .parked)
     }
 
-    @Test mutating func `a relative in line joins the turn that it waited behind others for`() {
+    @Test mutating func `a waiting relative of the next holder joins its turn`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         #expect(table.open(3, cat, at: .ms(2), ancestors: [bob.process]) == .parked)
         #expect(table.close(ann, at: .ms(3)) == [.opened(2), .opened(3)])
     }
 
-    @Test mutating func `a newcomer takes over at once from a holder who has been quiet for long enough`() {
+    @Test mutating func `an open takes over the turn of a holder that has been quiet for long enough`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(500)) == .proceed)
         #expect(table.open(3, cat, at: .ms(501)) == .parked)
@@ -110,7 +110,7 @@ import Testing
         #expect(table.finished(file, by: ann, byteCount: 1, now: .ms(60_002)) == [.opened(2)])
     }
 
-    @Test mutating func `an interrupted open leaves the line to those behind it`() {
+    @Test mutating func `an interrupted open leaves the queue, and the next open gets the turn`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         #expect(table.open(3, cat, at: .ms(2)) == .parked)
@@ -120,7 +120,7 @@ import Testing
         #expect(table.cancel(Ticket(3), now: .ms(5)) == [])
     }
 
-    @Test mutating func `a dead process waits for nothing`() {
+    @Test mutating func `the death of a process cancels its waiting opens`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(1)) == .parked)
         #expect(table.processes == [bob.process])
@@ -129,7 +129,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test mutating func `the bound of waiters refuses opens`() {
+    @Test mutating func `opens beyond the limit of waiters are refused`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         for number in 0..<UInt64(table.limits.waitersPerFile) {
             let writer = Writer(process: ProcessID(Int32(100 + number)), handle: OpenHandleID(100 + number))
@@ -139,27 +139,27 @@ import Testing
         #expect(table.wrote(ann, at: .ms(1)) == [])
     }
 
-    @Test mutating func `a file that was just made is its maker's`() {
+    @Test mutating func `creating a file for rewriting takes the turn`() {
         #expect(table.admit(file, by: ann, isRewriting: true, now: .ms(0)) == true)
         #expect(table.open(1, bob, at: .ms(1)) == .parked)
         #expect(table.admit(otherFile, by: ann, isRewriting: false, now: .ms(0)) == true)
         #expect(table.open(2, bob, on: otherFile, at: .ms(1)) == .proceed)
     }
 
-    @Test mutating func `a truncation by path writes at once and leaves nothing`() {
+    @Test mutating func `a truncation by path proceeds at once and leaves no state in the table`() {
         #expect(table.wrote(bob.through(nil), at: .ms(0)) == [])
         #expect(table.isEmpty)
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         #expect(table.wrote(bob.through(nil), at: .ms(1)) == [])
     }
 
-    @Test mutating func `names change without waiting for turns`() {
+    @Test mutating func `a name change does not wait for turns`() {
         #expect(table.open(1, ann, at: .ms(0)) == .proceed)
         let rename = NameChange(Ticket(1), of: [document], by: bob.process, ancestors: [])
         #expect(table.nameChange(rename, now: .ms(0)).verdict == .proceed)
     }
 
-    @Test mutating func `events about nobody change nothing`() {
+    @Test mutating func `events for unknown handles, processes and tickets are ignored`() {
         #expect(table.finished(file, by: ann, now: .ms(0)) == [])
         #expect(table.handleClosed(file, OpenHandleID(11), now: .ms(0)) == [])
         #expect(table.processDied(ann.process, now: .ms(0)) == [])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ContainerLocationTests {
     private static let nowhere = ["HOME": "/nonexistent"]
 
-    @Test func `a directory has neither endpoint nor region`() throws {
+    @Test func `a file URL takes neither an endpoint nor a region`() throws {
         let location = try ContainerLocation(url: "file:///srv/cloud")
         #expect(try location.resolved(state: nil, variables: Self.nowhere) == location)
         #expect(location.options.isEmpty)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a bucket's place is resolved to what a process without variables can use`() throws {
+    @Test func `the location of a bucket is resolved to an explicit endpoint and region`() throws {
         let location = try ContainerLocation(url: "s3://notes/box")
         let amazon = try location.resolved(state: nil, variables: Self.nowhere)
         #expect(amazon.options == ["--endpoint", "https://s3.us-east-1.amazonaws.com", "--region", "us-east-1"])
@@ -31,7 +31,7 @@ import Testing
         #expect(error?.kind == .usage)
     }
 
-    @Test func `the last mount's place is remembered, unless something else is said`() throws {
+    @Test func `the endpoint of the last mount is used unless the environment gives another one`() throws {
         let base = FileManager.default.temporaryDirectory.appending(path: "location-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
         let variables = ["HOME": "/nonexistent", "XDG_STATE_HOME": base]
@@ -51,7 +51,7 @@ import Testing
             ])
         let elsewhere = variables.merging(["AWS_ENDPOINT_URL": "http://three:3"]) { $1 }
         #expect(try location.resolved(state: first, variables: elsewhere).endpoint == "http://three:3")
-        // Two services with such a bucket: only the state tells which.
+        // Two services have a bucket of this name: only the state directory tells which one is meant.
         let second = try record("four", "s3://notes/box", "http://four:4")
         #expect(
             try location.resolved(state: nil, variables: variables).endpoint == "https://s3.us-east-1.amazonaws.com")
@@ -59,7 +59,7 @@ import Testing
         #expect(try first.location().endpoint == "http://one:1")
     }
 
-    @Test func `a note of an earlier version is read`() throws {
+    @Test func `a location recorded by an earlier version is decoded`() throws {
         let note = Data(#"{"remote":"file:///srv/cloud"}"#.utf8)
         #expect(
             try JSONDecoder().decode(ContainerLocation.self, from: note) == ContainerLocation(url: "file:///srv/cloud"))

@@ -6,7 +6,7 @@ import Testing
 @testable import Daemon
 
 @Suite struct DaemonOptionsTests {
-    @Test func `no options are the defaults`() throws {
+    @Test func `an empty option string gives the defaults`() throws {
         #expect(try DaemonOptions("") == DaemonOptions())
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(try DaemonOptions("off=all").off == Set(FastPath.allCases))
     }
 
-    @Test func `programs that may not download take the place of the default, are added to it, or are none`() throws {
+    @Test func `no_download replaces, extends or clears the default list of programs`() throws {
         let usual = FileSystemOptions.indexersAndThumbnailers
         #expect(usual.contains("updatedb") && usual.contains("tumblerd"))
         #expect(try DaemonOptions("").nonDownloadingPrograms == usual)
@@ -48,7 +48,7 @@ import Testing
         #expect(try DaemonOptions("no_download=").fileSystemOptions.nonDownloadingPrograms == [])
     }
 
-    @Test func `limits for downloaded bytes and for who reads much`() throws {
+    @Test func `cache limits and download throttle limits are parsed`() throws {
         let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T")
             .fileSystemOptions
         #expect(options.cacheLimits == CacheLimits(byteLimit: 20 << 30, freeSpace: .bytes(512 << 20)))
@@ -60,7 +60,7 @@ import Testing
         #expect(usual.cacheLimits == CacheLimits() && usual.stormFileLimit == nil && usual.stormByteLimit == nil)
     }
 
-    @Test func `the later of two holds`() throws {
+    @Test func `the last of several conflicting options wins`() throws {
         #expect(try DaemonOptions("ro,rw,link_up=1,link_up=2").link.upKiBPerSecond == 2)
         #expect(try DaemonOptions("ro,rw").isReadOnly == false)
     }
@@ -107,12 +107,12 @@ import Testing
         ("no_download=a::b", "no_download takes names of programs, as in updatedb:tumblerd or +restic:borg, not a::b"),
         ("no_download=a:+b", "no_download takes names of programs, as in updatedb:tumblerd or +restic:borg, not a:+b"),
     ])
-    func `a value out of range is refused with the range`(text: String, sentence: String) {
+    func `an invalid value is rejected with the accepted range or format`(text: String, sentence: String) {
         #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(text) }
     }
 
     @Test(arguments: ["bogus", "bogus=1", "allow_other=1", "Session_quiet=1s"])
-    func `an unknown option is refused and the known ones are named`(text: String) throws {
+    func `an unknown option is rejected with a list of the known ones`(text: String) throws {
         let problem = try #require(throws: DaemonOptions.Problem.self) { try DaemonOptions(text) }
         #expect(problem.description.contains("turn_quiet=…"))
         #expect(problem.description.contains("allow_other"))

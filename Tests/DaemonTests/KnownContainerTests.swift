@@ -5,7 +5,7 @@ import Testing
 
 @testable import Daemon
 
-/// A container that was mounted before is opened without its store.
+/// A container that was mounted before can be opened while its store is unavailable.
 @Suite struct KnownContainerTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "known-\(UUID().uuidString)").path()
     private var url: String { "file://\(directory)/remote" }
@@ -29,7 +29,7 @@ import Testing
 
     private func remove() { try? FileManager.default.removeItem(atPath: directory) }
 
-    @Test func `what was recorded is found by its URL, and only by that`() async throws {
+    @Test func `a recorded container is found by its URL only, and only if one state has that URL`() async throws {
         defer { remove() }
         let identity = try identity()
         let state = try await make(identity)
@@ -40,14 +40,14 @@ import Testing
         #expect(try state.identity(of: elsewhere) == nil)
         #expect(try StatePlace.known(elsewhere, environment: environment) == nil)
         #expect(try state.location().url == url)
-        // Two states of one URL: only the store can say which of them is meant.
+        // Two state directories have the same URL: only the store can tell which one is meant.
         let second = StatePlace(path: "\(directory)/state/dewpoint/second")
         try second.make()
         try second.record(identity, at: place)
         #expect(try StatePlace.known(place, environment: environment) == nil)
     }
 
-    @Test func `a known container opens while its store is away, and its store once that is back`() async throws {
+    @Test func `a known container opens while its store is unavailable, and reconnects when it is back`() async throws {
         defer { remove() }
         let identity = try identity()
         let state = try await make(identity)
@@ -59,7 +59,7 @@ import Testing
             try await Container.open(in: remote.container.store)
         }
         #expect(remote.container.store.changes(prefix: "log/") == nil)
-        // An empty directory is a mountpoint without its disk.
+        // An empty directory may be a mountpoint whose disk is not mounted.
         #expect(mkdir("\(directory)/remote", 0o755) == 0)
         await #expect(throws: StoreError(.unavailable, key: "log/")) {
             try await remote.container.store.list(prefix: "log/", after: nil, limit: 1)
@@ -70,7 +70,7 @@ import Testing
         #expect(remote.container.store.changes(prefix: "log/") != nil)
     }
 
-    @Test func `a container that is not known needs its store`() async throws {
+    @Test func `opening an unknown container without its store throws notFound`() async throws {
         defer { remove() }
         let state = try await make(try identity())
         _ = try await RemoteContainer.open(place, state: state)
@@ -81,7 +81,7 @@ import Testing
         #expect(error.kind == .notFound && error.description.contains(url))
     }
 
-    @Test func `a note that cannot be read is no note`() async throws {
+    @Test func `a recorded identity that cannot be decoded is ignored`() async throws {
         defer { remove() }
         let identity = try identity()
         let state = try await make(identity)

@@ -4,15 +4,15 @@ import Testing
 
 @Suite struct MemoryTrimmingTests {
     @Test(arguments: [(0, 0, false), (8 << 20, 0, true), ((8 << 20) - 1, 0, false), (100 << 20, 95 << 20, false)])
-    func `memory is given back when 8 MiB more are in use than after the last time`(
+    func `memory is trimmed when its use has grown by 8 MiB since the last trim`(
         byteCount: Int, last: Int, isDue: Bool
     ) {
         #expect(MemoryTrimming.isDue(byteCount, since: last) == isDue)
     }
 
-    @Test func `a process knows how much memory is its own, and what it freed leaves it`() throws {
+    @Test func `the memory use of the process is measured, and trimming returns freed memory`() throws {
         let before = try #require(MemoryTrimming.ownByteCount())
-        // In small pieces, of which the last keeps the C library from giving back what lies before it.
+        // Small allocations: the last one keeps the C library from returning the memory before it by itself.
         let pieces = (0..<400_000).map { _ in UnsafeMutableRawPointer.allocate(byteCount: 200, alignment: 8) }
         for piece in pieces { piece.initializeMemory(as: UInt8.self, repeating: 1, count: 200) }
         let full = try #require(MemoryTrimming.ownByteCount())

@@ -5,7 +5,7 @@ import Testing
 @testable import Daemon
 
 @Suite struct StatePlaceTests {
-    @Test func `the state's place follows the environment`() throws {
+    @Test func `the state directory is in XDG_STATE_HOME if that is absolute, else in the home directory`() throws {
         let id = try #require(ContainerIdentifier("iCloud.com.example.Notes"))
         #expect(
             StatePlace(container: id, environment: ["XDG_STATE_HOME": "/s"]).path
@@ -15,7 +15,7 @@ import Testing
                 == "\(NSHomeDirectory())/.local/state/dewpoint/iCloud.com.example.Notes")
     }
 
-    @Test func `a state is made for its owner only`() throws {
+    @Test func `a state directory is created with access for its owner only`() throws {
         let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
         try StatePlace(path: "\(base)/a/b").make()
@@ -23,12 +23,12 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test func `a directory without a state has no container`() throws {
+    @Test func `reading the location from a missing state directory throws notFound`() throws {
         let error = try #require(throws: DaemonError.self) { try StatePlace(path: "/nonexistent").location() }
         #expect(error.kind == .notFound)
     }
 
-    @Test func `what others could change is no state, and nothing is made there`() throws {
+    @Test func `a link or a path in a world-writable directory is refused, and nothing is created there`() throws {
         let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
         for name in ["open", "sticky", "own"] {
@@ -51,7 +51,7 @@ import Testing
         try StatePlace(given: "\(base)/link/new", resolved: "\(base)/own/new").make()
     }
 
-    @Test func `the device's name is kept until another is given`() throws {
+    @Test func `the device name is kept until another one is given`() throws {
         let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: base) }
         let state = StatePlace(path: base)

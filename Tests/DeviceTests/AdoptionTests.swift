@@ -24,7 +24,7 @@ import Testing
 
     private static let long = (0..<3_000_001).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 11) }
 
-    @Test func `objects become items whose bytes stay where they are`() async throws {
+    @Test func `adopted objects become items without being copied`() async throws {
         store.setNeighbour("photos/2026/a b.jpg", Array("a".utf8))
         store.setNeighbour("photos/2026/long", Self.long)
         store.setNeighbour("photos/2026-x/empty", [])
@@ -35,7 +35,7 @@ import Testing
         let report = try await bench.adopt("photos/", in: store)
         #expect(report.fileCount == 5 && report.directoryCount == 2 && report.failedCount == 0, "\(bench.told)")
         #expect(try await keys("packs/") == [])
-        // One for each object with bytes.
+        // One for each object that is not empty.
         #expect(try await keys("adopted/").count == 4)
         #expect(try await keys("manifests/").count == 1)
 
@@ -49,10 +49,10 @@ import Testing
         try await b.setAttribute("evict", "1", of: "2026/long")
         #expect(try b.attribute("downloadingStatus", of: "2026/long") == "NotDownloaded")
         try await b.setAttribute("download", "wait", of: "2026/long")
-        // Where the bytes are is asked once.
+        // The location of each object is read only once.
         #expect(faulty.callCount(.get, prefix: "adopted/") == 2)
         #expect(try await b.fileSystem.syncEngine.check() == [])
-        // An edit sends what it changes, and refers to the rest as before.
+        // An edit uploads only the changed chunk and refers to the others as before.
         let handle = try await b.open("2026/long", O_RDWR)
         try await b.write("changed", to: handle, at: 1 << 20)
         try await b.close(handle)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["changed", "replaced by as many bytes", "removed"])
-    func `an object that is no longer what it was is never read as something else`(how: String) async throws {
+    func `a changed or missing adopted object is reported and never read as the original`(how: String) async throws {
         store.setNeighbour("p/a", Array("first".utf8))
         store.setNeighbour("p/b", Array("other".utf8))
         _ = try await bench.adopt("p/", in: store)
@@ -84,7 +84,7 @@ import Testing
         case "removed": store.setNeighbour("p/a", nil)
         default: store.setNeighbour("p/a", Array("FIRST".utf8))
         }
-        // The only good copy stays.
+        // The local copy is the only good one, so it is not evicted.
         let refusal = await #expect(throws: FileError.self) { try await b.setAttribute("evict", "1", of: "a") }
         #expect(refusal?.detail.contains("p/a") == true)
         #expect(try await b.read("a") == "first")
@@ -104,14 +104,14 @@ import Testing
         #expect(report.fileCount == 1 && bench.told == ["failed a"])
     }
 
-    @Test func `an object of the same bytes under another tag can be read`() async throws {
+    @Test func `an adopted object with the same bytes under a new ETag can be read`() async throws {
         store.setNeighbour("p/a", Array("first".utf8))
         _ = try await bench.adopt("p/", in: store)
         store.setNeighbour("p/a", Array("first".utf8))
         #expect(try await bench.export(store).fileCount == 1)
     }
 
-    @Test func `garbage collection takes the note and never the object`() async throws {
+    @Test func `garbage collection deletes the adoption and never the adopted object`() async throws {
         store.setNeighbour("p/a", Array("first".utf8))
         store.setNeighbour("p/b", Array("other".utf8))
         let calendar = Calendar()
@@ -134,7 +134,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `keys that are no names are skipped, and folders of consoles are directories`() async throws {
+    @Test func `keys without a valid synced name are skipped, and folder objects become directories`() async throws {
         for key in ["p/", "p/folder/", "p/folder/sub/x", "p//x", "p/../x", "p/.DS_Store", "p/a.nosync/b", "p/twin/x"] {
             store.setNeighbour(key, key.hasSuffix("/") ? [] : [1])
         }
@@ -154,7 +154,7 @@ import Testing
         #expect(try bench.script("cd out; find . -type f | sort") == "./folder/sub/x\n./twin\n")
     }
 
-    @Test func `names that are taken are refused before anything is read`() async throws {
+    @Test func `an adoption onto existing names is refused before anything is sent`() async throws {
         store.setNeighbour("p/d/a", [1])
         store.setNeighbour("p/d/b", [2])
         store.setNeighbour("p/e", [3])
@@ -179,12 +179,12 @@ import Testing
         try await b.close()
     }
 
-    @Test func `an object that changes while it is read is read again`() async throws {
+    @Test func `an object that changes while it is read is left out, and a continued run adopts it`() async throws {
         store.setNeighbour("p/a", Self.long)
         store.setNeighbour("p/b", [1])
         let once = Once()
         let eventful = EventfulStore(store) { [store] operation, key in
-            // As it was listed, but for this moment.
+            // It changes after it was listed, just before it is read.
             if key == "p/a", once.isFirst { store.setNeighbour("p/a", Self.long.reversed()) }
         }
         let report = try await bench.adopt("p/", in: eventful)
@@ -194,7 +194,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: bench.path("out/a")) == Data(Self.long.reversed()))
     }
 
-    @Test func `a directory has nothing beside the container`() async throws {
+    @Test func `adopting is refused if the container is in a directory`() async throws {
         let store = try DirectoryStore(root: bench.path("container"), createIfMissing: true)
         try await Container.create(in: store, identity: TestDevice.identity)
         let refusal = FileError(
@@ -208,7 +208,7 @@ import Testing
         await #expect(throws: StoreError(.invalid, key: "p/a")) { try await store.neighbourStore.neighbour("p/a") }
     }
 
-    @Test func `a pack that looks adopted by chance is read, and others are not asked about`() async throws {
+    @Test func `a regular pack whose id looks adopted is read, and other ids cause no adoption lookup`() async throws {
         let faulty = FaultyStore(store)
         let bytes = Array("some bytes".utf8)
         var pieces: [Content.Piece] = []
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: ["../x", "a//b", "a/./b", "/a", ""])
-    func `an adopted object that could lie elsewhere is damage`(key: String) async throws {
+    func `an adoption with an unsafe key is corrupt`(key: String) async throws {
         let id = PackID.adopted(UUID())
         let text = #"{"byteCount":1,"etag":"x","key":"\#(key)"}"#
         try await store.put("adopted/\(id)", .bytes(Array(text.utf8)))

@@ -18,19 +18,19 @@ import Testing
     private let lock = CommitLock()
     private let story = Story()
 
-    /// Starts a task and returns once it has the lock or stands in the line.
+    /// Starts a task and returns once it has the lock or waits in the queue.
     private func enter(_ name: String) async -> Task<Void, any Error> {
         let task = Task { [lock, story] in
             story.add("\(name) comes")
             try await lock.withLock { story.add("\(name) has it") }
         }
         while !story.all.contains("\(name) comes") { await Task.yield() }
-        // It says that it comes just before it stands in the line.
+        // The task records its arrival just before it joins the queue.
         for _ in 0..<1000 { await Task.yield() }
         return task
     }
 
-    @Test func `tasks get the lock in the order in which they came`() async throws {
+    @Test func `tasks acquire the lock in the order of their requests`() async throws {
         try await lock.withLock {
             let first = await enter("first")
             let second = await enter("second")

@@ -4,7 +4,7 @@ import Sync
 import TestStores
 import Testing
 
-/// Two devices that have both seen the same start; the second is stopped.
+/// Two devices that have synced the same initial state.
 struct ConflictPair {
     let store = MemoryStore()
     let a: TestDevice
@@ -17,7 +17,7 @@ struct ConflictPair {
         try await converge(a, b)
     }
 
-    /// `a` does its part and reaches the container first; `b` does the other part without a network, and comes back.
+    /// Applies `first` to `a` and syncs it, applies `second` to `b` offline, and then restarts and syncs `b`.
     mutating func meet(
         _ first: (TestDevice) async throws -> Void, _ second: (TestDevice) async throws -> Void
     ) async throws {
@@ -30,7 +30,7 @@ struct ConflictPair {
         try await converge(b, a)
     }
 
-    /// The tree of both, which must be one.
+    /// The tree of the devices, which must be the same on both and on a new one.
     func tree() async throws -> [String: String] {
         let (one, two) = (try await a.tree(), try await b.tree())
         #expect(one == two)

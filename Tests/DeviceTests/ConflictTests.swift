@@ -7,14 +7,13 @@ import Sync
 import TestStores
 import Testing
 
-/// What two devices wrote and deleted without knowing of each other, brought together: both end with the same tree and
-/// nothing that was written is lost.
+/// Concurrent edits and deletions on two devices: both devices end with the same tree, and no written bytes are lost.
 @Suite(.timeLimit(.minutes(5))) struct ConflictTests {
     // MARK: Edits
 
-    /// `later`: which device's edit carries the later time.
+    /// - Parameter later: The device whose edit has the later time.
     @Test(arguments: ["desk", "sofa"])
-    func `of two edits the later is current on both and the other a conflict version with its bytes`(
+    func `the later of two concurrent edits becomes current, and the other a conflict version`(
         later: String
     ) async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f.txt") }
@@ -38,7 +37,7 @@ import Testing
         #expect(
             try pair.a.fileSystem.versions("f.txt").map(\.id).prefix(2)
                 == pair.b.fileSystem.versions("f.txt").map(\.id).prefix(2))
-        // The loser can be had from either side, and resolving it there resolves it everywhere.
+        // The losing version is available on both devices, and resolving the conflict on one resolves it on both.
         let id = try #require(try pair.a.fileSystem.versions("f.txt").first(where: \.conflict)?.id)
         try await pair.a.fileSystem.resolve("f.txt", keep: .version(id))
         #expect(try pair.a.fileSystem.versions("f.txt").first?.computer == loser)
@@ -49,13 +48,13 @@ import Testing
         try await pair.close()
     }
 
-    /// How long, in bytes, the current version of a file is, and those that lost against it.
+    /// The sizes of a file's current version and of its conflict versions.
     private func sizes(_ path: String, on device: TestDevice) throws -> Set<Int64> {
         Set(try device.fileSystem.versions(path).filter { $0.kind != .earlier }.map(\.size))
     }
 
     @Test(arguments: ["renamed", "exchanged"])
-    func `newer bytes that have not come yet are kept when their file takes another's name and is replaced there`(
+    func `incoming bytes of a file are kept when it moves to another name and is replaced there`(
         how: String
     ) async throws {
         let (network, base) = (Network(), MemoryStore())
@@ -71,7 +70,7 @@ import Testing
         try await a.write("newer bytes", to: "f")
         try await a.fileSystem.sync(wait: true)
         #expect(try await holds { try b.attribute("downloadingStatus", of: "f") == "Downloaded" })
-        // A save in place of what has just come.
+        // An atomic save replaces the file that was just moved there.
         if how == "renamed" { try b.rename("f", to: "g") } else { try b.exchange("f", "g") }
         try await b.write("saved", to: ".g.tmp")
         try b.rename(".g.tmp", to: "g")
@@ -84,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["current", "newest"])
-    func `a conflict is resolved from the device that did not make it`(choice: String) async throws {
+    func `a conflict can be resolved on a device other than the one that detected it`(choice: String) async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         _ = try await pair.b.read("f")
         try await pair.meet {
@@ -103,7 +102,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `resolving with a version that is not there changes nothing`() async throws {
+    @Test func `resolving with an unknown version fails and changes nothing`() async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         _ = try await pair.b.read("f")
         try await pair.meet {
@@ -118,7 +117,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `the same edit on both is no conflict`() async throws {
+    @Test func `identical edits on both devices are not a conflict`() async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         _ = try await pair.b.read("f")
         try await pair.meet {
@@ -131,7 +130,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `three devices that edit one file keep all three edits`() async throws {
+    @Test func `concurrent edits of one file on three devices are all kept`() async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         let c = try await TestDevice.start(on: pair.store, name: "phone")
         try await converge(c)
@@ -156,14 +155,14 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `an edit of bytes that newer ones were to replace keeps those as a conflict version`() async throws {
+    @Test func `an edit of outdated local bytes keeps the incoming bytes as a conflict version`() async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "desk")
         let b = try await TestDevice.start(on: store, name: "sofa")
         try await a.write("base", to: "f")
         try await converge(a, b)
         try await b.setAttribute("download", "wait", of: "f")
-        // The newer bytes are known, and do not come.
+        // The newer bytes are known, but their download fails.
         store.plan(.failBefore(.denied), on: .get, prefix: "packs/", count: 100)
         try await a.write("newer, from desk", to: "f")
         try await converge(a, b)
@@ -178,7 +177,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a conflict goes along when its file is saved over another`() async throws {
+    @Test func `a conflict version follows its file when the file replaces another`() async throws {
         var pair = try await ConflictPair {
             try await $0.write("base", to: "f")
             try await $0.write("other", to: "g")
@@ -196,7 +195,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a deletion elsewhere does not take a conflict version that is only here`() async throws {
+    @Test func `a remote deletion does not discard a conflict version that is not uploaded yet`() async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         _ = try await pair.b.read("f")
         try await pair.meet {
@@ -215,7 +214,7 @@ import Testing
 
     // MARK: Edits and deletions
 
-    @Test func `an edit here beats a deletion there`() async throws {
+    @Test func `a local edit wins over a remote deletion`() async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         _ = try await pair.b.read("f")
         try await pair.meet {
@@ -227,7 +226,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `an edit there beats a deletion here`() async throws {
+    @Test func `a remote edit wins over a local deletion`() async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         try await pair.meet {
             try await $0.write("edited", to: "f")
@@ -238,7 +237,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `an edit there of a file whose directory was deleted here brings the directory back`() async throws {
+    @Test func `a remote edit of a file restores its locally deleted directories`() async throws {
         var pair = try await ConflictPair {
             try $0.makeDirectory("d")
             try $0.makeDirectory("d/e")
@@ -255,7 +254,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a new file here keeps a directory that was deleted there`() async throws {
+    @Test func `a new local file keeps its remotely deleted directory`() async throws {
         var pair = try await ConflictPair { try $0.makeDirectory("d") }
         try await pair.meet {
             try $0.removeDirectory("d")
@@ -266,7 +265,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `both deleting is deleting`() async throws {
+    @Test func `a file deleted on both devices stays deleted`() async throws {
         var pair = try await ConflictPair { try await $0.write("base", to: "f") }
         try await pair.meet {
             try $0.remove("f")

@@ -10,7 +10,7 @@ import Testing
 @testable import Replica
 
 @Suite struct PollIntervalTests {
-    @Test func `the log is looked at each second for a minute after the last activity, then less and less`() {
+    @Test func `the log is polled every second for a minute after the last activity, then less often`() {
         var pace = PollInterval(now: .seconds(10))
         #expect(pace.pause == .seconds(1))
         pace.looked(wasActive: true, now: .seconds(20))
@@ -25,14 +25,14 @@ import Testing
         #expect(pace.pause == .seconds(1))
     }
 
-    @Test func `a store that does not answer is asked every five seconds at least`() {
+    @Test func `a store that does not answer is polled at least every five seconds`() {
         var pace = PollInterval(now: .zero)
         for _ in 0..<6 { pace.looked(wasActive: false, now: .seconds(100)) }
         pace.failed()
         #expect(pace.pause == .seconds(5))
     }
 
-    @Test func `the first use of a mount that nobody used is told at once, and only that`() {
+    @Test func `only the first use of an idle mount is reported at once`() {
         let told = Mutex(0)
         let use = MountUse { told.withLock { $0 += 1 } }
         use.note()
@@ -51,7 +51,7 @@ import Testing
 @Suite struct ReachabilityTests {
     private func seconds(_ count: Double) -> Duration { .milliseconds(Int(count * 1000)) }
 
-    @Test func `a store is silent once nothing has answered for as long as one would wait`() {
+    @Test func `a store counts as silent once calls have failed for the full patience`() {
         var reachability = Reachability(patience: .seconds(20))
         #expect(!reachability.isSilent(at: seconds(100)))
         let step1 = reachability.note(.unanswered, begun: seconds(100), at: seconds(100))
@@ -63,7 +63,7 @@ import Testing
         #expect(reachability.isSilent(at: seconds(120)))
     }
 
-    @Test func `one answer ends it, and is told once`() {
+    @Test func `one answer ends the silence and is reported once`() {
         var reachability = Reachability(patience: .seconds(1))
         let step3 = reachability.note(.answered, begun: seconds(0), at: seconds(0))
         #expect(!step3)
@@ -79,7 +79,7 @@ import Testing
         #expect(!reachability.isSilent(at: seconds(5)) && !reachability.isFailing)
     }
 
-    @Test func `an answer to what was asked before the failures says nothing`() {
+    @Test func `an answer to a call made before the failures is ignored`() {
         var reachability = Reachability(patience: .seconds(1))
         _ = reachability.note(.unanswered, begun: seconds(1), at: seconds(2))
         let old = reachability.note(.answered, begun: seconds(1.5), at: seconds(3))
@@ -88,7 +88,7 @@ import Testing
         #expect(new && !reachability.isSilent(at: seconds(3)))
     }
 
-    @Test func `who waited in vain waited for all, also while calls only hang`() {
+    @Test func `a caller that gives up marks the store as silent, even while its calls only hang`() {
         var reachability = Reachability(patience: .seconds(20))
         reachability.noteGivenUp(at: seconds(50))
         #expect(reachability.isSilent(at: seconds(50)))
@@ -96,7 +96,7 @@ import Testing
         #expect(returned && !reachability.isSilent(at: seconds(51)))
     }
 
-    @Test func `after a sleep of the machine nothing is known`() {
+    @Test func `a silent store no longer counts as silent after the machine slept`() {
         var reachability = Reachability(patience: .seconds(20))
         _ = reachability.note(.unanswered, begun: seconds(0), at: seconds(0))
         _ = reachability.note(.unanswered, begun: seconds(30), at: seconds(30))
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: StoreError.Code.allCases)
-    func `only a store that says nothing is unreachable`(code: StoreError.Code) {
+    func `only the error unavailable counts as no answer`(code: StoreError.Code) {
         let outcome = Reachability.Outcome(StoreError(code, key: "k"))
         switch code {
         case .unavailable: #expect(outcome == .unanswered)
@@ -119,7 +119,7 @@ import Testing
 }
 
 @Suite struct DeletionHoldTests {
-    /// `left`: how many of the run are in the container already.
+    /// - Parameter left: How many deletions of the run have already reached the container.
     private func deletions(
         _ count: Int, longestRun: Int? = nil, left: Int = 0, of itemCount: Int, newest: Int64 = 100, oldest: Int64 = 90,
         held: Bool = false
@@ -140,41 +140,41 @@ import Testing
         DeletionHold.decide(deletions, now: Timestamp(seconds: seconds, nanoseconds: 0))
     }
 
-    @Test func `more than a thousand and more than half are held`() {
+    @Test func `deletions of more than 1000 items and more than half of the container are held`() {
         #expect(decide(deletions(1001, of: 2001)) == .hold)
         #expect(decide(deletions(1001, of: 2002)) == .go)
         #expect(decide(deletions(1000, of: 1000)) == .go)
         #expect(decide(deletions(0, of: 0)) == .go)
     }
 
-    @Test func `what was deleted in the course of days is not held`() {
+    @Test func `deletions in several smaller runs are not held`() {
         #expect(decide(deletions(5000, longestRun: 1000, of: 6000)) == .go)
         #expect(decide(deletions(5000, longestRun: 3001, of: 6000)) == .hold)
     }
 
-    @Test func `what has left of the same run counts`() {
+    @Test func `deletions of the same run that were already uploaded count`() {
         #expect(decide(deletions(10, left: 991, of: 2001)) == .hold)
         #expect(decide(deletions(10, left: 991, of: 2002)) == .go)
         #expect(decide(deletions(0, left: 5000, of: 5000)) == .go)
     }
 
-    @Test func `what is held stays so until enough was taken back`() {
+    @Test func `held deletions stay held until enough of them are undone`() {
         #expect(decide(deletions(1500, of: 2000, held: true)) == .hold)
         #expect(decide(deletions(1500, of: 3000, held: true)) == .go)
         #expect(decide(deletions(1000, of: 1100, held: true)) == .go)
     }
 
-    @Test func `deletions wait until no more come, and not for ever`() {
+    @Test func `deletions wait until no more follow, for at most a minute`() {
         #expect(decide(deletions(101, of: 9000), at: 101) == .wait(.seconds(1)))
         #expect(decide(deletions(101, of: 9000), at: 102) == .go)
         #expect(decide(deletions(100, of: 9000), at: 101) == .go)
         #expect(decide(deletions(1, of: 9000), at: 100) == .wait(.milliseconds(500)))
         #expect(decide(deletions(500, of: 9000, oldest: 40), at: 101) == .go)
-        // A clock that was set back.
+        // The clock was set back.
         #expect(decide(deletions(101, of: 9000), at: 50) == .go)
     }
 
-    @Test func `many wait for their end longer than few`() {
+    @Test func `a run of more than 1000 deletions waits up to an hour for its end`() {
         #expect(decide(deletions(1001, of: 100_000, oldest: 40), at: 101) == .wait(.seconds(1)))
         #expect(decide(deletions(500, left: 501, of: 100_000, oldest: 40), at: 101) == .wait(.seconds(1)))
         #expect(decide(deletions(49_000, of: 100_000, newest: 3700, oldest: 101), at: 3700) == .wait(.seconds(2)))
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `a refused batch is halved down to the one item that is at fault`() {
+    @Test func `a refused batch is halved until only the item at fault remains`() {
         var faults = UploadFaults(fullBatch: 8)
         let items = pending(8)
         var limits: [Int] = []
@@ -209,7 +209,7 @@ import Testing
         #expect(faults.batchLimit == 4)
     }
 
-    @Test func `the pauses grow to a bound and end when asked`() {
+    @Test func `the retry pauses double up to a limit and end on request`() {
         var faults = UploadFaults(fullBatch: 1)
         let item = pending(1)
         var now = Duration.zero
@@ -224,7 +224,7 @@ import Testing
         #expect(faults.waiting(at: now).isEmpty && faults.fault(of: item[0].item) != nil)
     }
 
-    @Test func `what has changed since is tried at once`() {
+    @Test func `a refused item that has changed is retried at once`() {
         var faults = UploadFaults(fullBatch: 1)
         let item = pending(1)
         _ = faults.refused(item, full, at: .zero)
@@ -234,13 +234,13 @@ import Testing
         #expect(faults.fault(of: item[0].item) == nil)
     }
 
-    @Test func `item after item refused means that nothing fits`() {
+    @Test func `several items refused in a row pause all uploads`() {
         var faults = UploadFaults(fullBatch: 1)
         let verdicts = (0..<UploadFaults.refusalLimit).map { _ in faults.refused(pending(1), full, at: .zero) }
         #expect(verdicts.dropLast().allSatisfy { $0 == .again } && verdicts.last == .pause)
     }
 
-    @Test func `of a new directory and its file the file is at fault`() {
+    @Test func `when a new directory and its file are refused, the file is at fault`() {
         var faults = UploadFaults(fullBatch: 1)
         let both = pending(2)
         _ = faults.refused(both, full, at: .zero)

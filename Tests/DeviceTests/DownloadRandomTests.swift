@@ -1,11 +1,11 @@
 import Testing
 
-/// Random events of one download, driven as ``Download`` drives its state, checked after each.
+/// Random events of one download, applied as ``Download`` applies them, with checks after each event.
 @Suite struct DownloadRandomTests {
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `random events answer everybody exactly once, with the right bytes`(seed: UInt64) async {
+    func `random events answer every waiter exactly once, with the right bytes`(seed: UInt64) async {
         for sequence in 0..<75 as Range<UInt64> {
-            // Others need the threads too.
+            // Lets other tests use the thread.
             await Task.yield()
             var run = DownloadRun(seed: seed << 32 | sequence)
             for _ in 0..<Int(10 + sequence) { run.step() }
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: 0..<5 as Range<UInt64>)
-    func `a seed repeats itself`(seed: UInt64) {
+    func `a seed reproduces the same run`(seed: UInt64) {
         var runs = [DownloadRun(seed: seed), DownloadRun(seed: seed)]
         for index in runs.indices {
             for _ in 0..<60 { runs[index].step() }

@@ -34,21 +34,21 @@ import Testing
         #expect(verdict == .failDownload(error.fileError))
     }
 
-    @Test func `a failure of this disk or a stop ends the download`() {
+    @Test func `a local disk error or a stop ends the download`() {
         let full = FileError(.diskFull, "")
         #expect(retry.verdict(on: .disk(full), attemptCount: 0, isStoreSilent: false) == .failDownload(full))
         let stopped = retry.verdict(on: .stopped, attemptCount: 0, isStoreSilent: false)
         #expect(stopped == .failDownload(DownloadRetry.stopped))
     }
 
-    @Test func `silence is given up after the network timeout, or soon when the store is known to be silent`() {
+    @Test func `a download is given up after the network timeout, or sooner if the store is known to be silent`() {
         #expect(!retry.isGivenUp(after: .milliseconds(9999), isStoreSilent: false))
         #expect(retry.isGivenUp(after: .seconds(10), isStoreSilent: false))
         #expect(!retry.isGivenUp(after: .milliseconds(499), isStoreSilent: true))
         #expect(retry.isGivenUp(after: .milliseconds(500), isStoreSilent: true))
     }
 
-    @Test func `a download that was cancelled or superseded is repeated at once, others in rounds or not at all`() {
+    @Test func `a cancelled or superseded download is retried at once, others in rounds or not at all`() {
         #expect(DownloadRetry.isRepeatedAtOnce(.cancelled))
         #expect(DownloadRetry.isRepeatedAtOnce(.failed(FileError(.superseded, ""))))
         #expect(!DownloadRetry.isRepeatedAtOnce(.finished))
@@ -62,7 +62,7 @@ import Testing
         #expect(DownloadRetry.roundLimit(isStoreFailing: false) == .max)
     }
 
-    @Test func `a caller goes on ten times with a download that was superseded, or cancelled before it came`() {
+    @Test func `a caller retries a superseded or previously cancelled download up to ten times`() {
         let (superseded, cancelled) = (FileError(.superseded, ""), FileError(.cancelled, ""))
         #expect(DownloadRetry.isRepeated(for: superseded, wasCancelledBefore: false, attemptCount: 9))
         #expect(!DownloadRetry.isRepeated(for: superseded, wasCancelledBefore: true, attemptCount: 10))

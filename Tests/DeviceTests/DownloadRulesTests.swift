@@ -7,15 +7,15 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// Who may have bytes brought by reading, asked at once after another answer.
+/// Which processes may download by reading, each checked right after a different answer.
 @Suite struct DownloadRulesTests {
-    /// Runs `sleep` under a name, twice, as children of this process.
+    /// Runs `sleep` under another name in two child processes.
     private func withTwo(named name: String, _ body: (Int32, Int32) throws -> Void) throws {
         let place = FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID())")
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: place) }
         let program = place.appending(path: name)
-        // A copy could not be run while another test starts a program, which has it open for writing until its exec.
+        // A copy could not be run while another test starts a program: its child has the copy open until the exec.
         try FileManager.default.createSymbolicLink(at: program, withDestinationURL: URL(filePath: "/bin/sleep"))
         var processes: [Process] = []
         defer {
@@ -30,7 +30,7 @@ import Testing
             process.arguments = ["60"]
             try process.run()
             processes.append(process)
-            // Until then it is still the process that was forked.
+            // Before its exec, the child has the name of this process.
             while ProcessTable.command(of: process.processIdentifier) != name { usleep(1000) }
         }
         try body(processes[0].processIdentifier, processes[1].processIdentifier)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `who is withheld is refused at once, with its descendants and nobody else`() throws {
+    @Test func `an excluded process and its descendants are refused at once, other processes are not`() throws {
         try withTwo(named: "reader") { one, other in
             let rules = DownloadRules(programs: ["never"])
             try expect(one, isAdmitted: true, by: rules)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a program that never may is refused beside one with the same parent that may`() throws {
+    @Test func `an excluded program is refused even if a sibling process is admitted`() throws {
         let rules = DownloadRules(programs: ["thumbs"])
         try withTwo(named: "reader") { reader, _ in
             try withTwo(named: "thumbs") { thumbs, other in

@@ -29,7 +29,7 @@ struct DownloadRun {
     private var written: Set<Int> = [Sample.hole]
     private var interrupted: DownloadState.WaiterID?
     private var outcome: DownloadState.Outcome?
-    /// Everything the state answered, in order.
+    /// Everything that the state returned, in order.
     private(set) var transcript: [String] = []
 
     init(seed: UInt64) {
@@ -52,7 +52,7 @@ struct DownloadRun {
         isHeadComing = plan.head != nil
     }
 
-    /// The bytes of a file of 7 pieces that a reader wants: often at the beginning, sometimes many.
+    /// A range that a reader requests of the 7 pieces: often at the beginning, sometimes long.
     private static func range(_ random: inout SeededGenerator) -> Range<Int64> {
         let start = Bool.random(using: &random) ? 0 : Int64.random(in: 0..<Sample.byteCount, using: &random)
         let count = [100, 65_536, Sample.unit, 3 * Sample.unit].randomElement(using: &random)!
@@ -75,7 +75,7 @@ struct DownloadRun {
         check()
     }
 
-    /// Nothing fails any more: the download ends.
+    /// Ends the download without further failures.
     mutating func finish() {
         while outcome == nil {
             if works.isEmpty { begin(isDemanded: false) }
@@ -118,7 +118,7 @@ extension DownloadRun {
         #expect(waiting[waiter] == nil, "an interrupted reader waits")
     }
 
-    /// A worker that has nothing to do looks for a batch.
+    /// An idle worker asks for a batch.
     private mutating func begin(isDemanded: Bool) {
         let others = works.filter { $0.isDemanded == isDemanded }.count
         guard others < (isDemanded ? 1 : plan.fillWidth) else { return }
@@ -129,7 +129,7 @@ extension DownloadRun {
         works.append(Work(batch: batch, isDemanded: isDemanded))
     }
 
-    /// The next piece of a batch arrives, or is written.
+    /// The next piece of a batch arrives or is written.
     private mutating func advance() {
         guard let index = works.indices.randomElement(using: &random) else { return }
         guard let piece = works[index].verified ?? state.rest(of: works[index].batch)?.lowerBound else {
@@ -231,7 +231,7 @@ extension DownloadRun {
         }
     }
 
-    /// Everything that must be true after each event.
+    /// Checks what must hold after each event.
     private func check() {
         #expect(Set(state.waiters.map(\.id)) == Set(waiting.keys), "a waiter was forgotten")
         #expect(Set(state.inFlight.map(\.batch)) == Set(works.map(\.batch)))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FileSystem
 
-/// Each event of a download, and what follows from it.
+/// Each event of a download and its effects.
 @Suite struct DownloadStateTests {
     private typealias Sample = DownloadSample
 
@@ -25,14 +25,14 @@ import Testing
                 takesHead: takesHead))
     }
 
-    /// A download that fetches, without a head.
+    /// A download that has begun, without a head.
     private func running(readsAhead: Bool = true) -> DownloadState {
         var state = state(readsAhead: readsAhead)
         _ = state.begin(now: .zero)
         return state
     }
 
-    /// Fetches the next batch whole.
+    /// Fetches the whole next batch.
     /// - Returns: The effects of its pieces.
     @discardableResult
     private func fetchBatch(_ state: inout DownloadState, in elapsed: Duration = .zero) -> [DownloadState.Effect] {
@@ -57,7 +57,7 @@ import Testing
 
     // MARK: Waiting
 
-    @Test func `a hole and what lies beyond the end are local from the beginning`() {
+    @Test func `a hole and a range beyond the end are local from the beginning`() {
         var state = state()
         #expect(state.wait(1, for: pieces(Sample.hole)) == [.resume(1, .present)])
         #expect(state.wait(2, for: .bytes(Sample.byteCount..<Sample.byteCount + 10)) == [.resume(2, .present)])
@@ -65,14 +65,14 @@ import Testing
         #expect(state.wait(3, for: pieces(0)) == [.fetchDemanded])
     }
 
-    @Test func `a reader of one piece gets its bytes before they are written, a reader of two waits for the disk`() {
+    @Test func `a reader of one piece is answered before it is written, a reader of two pieces afterwards`() {
         var state = running()
         _ = state.wait(1, for: .bytes(10..<30))
         _ = state.wait(2, for: .bytes(Sample.unit - 5..<Sample.unit + 5))
         let first = state.nextBatch()
         #expect(first?.pieces == 0..<1)
         #expect(state.pieceVerified(0, Sample.pieces[0]) == [.resume(1, .bytes(Sample.pieces[0][10..<30]))])
-        // Not yet on the disk, and its other readers have been answered.
+        // The piece is not on the disk yet, and its earlier readers have been answered.
         #expect(state.wait(3, for: .bytes(0..<5)) == [.fetchDemanded])
         #expect(state.pieceWritten(0) == [.resume(3, .present)])
         #expect(state.nextBatch()?.pieces == 1..<2)
@@ -80,7 +80,7 @@ import Testing
         #expect(state.pieceWritten(1) == [.resume(2, .present)])
     }
 
-    @Test func `the last bytes of a short piece are found in it`() {
+    @Test func `a read at the end of the file is answered from the short last piece`() {
         var state = running()
         let range = Sample.byteCount - 10..<Sample.byteCount
         _ = state.wait(1, for: .bytes(range.lowerBound..<range.upperBound + 100))
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: The head
 
-    @Test func `readers of no more than the head get it, others wait for the piece`() {
+    @Test func `a read within the head is answered from it, a longer one waits for the piece`() {
         var state = state(wanted: 0..<4096)
         _ = state.wait(1, for: .bytes(0..<4096))
         _ = state.wait(2, for: .bytes(0..<65_537))
@@ -113,7 +113,7 @@ import Testing
         #expect(state.wait(4, for: .bytes(0..<10)) == [.resume(4, .present)])
     }
 
-    @Test func `while the head comes its readers demand no piece, and without it they do`() {
+    @Test func `a read within the head demands its piece only if the head cannot be fetched`() {
         var state = state(wanted: 0..<4096)
         _ = state.begin(now: .zero)
         _ = state.wait(1, for: .bytes(0..<4096))
@@ -123,7 +123,7 @@ import Testing
         #expect(state.nextBatch(onlyDemanded: true)?.pieces == 0..<1)
     }
 
-    @Test func `a head that comes after its piece is dropped`() {
+    @Test func `a head that arrives after its piece is dropped`() {
         var state = state(wanted: 0..<4096)
         _ = state.begin(now: .zero)
         _ = state.wait(1, for: .bytes(0..<4096))
@@ -132,7 +132,7 @@ import Testing
         #expect(state.wait(2, for: .bytes(0..<10)) == [.resume(2, .present)])
     }
 
-    @Test func `much at a time, what lies behind, and a file with found pieces come without the head`() {
+    @Test func `no head is fetched for a read beyond it or for a file with pieces of an earlier run`() {
         for wanted in [0..<65_537, 65_536..<65_540, 0..<0] as [Range<Int64>] {
             #expect(!state(wanted: wanted).isHeadComing)
         }
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Batches
 
-    @Test func `the fill takes adjacent pieces of one pack, more after quick GETs`() {
+    @Test func `the fill fetches adjacent pieces of one pack, more of them after quick GETs`() {
         var state = running()
         #expect(state.nextBatch()?.pieces == 0..<1)
         #expect(state.nextBatch()?.pieces == 1..<2)
@@ -168,30 +168,30 @@ import Testing
         #expect(state.nextBatch()?.pieces == 3..<5)
     }
 
-    @Test func `demanded pieces come first, and the fill continues behind them`() {
+    @Test func `demanded pieces are fetched first, and the fill continues after them`() {
         var state = running()
         #expect(state.nextBatch()?.pieces == 0..<1)
         _ = state.wait(1, for: pieces(5))
         #expect(state.nextBatch()?.pieces == 5..<6)
         #expect(state.nextBatch()?.pieces == 6..<7)
-        // Behind the end it begins again.
+        // After the end it continues at the beginning.
         #expect(state.nextBatch()?.pieces == 1..<2)
     }
 
-    @Test func `without reading ahead the fill begins with the first missing piece`() {
+    @Test func `without read-ahead, the fill begins with the first missing piece`() {
         var state = running(readsAhead: false)
         _ = state.wait(1, for: pieces(5))
         #expect(state.nextBatch()?.pieces == 5..<6)
         #expect(state.nextBatch()?.pieces == 0..<1)
     }
 
-    @Test func `the fetch begins at the range wanted first`() {
+    @Test func `the fill begins at the initially requested range`() {
         var state = state(wanted: 4 * Sample.unit + 5..<4 * Sample.unit + 10)
         _ = state.begin(now: .zero)
         #expect(state.nextBatch()?.pieces == 4..<5)
     }
 
-    @Test func `the worker for demanded pieces takes no others, and two at most`() {
+    @Test func `the worker for demanded pieces fetches no others, and at most two per GET`() {
         var state = running()
         #expect(state.nextBatch(onlyDemanded: true) == nil)
         fetchBatch(&state)
@@ -205,10 +205,10 @@ import Testing
         #expect(state.nextBatch(onlyDemanded: true) == nil)
     }
 
-    @Test func `progress is saved after each four pieces, and the download ends when it cannot be`() {
+    @Test func `progress is saved after every four pieces, and a failure to save it ends the download`() {
         var state = running()
         let effects = (0..<3).flatMap { _ in fetchBatch(&state) }
-        // The three of the first pack, two of the other, and the hole.
+        // The three pieces of the first pack, the hole, and one piece of the other pack.
         var have = ChunkSet(count: 7)
         for index in [0, 1, 2, 3, 4] { have.insert(index) }
         #expect(effects == [.saveProgress(have)])
@@ -226,7 +226,7 @@ import Testing
         #expect(single.begin(now: .zero).fillWidth == 1)
     }
 
-    @Test func `pieces of an earlier run answer readers, and count before they are verified`() {
+    @Test func `pieces of an earlier run answer readers and count as progress before they are verified`() {
         var state = state(found: [0, 1, 2, 4])
         #expect(state.percent > 50)
         _ = state.wait(1, for: pieces(1))
@@ -242,7 +242,7 @@ import Testing
 
     // MARK: Failing
 
-    @Test func `a batch is retried with its missing pieces, after pauses that double`() throws {
+    @Test func `a failed batch is retried for its missing pieces, after pauses that double`() throws {
         var state = running()
         fetchBatch(&state)
         let batch = try next(&state)
@@ -254,14 +254,14 @@ import Testing
         }
         _ = state.pieceWritten(1)
         #expect(state.rest(of: batch) == 2..<3)
-        // It stays in flight meanwhile.
+        // The batch stays in flight meanwhile.
         #expect(state.nextBatch()?.pieces == 4..<6)
         _ = state.pieceWritten(2)
         #expect(state.rest(of: batch) == nil)
     }
 
     @Test(arguments: [StoreError.Code.corrupt, .notFound])
-    func `pieces that are damaged or missing fail alone`(code: StoreError.Code) throws {
+    func `damaged or missing pieces do not fail the others`(code: StoreError.Code) throws {
         var state = running()
         fetchBatch(&state)
         let error = StoreError(code, key: "k")
@@ -299,7 +299,7 @@ import Testing
         #expect(state.conclude(state.result) == [.resume(1, .failed(full))])
     }
 
-    @Test func `a download that was stopped between two batches is not finished`() {
+    @Test func `a download stopped between two batches does not count as finished`() {
         var state = running()
         #expect(state.result == .failed(DownloadRetry.stopped))
         for _ in 0..<2 { fetchBatch(&state) }
@@ -310,9 +310,9 @@ import Testing
 
     // MARK: Giving up
 
-    /// Ticks once a watch pause until the download is given up.
-    /// - Returns: When that was.
-    /// - Throws: When it never is.
+    /// Advances the time by one watch pause at a time until the download is given up.
+    /// - Returns: The time when it was given up, and the error.
+    /// - Throws: If it is never given up.
     private func giveUp(
         _ state: inout DownloadState, isStoreSilent: Bool = false
     ) throws(CancellationError) -> (Duration, FileError) {
@@ -325,7 +325,7 @@ import Testing
 
     @Test func `a download is given up when nothing has arrived for the network timeout`() throws {
         var state = running()
-        // Nothing is fetched.
+        // No batch is in flight.
         #expect(throws: CancellationError.self) { try giveUp(&state) }
         state = running()
         let batch = try next(&state)
@@ -340,7 +340,7 @@ import Testing
         #expect(state.ticked(now: .seconds(20), isStoreSilent: true)?.detail == Self.unreachable.fileError.detail)
     }
 
-    @Test func `bytes that arrive begin the timeout again, and sleep of the machine counts five seconds`() {
+    @Test func `arriving bytes restart the timeout, and sleep of the machine counts as five seconds`() {
         var state = running()
         _ = state.nextBatch()
         var now = Duration.zero
@@ -357,7 +357,7 @@ import Testing
         #expect(tick(.seconds(1), &state))
     }
 
-    @Test func `when a download is given up all are told at once, but those who wait for its end`() throws {
+    @Test func `giving up a download fails all waiters at once except those that wait for its end`() throws {
         var state = running()
         let batch = try next(&state)
         _ = state.wait(1, for: pieces(4))
@@ -375,14 +375,14 @@ import Testing
 
     // MARK: Ending
 
-    @Test func `a cancelled download fetches no more, and its readers are told when it ends`() throws {
+    @Test func `a cancelled download fetches nothing more, and its readers fail when it ends`() throws {
         var state = running()
         let batch = try next(&state)
         _ = state.wait(1, for: pieces(0))
         state.cancel()
         #expect(state.nextBatch() == nil && state.isEnding)
         let cancelled = DownloadState.Outcome.cancellation
-        // Even of a store that may answer later.
+        // Not even a transient error is retried.
         let verdict = state.batchFailed(batch, .store(Self.unreachable), isStoreSilent: false)
         #expect(verdict == .failDownload(cancelled))
         #expect(state.result == .cancelled)
@@ -390,7 +390,7 @@ import Testing
         #expect(state.wait(2, for: .end) == [.resume(2, .failed(cancelled))])
     }
 
-    @Test func `when it has ended everybody gets the outcome`() {
+    @Test func `every waiter of an ended download gets its outcome`() {
         var state = running()
         for _ in 0..<3 { fetchBatch(&state) }
         _ = state.wait(1, for: .outcome)
@@ -401,7 +401,7 @@ import Testing
         #expect(state.wait(4, for: pieces(0, 7)) == [.resume(4, .present)])
     }
 
-    @Test func `bytes that could not be installed are there for their readers, the outcome is the error`() {
+    @Test func `bytes that could not be installed can still be read, but the outcome is the error`() {
         var state = running()
         for _ in 0..<3 { fetchBatch(&state) }
         _ = state.wait(1, for: .outcome)

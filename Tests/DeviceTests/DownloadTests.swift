@@ -9,7 +9,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// What a reader gets while a file comes, and what that costs.
+/// What a reader gets during a download, and how many requests that takes.
 @Suite struct DownloadTests {
     /// Numbered lines of 64 bytes.
     private func text(byteCount: Int) -> String {
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 4096), (100, 50), (1_048_576, 4096), (1_048_570, 20), (2_000_000, 1 << 20), (2_097_152, 9)])
-    func `whoever waits for a piece of a file gets just the bytes that were asked for`(
+    func `a reader that waits for a piece gets exactly the requested bytes`(
         offset: Int, byteCount: Int
     ) async throws {
         let (a, b) = try await pair()
@@ -31,7 +31,7 @@ import Testing
         try await converge(a, b)
         let handle = try await b.open("f", O_RDONLY)
         let expected = Array(Array(text.utf8)[offset...].prefix(byteCount))
-        // The first time it waits for them, the second time they are here.
+        // The first read waits for the bytes, the second finds them.
         #expect(try await b.bytes(handle, at: Int64(offset), byteCount: byteCount) == expected)
         #expect(try await b.bytes(handle, at: Int64(offset), byteCount: byteCount) == expected)
         try await b.close(handle)
@@ -39,8 +39,8 @@ import Testing
         try await b.close()
     }
 
-    /// - Returns: Which bytes of the pack each GET asked for, when the first 4 KiB of a file of 5 MiB are read, and
-    ///   then the next.
+    /// - Returns: The range of the pack that each GET requested while 4 KiB at a time, and then the first MiB, of a
+    ///   file of 5 MiB were read.
     private func requests(
         without off: Set<FastPath> = [], _ store: FaultyStore = FaultyStore(MemoryStore()),
         plan: (FaultyStore) -> Void = { _ in }
@@ -68,17 +68,17 @@ import Testing
         return store.ranges(prefix: "packs/")
     }
 
-    @Test func `who reads a little at the beginning of a long file gets the head first`() async throws {
+    @Test func `a short read at the beginning of a long file fetches the head first`() async throws {
         let ranges = try await requests()
         #expect(ranges.first == 0..<65_536)
         #expect(ranges.dropFirst().contains { $0?.lowerBound == 0 }, "the first piece comes as well")
     }
 
-    @Test func `without heads the first piece comes first`() async throws {
+    @Test func `without file heads, the first piece is fetched first`() async throws {
         #expect(try await requests(without: [.fileHeads]).first == 0..<1 << 20)
     }
 
-    @Test func `a head that does not come, or damaged, is no loss`() async throws {
+    @Test func `reads succeed even if the head is unavailable or damaged`() async throws {
         for fault in [FaultyStore.Fault.failBefore(.unavailable), .damage(offset: 9), .truncate(byteCount: 100)] {
             let ranges = try await requests { $0.plan(fault, on: .get, prefix: "packs/") }
             #expect(ranges.first == 0..<65_536)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [[], [FastPath.parallelDownloads]])
-    func `a head that hangs keeps neither the reader nor the file waiting`(off: [FastPath]) async throws {
+    func `a GET of the head that hangs blocks neither the reader nor the download`(off: [FastPath]) async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
         var options = FileSystemOptions()
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `who waits for a file that is truncated meanwhile gets what is there then`(isReader: Bool) async throws {
+    func `a caller that waits for a file gets an empty one if it is truncated meanwhile`(isReader: Bool) async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
@@ -127,7 +127,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a file that ceases to be synced is downloaded, as its bytes leave the container`() async throws {
+    @Test func `a file that is no longer synced is downloaded, since its bytes leave the container`() async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
@@ -146,10 +146,10 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a device that is closed while a download steps back does not take holes for bytes`() async throws {
+    @Test func `a device closed while a download waits for the head does not mistake holes for bytes`() async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
-        // The fill waits for the head, which does not come.
+        // The fill waits for the head, which never arrives.
         var environment = TestTime().environment
         let sleep = environment.sleep
         environment.sleep = { duration throws(CancellationError) in
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: [(3 << 20, 0, 4096), (5 << 20, 0, 65_537), (5 << 20, 65_536, 10), (5 << 20, 1 << 20, 10)])
-    func `a short file, much at a time, and what lies behind come without the head`(
+    func `no head is fetched for a short file, a long read or a read beyond the head`(
         size: Int, offset: Int, byteCount: Int
     ) async throws {
         let store = FaultyStore(MemoryStore())
@@ -189,7 +189,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a long file comes with few requests`() async throws {
+    @Test func `a long file is downloaded with few requests`() async throws {
         let store = FaultyStore(MemoryStore())
         let (a, b) = try await pair(store)
         let text = text(byteCount: 24 << 20)
@@ -202,7 +202,7 @@ import Testing
             let bytes = try await b.bytes(handle, at: Int64(offset), byteCount: 1 << 20)
             #expect(bytes.elementsEqual(expected[offset..<offset + (1 << 20)]))
         }
-        // Of two pieces each it would be twelve.
+        // With two pieces per GET, it would take twelve.
         #expect(store.callCount(.get, prefix: "packs/") - before < 12)
         try await b.close(handle)
         try await a.close()

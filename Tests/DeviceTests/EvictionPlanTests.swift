@@ -15,7 +15,7 @@ import Testing
 
     private func numbers(_ choice: EvictionPlan) -> [UInt64] { choice.inodes.map(\.rawValue) }
 
-    @Test func `the least recently used go, and no more than is needed`() {
+    @Test func `the least recently used files are evicted, and no more than needed`() {
         let candidates = [
             candidate(1, used: 50), candidate(2, used: 20), candidate(3, used: 40), candidate(4, used: 10),
         ]
@@ -28,12 +28,12 @@ import Testing
         #expect(numbers(EvictionPlan(among: candidates, excess: 1000, countLimit: 3)) == [4, 2, 3])
     }
 
-    @Test func `of two that were used at the same time the older file goes first`() {
+    @Test func `of two files used at the same time, the one with the lower inode number is evicted first`() {
         let candidates = [candidate(9, used: 1), candidate(8, used: 1)]
         #expect(numbers(EvictionPlan(among: candidates, excess: 1, countLimit: 9)) == [8])
     }
 
-    @Test func `what may not go stays and is counted, as far as its turn had come`() {
+    @Test func `files with an obstacle are skipped, and counted as far as the plan got`() {
         let candidates = [
             candidate(1, used: 1, .pinned), candidate(2, used: 2), candidate(3, used: 3, .open),
             candidate(4, used: 4, .pinned), candidate(5, used: 5), candidate(6, used: 6, .changed),
@@ -47,13 +47,13 @@ import Testing
             ])
     }
 
-    @Test func `an empty file makes no room and stays`() {
+    @Test func `an empty file is not evicted, since that frees no space`() {
         let candidates = [candidate(1, used: 1, byteCount: 0), candidate(2, used: 2)]
         #expect(numbers(EvictionPlan(among: candidates, excess: 1, countLimit: 1)) == [2])
     }
 
     @Test(arguments: EvictionObstacle.allCases)
-    func `each obstacle keeps a file here`(obstacle: EvictionObstacle) {
+    func `each obstacle prevents an eviction`(obstacle: EvictionObstacle) {
         let choice = EvictionPlan(among: [candidate(1, used: 1, obstacle)], excess: 5, countLimit: 9)
         #expect(choice.inodes.isEmpty && choice.blockedBy == [obstacle: 1])
     }
@@ -67,24 +67,24 @@ import Testing
             (.init(isModified: true, isPinned: true), .changed), (.init(isReadByKernel: true), .open),
             (.init(isReadByKernel: true, isLocal: false), nil),
         ] as [(EvictionObstacle.Facts, EvictionObstacle?)])
-    func `what is known of a file decides`(facts: EvictionObstacle.Facts, expected: EvictionObstacle?) {
+    func `the facts about a file decide its obstacle`(facts: EvictionObstacle.Facts, expected: EvictionObstacle?) {
         #expect(EvictionObstacle(facts) == expected)
     }
 }
 
 @Suite struct CacheLimitTests {
     @Test(arguments: [(1000, 0), (1001, 101), (5000, 4100)] as [(Int64, Int64)])
-    func `beyond the limit it goes down to nine tenths of it`(held: Int64, excess: Int64) {
+    func `above the byte limit, eviction goes down to 90 percent of it`(held: Int64, excess: Int64) {
         #expect(CacheLimits(byteLimit: 1000).excess(held: held, free: 0, of: 1 << 40) == excess)
     }
 
     @Test(arguments: [(1000, 0), (999, 101), (0, 1100)] as [(Int64, Int64)])
-    func `below the floor it goes a tenth above it`(free: Int64, excess: Int64) {
+    func `below the free space limit, eviction frees space up to 110 percent of it`(free: Int64, excess: Int64) {
         #expect(CacheLimits(freeSpace: .bytes(1000)).excess(held: 1 << 40, free: free, of: 1 << 40) == excess)
         #expect(CacheLimits(freeSpace: .percent(10)).excess(held: 1 << 40, free: free, of: 10000) == excess)
     }
 
-    @Test func `of two limits the one that asks for more counts, and without any nothing goes`() {
+    @Test func `of two limits the stricter one decides, and without a limit nothing is evicted`() {
         let both = CacheLimits(byteLimit: 1000, freeSpace: .bytes(1000))
         #expect(both.excess(held: 1001, free: 0, of: 1 << 40) == 1100)
         #expect(both.excess(held: 5000, free: 999, of: 1 << 40) == 4100)
@@ -92,7 +92,7 @@ import Testing
         #expect(!CacheLimits().isSet && both.isSet)
     }
 
-    @Test func `it looks each second while enough can go, and less and less while it cannot`() {
+    @Test func `the cache is checked every second, and less often while not enough can be evicted`() {
         var pace = CachePace()
         pace.looked(isEnough: true)
         #expect(pace.spacing == .seconds(1))
@@ -105,7 +105,7 @@ import Testing
         #expect(pace.spacing == .seconds(1))
     }
 
-    @Test func `uses are remembered up to a bound, the last of each file`() {
+    @Test func `the last use of each file is remembered, for a limited number of files`() {
         let uses = LastUses()
         let one = Timestamp(rawValue: 1)
         let two = Timestamp(rawValue: 2)

@@ -16,13 +16,13 @@ import Testing
     private static let fixture = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../RemoteTests/Fixtures/container").standardizedFileURL.path
 
-    /// A copy of the container that has a little of everything.
+    /// A copy of the fixture container, which has items of every kind.
     private func fixtureStore() throws -> DirectoryStore {
         try FileManager.default.copyItem(atPath: Self.fixture, toPath: bench.path("container"))
         return try DirectoryStore(root: bench.path("container"), createIfMissing: false)
     }
 
-    @Test func `the tree is the one that the script restores, to the nanosecond`() async throws {
+    @Test func `an exported tree equals the one that the script restores, to the nanosecond`() async throws {
         let report = try await bench.export(try fixtureStore())
         #expect(report.fileCount == 8 && report.directoryCount == 2 && report.linkCount == 1 && report.failedCount == 0)
         let restored = try bench.run([
@@ -33,17 +33,17 @@ import Testing
         #expect(listing == (try bench.listing("restored")))
         #expect(listing.split(separator: "\n").count == 11)
         #expect(bench.told == [])
-        // 66 MiB of hole take no room.
+        // A hole of 66 MiB takes no space.
         let blocks = try bench.script("stat -c %b out/sparse.img")
         #expect((Int(blocks.trimmingCharacters(in: .newlines)) ?? .max) < 100)
     }
 
-    @Test func `a container whose log was trimmed is exported from its snapshot and what followed`() async throws {
+    @Test func `a container with a trimmed log is exported from its snapshot and the later commits`() async throws {
         let store = MemoryStore()
         let a = try await TestDevice.start(on: store, name: "A")
         try a.makeDirectory("d")
         try await a.write("one", to: "d/one")
-        // Longer than a record's own list of chunks.
+        // Too long for a chunk list within a record.
         try await a.write(String(repeating: "x", count: 66 << 20), to: "long")
         try await a.fileSystem.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
@@ -57,7 +57,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `many small files of one pack come with few requests`() async throws {
+    @Test func `many small files in one pack are exported with few requests`() async throws {
         let store = FaultyStore(MemoryStore())
         let a = try await TestDevice.start(on: store, name: "A")
         for number in 0..<200 { try await a.write("file \(number)", to: "\(number)") }
@@ -69,7 +69,7 @@ import Testing
         #expect(try bench.script("cat out/199") == "file 199")
     }
 
-    @Test func `a file whose bytes are damaged or gone is named, and the rest comes`() async throws {
+    @Test func `a file with damaged or missing bytes is reported, and the others are exported`() async throws {
         let store = try fixtureStore()
         let packs = try await store.list(prefix: "packs/", after: nil, limit: 9).map(\.key)
         var pack = try await store.get(packs[0], range: nil).collect(upTo: 1000)
@@ -78,7 +78,7 @@ import Testing
         let manifest = try #require(try await store.list(prefix: "manifests/", after: nil, limit: 9).first).key
         try await store.delete(manifest)
         let report = try await bench.export(store)
-        // The first chunk of that pack was a letter's that has been edited since.
+        // The first chunk of that pack belonged to a letter that has been edited since.
         #expect(report.failedCount == 1 && report.fileCount == 7)
         #expect(bench.told == ["failed sparse.img"])
         #expect(!FileManager.default.fileExists(atPath: bench.path("out/sparse.img")))
@@ -90,14 +90,14 @@ import Testing
         #expect(!bench.told.contains { $0.contains("雨") })
     }
 
-    @Test func `a directory with something in it is refused and left alone`() async throws {
+    @Test func `a target directory that is not empty is refused and left unchanged`() async throws {
         try bench.script("mkdir out; touch out/mine")
         let error = await #expect(throws: FileError.self) { try await bench.export(try fixtureStore()) }
         #expect(error?.detail == "\(bench.path("out")) is not empty; give a new directory, or an empty one")
         #expect(try bench.script("ls -A out") == "mine\n")
     }
 
-    @Test func `the losers of conflicts stand beside their files`() async throws {
+    @Test func `conflict versions are exported beside their files`() async throws {
         let store = MemoryStore()
         try await Container.create(in: store, identity: TestDevice.identity)
         var writer = PackWriter(store: store, makeID: { ItemID(uuid: UUID()) })
@@ -147,7 +147,7 @@ import Testing
                 """)
     }
 
-    @Test func `a log that is damaged in the middle gives the state before`() async throws {
+    @Test func `a log with a damaged commit is exported up to the commit before it`() async throws {
         let store = try fixtureStore()
         try await store.put(ChangeLog.key(3), .bytes([1]))
         let report = try await bench.export(store)
@@ -160,7 +160,7 @@ import Testing
         ("report", "", 2, "report (conflict 00000000 2026-01-31 12.00.00 2)"),
         (".hidden", "a\0b/c", 1, ".hidden (conflict a-b-c 2026-01-31 12.00.00)"),
     ])
-    func `the name of a loser says whose it is and when it was made`(
+    func `the name of an exported conflict version contains its device and time`(
         name: String, device: String, number: Int, expected: String
     ) throws {
         let version = ConflictVersion(
@@ -169,7 +169,7 @@ import Testing
         #expect(ConflictFileName.candidate(for: version, of: try ItemName(name), number: number) == expected)
     }
 
-    @Test func `a loser's name is cut to what a file system takes`() throws {
+    @Test func `the name of an exported conflict version is cut to 255 bytes`() throws {
         let version = ConflictVersion(
             id: UUID(), device: DeviceID(uuid: UUID()), deviceName: String(repeating: "é", count: 100),
             modified: Timestamp(seconds: 0, nanoseconds: 0), size: 0, content: .inline(.empty))

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct FastPathTests {
     private static let fileCount = 30
 
-    /// - Returns: What is read of many small files and one large one, and how many requests the packs had for it.
+    /// - Returns: The tree of many small files and a large one, and the number of GETs of packs that reading it took.
     private func read(without off: Set<FastPath>) async throws -> (tree: [String: String], requests: Int) {
         var options = FileSystemOptions()
         options.off = off
@@ -30,7 +30,7 @@ import Testing
         return (tree, requests)
     }
 
-    @Test func `without any, the same bytes come`() async throws {
+    @Test func `turning off one or all fast paths does not change the bytes read`() async throws {
         let (expected, _) = try await read(without: [])
         #expect(expected.count == Self.fileCount + 1)
         for off in FastPath.allCases.map({ Set([$0]) }) + [Set(FastPath.allCases)] {
@@ -38,13 +38,13 @@ import Testing
         }
     }
 
-    @Test func `small files come together only with pack windows`() async throws {
+    @Test func `small files are fetched together only with pack windows`() async throws {
         let together = try await read(without: []).requests
         let alone = try await read(without: [.packWindows]).requests
         #expect(alone - together >= Self.fileCount - 3, "\(together) and \(alone)")
     }
 
-    @Test func `the status says what is off`() async throws {
+    @Test func `the status lists the fast paths that are off or unavailable`() async throws {
         var options = FileSystemOptions()
         options.off = [.splice]
         let device = try await TestDevice.start(on: MemoryStore(), name: "A", options: options)

@@ -7,7 +7,7 @@ import Synchronization
 import TestStores
 import Testing
 
-/// Sync stops when an end of it is not what it was, and goes on by itself when that is put right.
+/// Sync stops when the store or the backing directory has lost its state, and continues once that is repaired.
 @Suite(.timeLimit(.minutes(5))) struct GuardTests {
     private func device(_ store: any ObjectStore, _ time: TestTime) async throws -> TestDevice {
         let device = try await TestDevice.start(on: store, name: "A", time: time)
@@ -18,7 +18,7 @@ import Testing
         return device
     }
 
-    /// The device notices `sentence`, sends nothing and loses nothing; after `putRight` it goes on.
+    /// Expects the device to report `sentence`, to upload and lose nothing, and to continue after `putRight`.
     private func expectStop(
         _ sentence: String, _ device: TestDevice, _ store: FaultyStore, _ time: TestTime,
         putRight: () async throws -> Void
@@ -53,7 +53,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `a store that fell back and went on from there stops sync`() async throws {
+    @Test func `a store that was rolled back and has other commits since stops sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
         try await a.close()
@@ -73,7 +73,7 @@ import Testing
         try await a2.close()
     }
 
-    @Test func `a store that fell back to an older state stops sync`() async throws {
+    @Test func `a store that was rolled back to an older state stops sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
         let last = try #require(try await store.keys("log/").last)
@@ -82,7 +82,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `another container in its place stops sync`() async throws {
+    @Test func `another container in place of the known one stops sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
         let putBack = try await store.takeAway("container.json")
@@ -96,7 +96,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `a log that was trimmed behind a snapshot is whole`() async throws {
+    @Test func `a log that was trimmed up to a snapshot does not stop sync`() async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
         let last = try #require(try await store.keys("log/").last)
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a backing directory that is emptied or gone stops sync`(isGone: Bool) async throws {
+    func `an emptied or missing backing directory stops sync`(isGone: Bool) async throws {
         let (store, time) = (FaultyStore(MemoryStore()), TestTime())
         let a = try await device(store, time)
         let keys = try await store.keys()
@@ -135,7 +135,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `looking costs little`() async throws {
+    @Test func `the checks of the store take few requests`() async throws {
         let start = ContinuousClock.now
         let store = FaultyStore(MemoryStore())
         let a = try await device(store, TestTime())
@@ -144,14 +144,14 @@ import Testing
             try await a.write("\(index)", to: "\(index)")
             try await a.fileSystem.sync(wait: true)
         }
-        // Where this takes minutes, looks are due: at the container, and at the end of its log.
+        // If this takes minutes, checks are due: of the container, and of the end of its log.
         let elapsed = ContinuousClock.now - start
         #expect(store.callCount(.get, prefix: "container.json") - gets <= Int(elapsed / .seconds(60)))
         #expect(store.callCount(.byteCount) - lengths <= Int(elapsed / .seconds(10)))
         try await a.close()
     }
 
-    @Test func `a store that overwrites what it should only create gets no commit`() async throws {
+    @Test func `a store whose create overwrites existing objects gets no commit`() async throws {
         let store = FaultyStore(OverwritingStore())
         let a = try TestDevice.startKnown(on: store, name: "A")
         try await store.put("container.json", .bytes(Array(try JSONEncoder().encode(TestDevice.identity))))
@@ -180,7 +180,7 @@ import Testing
         for index in 0..<Self.fileCount { try device.remove("d/\(index)") }
     }
 
-    @Test func `a mass delete is held while everything else goes on, until it is confirmed`() async throws {
+    @Test func `a mass delete is held until it is confirmed, while other changes are synced`() async throws {
         let (a, b, store) = try await full()
         try removeAll(a)
         try await a.write("new", to: "new")
@@ -223,7 +223,7 @@ import Testing
         for index in 0..<fileCount {
             try a.remove("d/\(index)")
             clock.advance(by: .milliseconds(50))
-            // Now and then the uploader has time for a look: less than half of the items are gone, and more are going.
+            // Sometimes the uploader has time for a look: less than half of the items are deleted, and more follow.
             if index % 200 == 0, index < fileCount / 2 { try await Task.sleep(for: .milliseconds(100)) }
         }
         clock.advance(by: .seconds(10))
@@ -233,7 +233,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `a held mass delete can be taken back`() async throws {
+    @Test func `a held mass delete can be undone`() async throws {
         let (a, b, _) = try await full()
         try await b.write("text", to: "d/0")
         try await converge(b, a)
@@ -255,7 +255,7 @@ import Testing
     }
 }
 
-/// A wall clock that goes on only when it is told to.
+/// A wall clock that advances only when a test advances it.
 private final class SetClock: Sendable {
     private let time = Mutex(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
 
@@ -264,7 +264,7 @@ private final class SetClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-/// A store that takes `create` for `put`, as some do.
+/// A store that treats `create` as `put`, as some services do.
 private struct OverwritingStore: ObjectStore {
     let base = MemoryStore()
 

@@ -9,7 +9,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// Records that somebody made who means no good: they cost their reader little, and what is beside them is applied.
+/// Malicious records: they cost their reader little, and the other records are applied.
 @Suite(.timeLimit(.minutes(5))) struct HostileRecordTests {
     private let store = FaultyStore(MemoryStore())
     private let stranger = DeviceID(uuid: UUID())
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [Int64.max - 5, 1 << 62])
-    func `bytes at the end of all offsets are none`(_ offset: Int64) async throws {
+    func `a record with bytes at the end of the offset range is rejected`(_ offset: Int64) async throws {
         let chunk = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: 5)
         let content = Content(runs: [.stored(pack: ItemID(uuid: UUID()), offset: offset, chunks: [chunk])])
         try await append([try record("far", in: .root, .file, content: content), try record("good")])
@@ -46,7 +46,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `numbers at the end of their range are none`() async throws {
+    @Test func `objects with numbers at the end of the number range are ignored`() async throws {
         try await append([try record("good")])
         for key in ["snapshot/18446744073709551615", "snapshot/09223372036854775807", "log/18446744073709551615"] {
             try await store.put(key, .bytes([1]))
@@ -62,7 +62,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `ten thousand directories in each other come in any order`() async throws {
+    @Test func `ten thousand nested directories are applied in reverse order`() async throws {
         var records: [ItemRecord] = []
         var parent = ItemID.root
         for _ in 0..<10_000 {
@@ -77,7 +77,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `thousands of equal names do not stop the log`() async throws {
+    @Test func `thousands of items with the same name do not block the log`() async throws {
         let count = 11_000
         try await append(try (0..<count).map { _ in try record("same") })
         try await append([try record("after")], as: 2)
@@ -88,14 +88,14 @@ import Testing
         try await a.close()
     }
 
-    /// A device that has followed so far, whatever it has to say to it.
+    /// A device that has applied the log up to `number`, whatever problems it reports.
     private func device(upTo number: CommitNumber) async throws -> TestDevice {
         let device = try await TestDevice.start(on: store, name: "A")
         #expect(try await holds { device.fileSystem.replica.applied >= number })
         return device
     }
 
-    @Test func `a hole of eight tebibytes costs what a hole costs`() async throws {
+    @Test func `a file with a hole of eight tebibytes is applied like any other`() async throws {
         let content = Content(runs: [.zeros(byteCount: 8 << 40)])
         try await append([try record("hole", in: .root, .file, content: content)])
         let a = try await device()

@@ -31,7 +31,7 @@ import Testing
         try await store.list(prefix: prefix, after: nil, limit: 1000).count
     }
 
-    @Test func `a tree that goes in comes out as it was, and a device that is up sees it come`() async throws {
+    @Test func `an imported tree is exported unchanged, and a running device receives it`() async throws {
         try bench.script(
             #"""
             mkdir -p in/d/deep in/empty; cd in
@@ -52,7 +52,7 @@ import Testing
         #expect(try await b.read("d/one") == "one\n")
         #expect(try b.names() == ["cafe\u{301}", "caf\u{e9}", "d", "empty", "mine", "new\nline", "nothing", "sparse"])
         #expect(try await b.fileSystem.syncEngine.check() == [])
-        // The copy refers to the same bytes; holes are nowhere.
+        // The copy refers to the same chunks, and holes are not stored.
         #expect(try await packCount() == 2)
         try b.remove("mine")
         try await b.fileSystem.sync(wait: true)
@@ -61,7 +61,7 @@ import Testing
         #expect(try bench.listing("in") == (try bench.listing("out")))
     }
 
-    @Test func `names that are taken are refused before anything is sent`() async throws {
+    @Test func `an import onto existing names is refused before anything is sent`() async throws {
         let b = try await TestDevice.start(on: store, name: "B")
         for number in 0..<12 { try await b.write("b", to: "taken \(number)") }
         try await b.fileSystem.sync(wait: true)
@@ -83,12 +83,12 @@ import Testing
         await #expect(throws: refusal) { try await bench.importTree(to: store, into: "a/../b") }
     }
 
-    @Test func `an import goes on where it was cut off`() async throws {
+    @Test func `an interrupted import can be continued`() async throws {
         try bench.script("mkdir -p in/d in/e; echo one > in/d/one; echo two > in/d/two; ln -s x in/d/l; echo 3 > in/3")
         let faulty = FaultyStore(store) { operation, key in
             operation == .create && key == ChangeLog.key(2) ? .failBefore(.denied) : nil
         }
-        // The first commit makes the place, the second would have brought the tree.
+        // The first commit creates the target directory, the second would have contained the tree.
         let refusal = FileError(.denied, "log/00000000000000000002: injected (denied)")
         await #expect(throws: refusal) { try await bench.importTree(to: faulty, into: "place") }
         #expect(try await bench.importTree(to: store, into: "place").fileCount == 3)
@@ -110,7 +110,7 @@ import Testing
         #expect(try await records().count == count)
     }
 
-    @Test func `what stays on its machine is skipped and named`() async throws {
+    @Test func `items that are not or cannot be synced are skipped and reported`() async throws {
         try bench.script(
             #"""
             mkdir -p in/d in/e.nosync; cd in; touch .DS_Store d/.f.swp 'd/~$x' e.nosync/inside d/good; mkfifo d/pipe
@@ -127,7 +127,7 @@ import Testing
         #expect(try await records().last?.last?.xattrs == [:])
     }
 
-    @Test func `a container's folder levels hold`() async throws {
+    @Test func `an import respects the folder levels of the container`() async throws {
         let store = MemoryStore()
         var identity = TestDevice.identity
         identity.settings.folderLevels = .one
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a commit has at most a thousand items, each behind its directory`() async throws {
+    @Test func `a commit contains at most 1000 items, each after its directory`() async throws {
         try bench.script(
             "mkdir -p in/{a,b}/{0..9}; for d in in/*/*; do for n in {0..119}; do echo $d$n > $d/$n; done; done")
         let report = try await bench.importTree(to: store)
@@ -156,7 +156,7 @@ import Testing
         #expect(try await packCount() == 3)
     }
 
-    @Test func `who loses the race looks again, joins directories and leaves what is taken`() async throws {
+    @Test func `an import that loses a commit race merges directories and reports taken names`() async throws {
         try bench.script(
             "mkdir -p in/d; echo mine > in/d/clash; echo same > in/d/same; echo free > in/d/free; mkdir in/f; touch in/f/x"
         )
@@ -181,7 +181,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a commit whose answer was lost is not sent twice`() async throws {
+    @Test func `a commit whose response was lost is not sent twice`() async throws {
         try bench.script("mkdir in; echo one > in/one")
         let faulty = FaultyStore(store)
         faulty.plan(.failAfter(.unavailable), on: .create, prefix: "log/")
@@ -189,7 +189,7 @@ import Testing
         #expect(try await records().count == 1)
     }
 
-    @Test func `bytes that were condemned before their commit are sent again`() async throws {
+    @Test func `packs condemned before their commit are uploaded again`() async throws {
         let calendar = Calendar()
         let a = try await TestDevice.start(on: store, name: "A", environment: calendar.environment)
         try await a.write("stays", to: "stays")
@@ -210,11 +210,11 @@ import Testing
     }
 
     @Test(arguments: [1, 99])
-    func `a file that changes while it is read is read again, and at last left out`(changeCount: Int) async throws {
+    func `a file that changes during its read is read again, and at last left out`(changeCount: Int) async throws {
         try bench.script("mkdir in; head -c 20M /dev/urandom > in/busy; echo quiet > in/quiet")
         let changes = Mutex(0)
         let eventful = EventfulStore(store) { [bench] operation, key in
-            // A pack goes out before the file is read to its end.
+            // A pack is uploaded before the file has been read to its end.
             guard operation == .put, changes.withLock({ $0 }) < changeCount else { return }
             changes.withLock { $0 += 1 }
             try bench.script("head -c 17M /dev/urandom >> in/busy")
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is gone when its turn comes is named, and the rest comes`() async throws {
+    @Test func `a file deleted before it is read is reported, and the others are imported`() async throws {
         // The first batch is full before the last file is read.
         try bench.script("mkdir in; for n in {0..1000}; do echo $n > in/$n; done; echo z > in/z")
         let eventful = EventfulStore(store) { [bench] operation, key in
@@ -243,7 +243,7 @@ import Testing
         (ItemKind.directory, ItemKind.directory, true), (.file, .directory, false), (.directory, .file, false),
         (.symbolicLink, .symbolicLink, true), (.file, .symbolicLink, false), (.file, .file, true),
     ])
-    func `only the same thing is there already`(new: ItemKind, old: ItemKind, isPresent: Bool) {
+    func `only an equal existing item counts as already imported`(new: ItemKind, old: ItemKind, isPresent: Bool) {
         let hash = ChunkHash(hashing: [1])
         func content(_ byteCount: Int) -> Content {
             Content(runs: [

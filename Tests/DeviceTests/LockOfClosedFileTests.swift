@@ -4,9 +4,9 @@ import Remote
 import TestStores
 import Testing
 
-/// The kernel sends the release of a file after close(2) has returned, so the next lock may come before it.
+/// The kernel sends the release of a file after close(2) has returned, so the next lock request may arrive first.
 @Suite struct LockOfClosedFileTests {
-    /// Two threads: one releases, the other asks for the lock at the same time without waiting.
+    /// Releases one file description while another one requests the lock without waiting.
     private func race(
         lock: (FileSystem, HandleID) async throws -> Void,
         relock: @escaping @Sendable (FileSystem, HandleID) throws -> Answer<Void>
@@ -29,7 +29,7 @@ import Testing
 
     private static let whole = RecordLockRequest(type: .exclusive, start: 0, end: .max, process: 1)
 
-    @Test func `a record lock of a closed description never stands in the way of the next`() async throws {
+    @Test func `a record lock of a closed file description never blocks the next lock`() async throws {
         try await race { fileSystem, handle in
             _ = try fileSystem.recordLock(handle, lock: Self.whole, owner: 11, wait: false, by: TestDevice.caller)
         } relock: { fileSystem, handle in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a lock of flock on a closed description never stands in the way of the next`() async throws {
+    @Test func `a flock lock of a closed file description never blocks the next lock`() async throws {
         try await race { fileSystem, handle in
             _ = try fileSystem.flock(handle, operation: .exclusive, wait: false, by: TestDevice.caller)
         } relock: { fileSystem, handle in

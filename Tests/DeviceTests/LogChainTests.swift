@@ -9,7 +9,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// A log with a gap, or whose commits do not stand on each other, is never taken for a shorter one and never added to.
+/// A log with a gap or with a commit not based on the previous one is never mistaken for a shorter one or appended to.
 @Suite(.timeLimit(.minutes(5))) struct LogChainTests {
     private let store = FaultyStore(MemoryStore())
     private let time = TestTime()
@@ -24,7 +24,7 @@ import Testing
         return device
     }
 
-    /// An empty commit of a device that is none of the test's.
+    /// Appends an empty commit of an unknown device and returns its nonce.
     private func strange(_ number: CommitNumber, on previous: UUID?) async throws -> UUID {
         let nonce = UUID()
         let commit = Commit(
@@ -38,7 +38,7 @@ import Testing
         try #require(try await log.read(number)).commit.nonce
     }
 
-    /// The device stops with `sentence`, and whatever it has to send stays here.
+    /// Expects the device to stop with `sentence` and to upload none of its changes.
     private func expectStop(_ sentence: String, _ device: TestDevice) async throws {
         let keys = try await store.keys("log/")
         try await device.write("mine", to: "mine")
@@ -50,7 +50,7 @@ import Testing
         #expect(try await device.read("mine") == "mine")
     }
 
-    @Test func `each commit names the one before it`() async throws {
+    @Test func `each commit names the previous one`() async throws {
         let a = try await device()
         let b = try await device("B", commits: ["four"])
         #expect(try await log.read(1)?.commit.previous == nil)
@@ -63,7 +63,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a new device does not take a missing commit for the end of the log`() async throws {
+    @Test func `a new device does not mistake a missing commit for the end of the log`() async throws {
         let a = try await device()
         try await a.close()
         let putBack = try await store.takeAway(ChangeLog.key(2))
@@ -77,7 +77,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a gap that opens behind a device that has looked already gets no commit`() async throws {
+    @Test func `a running device does not append a commit into a gap after its last applied one`() async throws {
         let a = try await device()
         _ = try await strange(5, on: UUID())
         time.jump(by: .seconds(61))
@@ -85,7 +85,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `a gap that another commit was written into stops every new device`() async throws {
+    @Test func `a gap filled with another commit stops new devices`() async throws {
         let a = try await device()
         try await a.close()
         _ = try await store.takeAway(ChangeLog.key(2))
@@ -99,10 +99,10 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a store that is put back under a running device gets no commit from it`() async throws {
+    @Test func `a running device does not append to a store that was rolled back`() async throws {
         let a = try await device()
         _ = try await store.takeAway(ChangeLog.key(3))
-        // Sooner than the next look at the store is due.
+        // Before the next check of the store is due.
         time.jump(by: .seconds(11))
         try await expectStop("has lost its log: commit 3", a)
         #expect(
@@ -112,7 +112,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `what others add to a store that was put back under a running device is not applied`() async throws {
+    @Test func `a running device does not apply commits appended to a store after a rollback`() async throws {
         let a = try await device()
         _ = try await store.takeAway(ChangeLog.key(3))
         let other = try await strange(3, on: try await nonce(2))
@@ -123,7 +123,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `commits of older writers do not name the one before them, and are applied`() async throws {
+    @Test func `commits of older versions that do not name the previous commit are applied`() async throws {
         let a = try await device()
         _ = try await strange(4, on: nil)
         let next = try await strange(5, on: nil)
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what follows a snapshot must stand on the commit that it is of`(_ isTrimmed: Bool) async throws {
+    func `the commit after a snapshot must be based on the commit of the snapshot`(_ isTrimmed: Bool) async throws {
         let a = try await device()
         #expect(try await a.fileSystem.syncEngine.snapshots.make() == 3)
         try await a.close()
@@ -151,7 +151,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a device that was away and takes a snapshot knows which commit it stands at`() async throws {
+    @Test func `a device that catches up from a snapshot knows the commit of that snapshot`() async throws {
         let a = try await device()
         let b = try await device("B", commits: [])
         try await b.fileSystem.sync(wait: true)

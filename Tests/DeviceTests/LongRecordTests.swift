@@ -8,7 +8,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// One item never stops the others, however long its record is.
+/// An item never blocks the others, however long its record is.
 @Suite(.timeLimit(.minutes(5))) struct LongRecordTests {
     private let network = Network()
 
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `many files with long attributes go out, and one that is too long alone waits alone`() async throws {
+    @Test func `files with long attributes are uploaded, and only an item too long for a commit waits`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("first", to: "first")
@@ -53,7 +53,7 @@ import Testing
         network.comeBack()
         let stop = try await #require(throws: FileError.self) { try await a.fileSystem.sync(wait: true) }
         #expect(stop.code == .overQuota && stop.detail.contains("attributes"), "\(stop)")
-        // The directory and what lies in it.
+        // The directory and the file in it.
         #expect(try a.fileSystem.containerStatus().pendingUploadCount == 2)
         #expect(try a.attribute("uploadingError", of: "long").contains("NSCocoaErrorDomain 4354"))
         #expect(try a.attribute("isUploaded", of: "last") == "1")
@@ -65,7 +65,7 @@ import Testing
             sent.formUnion(commit.records.map(\.name.string))
         }
         #expect(sent == Set(["first", "last"] + names))
-        // As soon as it is short enough it goes.
+        // Once it is short enough, it is uploaded.
         for index in 0..<500 { try a.fileSystem.replica.removeXattr("user.\(index)", of: try a.inode("long")) }
         try await a.fileSystem.sync(wait: true)
         #expect(try a.fileSystem.containerStatus().pendingUploadCount == 0)

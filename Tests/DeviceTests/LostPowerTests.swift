@@ -7,9 +7,9 @@ import Sync
 import TestStores
 import Testing
 
-/// A device whose disk has fallen back behind what the device had already sent.
+/// A device whose disk lost changes that the device had already uploaded.
 @Suite struct LostPowerTests {
-    /// Has a device send a change, and then its index, and what else `lose` restores, be as they were before.
+    /// Lets a device upload a change, and then restores its old index and whatever `lose` restores.
     private func fallBack(
         _ store: any ObjectStore, _ state: String, send: (TestDevice) async throws -> Void, lose: () throws -> Void
     ) async throws -> TestDevice {
@@ -26,7 +26,7 @@ import Testing
         return try await TestDevice.start(on: store, name: "A", state: state)
     }
 
-    /// Writes in place, so that the file keeps its identity.
+    /// Writes in place, so that the file keeps its inode.
     private func overwrite(_ file: String, _ text: String, times: [timespec]) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
         try handle.write(contentsOf: Data(text.utf8))
@@ -42,7 +42,7 @@ import Testing
         return device.state
     }
 
-    @Test func `a change that was sent and that the disk has lost comes back from the container`() async throws {
+    @Test func `an uploaded change that the disk lost is restored from the container`() async throws {
         let store = MemoryStore()
         let state = try await begin(store)
         let file = "\(state)/files/f"
@@ -60,7 +60,7 @@ import Testing
         for device in [a, b] { try await device.close() }
     }
 
-    @Test func `a change that was sent is kept as a version when the disk has fallen back to an older change`()
+    @Test func `an uploaded change becomes a conflict version if the disk fell back to an older change`()
         async throws
     {
         let network = Network()
@@ -90,7 +90,7 @@ import Testing
         for device in [a, b] { try await device.close() }
     }
 
-    @Test func `a rename that was sent and that the disk has lost happens again`() async throws {
+    @Test func `an uploaded rename that the disk lost is applied again`() async throws {
         let store = MemoryStore()
         let state = try await begin(store)
         let a = try await fallBack(store, state) { device in
@@ -104,7 +104,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `a removal that was sent and that the disk has lost happens again`() async throws {
+    @Test func `an uploaded removal that the disk lost is applied again`() async throws {
         let store = MemoryStore()
         let state = try await begin(store)
         let saved = "\(state)/saved"

@@ -7,11 +7,11 @@ import Sync
 import TestStores
 import Testing
 
-/// What two devices named, moved and linked without knowing of each other, brought together.
+/// Items created, renamed, moved and linked concurrently on two devices.
 @Suite(.timeLimit(.minutes(5))) struct NameConflictTests {
     // MARK: Names
 
-    @Test func `of two names given to one file the first to reach the container stands`() async throws {
+    @Test func `of two concurrent renames of a file, the first to reach the container wins`() async throws {
         var pair = try await ConflictPair { try await $0.write("x", to: "f") }
         try await pair.meet {
             try $0.rename("f", to: "desk")
@@ -22,7 +22,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `two new files of one name with other bytes are two files`() async throws {
+    @Test func `two new files with the same name and different bytes are both kept`() async throws {
         var pair = try await ConflictPair { _ in }
         try await pair.meet {
             try await $0.write("desk", to: "f.txt")
@@ -33,7 +33,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `two new files of one name with the same bytes are one file`() async throws {
+    @Test func `two new files with the same name and the same bytes become one`() async throws {
         var pair = try await ConflictPair { _ in }
         try await pair.meet {
             try await $0.write("same", to: "f.txt")
@@ -44,7 +44,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `two new files with the same bytes in new directories of one name are one file`() async throws {
+    @Test func `equal new files in new directories with the same name become one`() async throws {
         var pair = try await ConflictPair { _ in }
         try await pair.meet {
             try $0.makeDirectory("d")
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a file and a directory of one name are both kept`(fileFirst: Bool) async throws {
+    func `a new file and a new directory with the same name are both kept`(fileFirst: Bool) async throws {
         var pair = try await ConflictPair { _ in }
         let makeFile = { (device: TestDevice) async throws in try await device.write("file", to: "x") }
         let makeDirectory = { (device: TestDevice) async throws in
@@ -82,7 +82,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a file renamed to a name that another device gave to a new file is renamed again`() async throws {
+    @Test func `a file renamed to the name of another device's new file is renamed again`() async throws {
         var pair = try await ConflictPair { try await $0.write("old", to: "a") }
         try await pair.meet {
             try await $0.write("new", to: "b")
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [("readme", "README"), ("caf\u{e9}", "cafe\u{301}")])
-    func `names that differ in case or composition only are different names`(one: String, two: String) async throws {
+    func `names that differ only in case or Unicode composition are different`(one: String, two: String) async throws {
         var pair = try await ConflictPair { _ in }
         try await pair.meet {
             try await $0.write("desk", to: one)
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Directories
 
-    @Test func `two moves that would make a cycle leave one of them`() async throws {
+    @Test func `of two moves that would form a cycle, the first to reach the container wins`() async throws {
         var pair = try await ConflictPair {
             try $0.makeDirectory("x")
             try $0.makeDirectory("y")
@@ -129,7 +129,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a cycle through a directory that is new here is undone too`() async throws {
+    @Test func `a cycle through a new local directory is undone too`() async throws {
         var pair = try await ConflictPair {
             try $0.makeDirectory("x")
             try $0.makeDirectory("y")
@@ -144,7 +144,23 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a move here of a file whose old directory was deleted there keeps the file`() async throws {
+    @Test func `a deletion there wins over a move here`() async throws {
+        var pair = try await ConflictPair {
+            try $0.makeDirectory("d")
+            try await $0.write("x", to: "d/f")
+        }
+        try await pair.meet {
+            try $0.remove("d/f")
+            try $0.removeDirectory("d")
+        } _: {
+            try $0.rename("d/f", to: "f")
+        }
+        #expect(try await pair.tree() == [:])
+        #expect(try Set(pair.b.fileSystem.trash().map(\.path)) == ["d", "d/f"])
+        try await pair.close()
+    }
+
+    @Test func `a local move out of a directory and a remote new directory are both kept`() async throws {
         var pair = try await ConflictPair {
             try $0.makeDirectory("d")
             try await $0.write("x", to: "d/f")
@@ -158,7 +174,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a change of mode here and of an attribute there are both kept`() async throws {
+    @Test func `a local mode change and a remote attribute change are both kept`() async throws {
         var pair = try await ConflictPair { try await $0.write("x", to: "f") }
         try await pair.meet {
             try await $0.setOrdinaryAttribute("user.note", "desk", of: "f")
@@ -172,7 +188,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a change of one hard link elsewhere changes the other too`() async throws {
+    @Test func `another device's mode change through one hard link applies to the other link`() async throws {
         let pair = try await ConflictPair {
             try await $0.write("x", to: "one")
             try $0.link("one", to: "two")
@@ -186,7 +202,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `bytes that an exchange brought under a name are kept when another device's edit of it wins`()
+    @Test func `bytes exchanged to another name are kept when a remote edit of that name wins`()
         async throws
     {
         var pair = try await ConflictPair {
@@ -198,7 +214,7 @@ import Testing
             try await $0.write("from desk", to: "g")
             try $0.setModified(4_000_000_000, of: "g")
         } _: {
-            // Marked as changed, and the same bytes as before: those of the name that it has then.
+            // Marks the file as modified without changing its bytes, which the exchange then moves to the other name.
             let answer = try $0.fileSystem.setSize(of: $0.inode("f"), to: 5, handle: nil, by: TestDevice.caller)
             _ = try await $0.value(answer)
             try $0.exchange("f", "g")
@@ -211,8 +227,7 @@ import Testing
         try await pair.close()
     }
 
-    @Test func `a placeholder under a name that another device made too names the item that both are now`() async throws
-    {
+    @Test func `a placeholder for a name created on both devices refers to the merged item`() async throws {
         var pair = try await ConflictPair { try await $0.write("same", to: "f") }
         _ = try pair.b.names()
         let place = "\(pair.b.state)/files/.g.icloud"

@@ -3,13 +3,13 @@ import Remote
 import Synchronization
 import TestStores
 
-/// The line between devices and their store, which a test takes away and gives back.
+/// The connection between devices and their store, which a test can cut and restore.
 final class Network: Sendable {
     typealias Rule = @Sendable (FaultyStore.Operation, String) -> FaultyStore.Fault?
 
     private let rule = Mutex<Rule>({ _, _ in nil })
 
-    /// A store at the end of the line.
+    /// A store that is reached over this connection.
     func store(_ base: any ObjectStore = MemoryStore()) -> FaultyStore {
         FaultyStore(base) { [self] operation, key in rule.withLock { $0 }(operation, key) }
     }
@@ -22,8 +22,8 @@ final class Network: Sendable {
     func comeBack() { set { _, _ in nil } }
 }
 
-/// Asks again and again until `condition` holds.
-/// - Returns: Whether it did within `limit`.
+/// Polls until `condition` holds.
+/// - Returns: Whether it held within `limit`.
 func holds(within limit: Duration = .seconds(120), _ condition: () async throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
@@ -41,8 +41,8 @@ extension ObjectStore {
 
     func bytes(_ key: String) async throws -> [UInt8] { try await get(key, range: nil).collect(upTo: 64 << 20) }
 
-    /// Takes objects away.
-    /// - Returns: What puts them back.
+    /// Removes objects.
+    /// - Returns: A closure that puts them back.
     func takeAway(_ prefix: String = "") async throws -> @Sendable () async throws -> Void {
         var objects: [(String, [UInt8])] = []
         for key in try await keys(prefix) {

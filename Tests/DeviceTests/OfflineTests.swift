@@ -17,7 +17,7 @@ import Testing
         return options
     }
 
-    @Test func `a known container starts, answers and takes changes without the store, and they go out in order`()
+    @Test func `a known container can be read and changed without the store, and uploads in order later`()
         async throws
     {
         let store = network.store()
@@ -36,7 +36,7 @@ import Testing
         let names = (0..<5).map { "new \($0)" }
         for name in names {
             try await a2.write(name, to: "d/\(name)")
-            // Each in a commit of its own, were the store there.
+            // If the store were reachable, each would have a commit of its own.
             try await Task.sleep(for: .milliseconds(50))
         }
         try a2.rename("d/here", to: "moved")
@@ -49,7 +49,7 @@ import Testing
         let start = ContinuousClock.now
         network.comeBack()
         #expect(try await holds { try a2.fileSystem.containerStatus().pendingUploadCount == 0 })
-        // Five seconds at most, and what a busy machine needs.
+        // At most five seconds, and some more on a busy machine.
         #expect(ContinuousClock.now - start < .seconds(15))
         let log = ChangeLog(store: store)
         var sent: [String] = []
@@ -64,7 +64,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `the first read without the store waits the stated time, the next ones do not`() async throws {
+    @Test func `the first read without the store waits for the network timeout, later ones fail sooner`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(2)))
@@ -79,7 +79,7 @@ import Testing
         await #expect { try await b.read("f") } throws: { ($0 as? FileError)?.code == .unreachable }
         #expect(ContinuousClock.now - start > .milliseconds(1500))
         await #expect { try await b.read("g") } throws: { ($0 as? FileError)?.code == .unreachable }
-        // The first answer that does not come is the last that is waited for.
+        // The second read does not repeat its request.
         #expect(store.callCount(.get, prefix: second) == 1)
         network.comeBack()
         #expect(try await b.read("g") == "g")
@@ -87,7 +87,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a read waits no longer than the stated time for a store that hangs`() async throws {
+    @Test func `a read waits no longer than the network timeout for a store that hangs`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(1)))
@@ -102,7 +102,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a read that was waiting when the machine went to sleep goes on waiting afterwards`() async throws {
+    @Test func `a read that waits when the machine goes to sleep continues to wait afterwards`() async throws {
         let store = network.store()
         let time = TestTime()
         let a = try await TestDevice.start(on: store, name: "A")
@@ -138,10 +138,10 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a store that does not answer is asked for one of many requested files, and rarely`() async throws {
+    @Test func `while the store does not answer, only one requested download is retried, and rarely`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
-        // Pauses of a second and more take a hundredth of their time.
+        // Pauses of a second and more are cut to a hundredth.
         var environment = TestTime().environment
         environment.sleep = { duration throws(CancellationError) in
             let pause = duration < .seconds(1) ? duration : duration / 100
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: Pausing
 
-    @Test func `a paused container neither sends nor applies, and remembers it`() async throws {
+    @Test func `a paused container neither uploads nor applies changes, even after a restart`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
@@ -197,7 +197,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a paused directory keeps its changes, and takes names but no bytes`() async throws {
+    @Test func `a paused directory uploads nothing and learns of newer bytes without downloading them`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Exclusion
 
-    @Test func `an item that is excluded goes from the container and stays here with its bytes`() async throws {
+    @Test func `an excluded item is removed from the container and keeps its local bytes`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B")
@@ -237,7 +237,7 @@ import Testing
         try await a.write("text", to: "d/f")
         try await a.write("other", to: "other")
         try await converge(a, b)
-        // B has none of its bytes yet: they come first.
+        // B has none of its bytes yet, so they are downloaded first.
         try await b.setAttribute("isExcludedFromSync", "1", of: "d")
         #expect(try b.attribute("isExcludedFromSync", of: "d/f") == "1")
         #expect(try b.attribute("isUbiquitousItem", of: "d/f") == "0")
@@ -260,7 +260,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `without its bytes nothing can be excluded`() async throws {
+    @Test func `an item whose bytes cannot be downloaded is not excluded`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(on: store, name: "B", options: Self.options(timeout: .seconds(1)))
@@ -280,7 +280,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a new item that is excluded before it was sent never leaves`() async throws {
+    @Test func `a new item excluded before its upload never reaches the store`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
         try a.fileSystem.setPaused("", true)

@@ -7,7 +7,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// What fdatasync may leave out.
+/// When fdatasync need not sync the index.
 @Suite struct OpenInodeTests {
     private let descriptor: Descriptor
     private let inode: OpenInode
@@ -32,7 +32,7 @@ import Testing
         inode.noteRecorded(try BackingStatus(of: descriptor), change: change)
     }
 
-    @Test func `the bytes alone need a sync once the index on the disk has their size and counts them as changed`()
+    @Test func `only the bytes need a sync once the durable index has their size and counts them as modified`()
         throws
     {
         var marks = 0
@@ -48,7 +48,7 @@ import Testing
         #expect(marks == 1)
     }
 
-    @Test func `an upload that begins while the index is synced leaves nothing durable`() throws {
+    @Test func `an inode does not count as durable if an upload begins while the index is synced`() throws {
         var marks = 0
         try write("bytes", marks: &marks)
         try record()
@@ -62,7 +62,7 @@ import Testing
         #expect(marks == 2)
     }
 
-    @Test func `what was durable is not after an upload, an eviction or a download`() throws {
+    @Test func `an inode no longer counts as durable after an upload, an eviction or a download`() throws {
         let ends: [(OpenInode) -> Void] = [
             { _ = $0.beginUpload(uptime: .seconds(60), quiet: .seconds(1)) },
             { $0.evicted() },

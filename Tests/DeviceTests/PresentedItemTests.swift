@@ -6,9 +6,9 @@ import Synchronization
 import TestStores
 import Testing
 
-/// What presenters hear of other devices' changes.
+/// How presenters are notified of other devices' changes.
 @Suite(.timeLimit(.minutes(5))) struct PresentedItemTests {
-    /// The presenter of one item, which notes at each change whether the newest bytes can be read by then.
+    /// The presenter of one item, which records at each notice of a change whether the newest bytes are local by then.
     private final class Reader: Sendable {
         private let seen = Mutex<[Bool]>([])
 

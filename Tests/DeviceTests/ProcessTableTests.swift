@@ -13,24 +13,24 @@ import Testing
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: place) }
         let program = place.appending(path: name)
-        // A copy could not be run while another test starts a program, which has it open for writing until its exec.
+        // A copy could not be run while another test starts a program: its child has the copy open until the exec.
         try FileManager.default.createSymbolicLink(at: program, withDestinationURL: URL(filePath: "/bin/sleep"))
         let process = Process()
         process.executableURL = program
         process.arguments = ["60"]
         try process.run()
         defer {
-            // Also one that stands still.
+            // This also ends a stopped process.
             kill(process.processIdentifier, SIGKILL)
             process.waitUntilExit()
         }
-        // Until then it is still the process that was forked.
+        // Before its exec, the child has the name of this process.
         while ProcessTable.command(of: process.processIdentifier) != name { usleep(1000) }
         try body(process.processIdentifier)
     }
 
     @Test(arguments: ["plain", "a ) R 1 1 (b", "sp ace", "näme"])
-    func `a process, its parent and its group are found whatever its name`(name: String) throws {
+    func `a process, its parent and its group are found whatever the name of the process`(name: String) throws {
         try withProcess(named: name) { process in
             let ancestry = ProcessTable.ancestry(of: ProcessID(process))
             #expect(ancestry.prefix(2).map(\.process) == [ProcessID(process), ProcessID(getpid())])
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `of a process that is gone only its number is known`() {
+    @Test func `a process that has ended is known only by its number`() {
         let gone: Int32 = 1 << 30
         #expect(ProcessTable.ancestry(of: ProcessID(gone)).map(\.command) == [""])
         #expect(ProcessTable.group(of: gone) == nil)

@@ -8,12 +8,12 @@ import Testing
     private let names = ProgramNames(["updatedb", "tracker-miner-fs-3", "kioworker/thumbnail.so"])
 
     @Test(arguments: ["updatedb", "tracker-miner-f"])
-    func `a program is known by its name, of which the kernel keeps 15 bytes`(command: String) {
+    func `a program matches by its name, of which the kernel keeps 15 bytes`(command: String) {
         #expect(names.contain(command) { [] })
     }
 
     @Test(arguments: ["updatedb2", "update", "tracker-miner-fs-3", "kioworker", ""])
-    func `others are not meant`(command: String) {
+    func `other programs do not match`(command: String) {
         #expect(!names.contain(command) { ["/usr/bin/\(command)", "/usr/lib/kio/file.so"] })
     }
 
@@ -21,11 +21,11 @@ import Testing
         (["/usr/libexec/kf6/kioworker", "/usr/lib/kf6/kio/thumbnail.so", "thumbnail"], true),
         (["kioworker", "thumbnail.so"], true), (["kioworker", "/x/notthumbnail.so"], false), (["kioworker"], false),
     ])
-    func `a program for many things is known by what it was started with`(words: [String], isMeant: Bool) {
+    func `an entry with an argument matches only a program started with it`(words: [String], isMeant: Bool) {
         #expect(names.contain("kioworker") { words } == isMeant)
     }
 
-    @Test func `no names mean nobody`() {
+    @Test func `a list is empty only without any names`() {
         #expect(ProgramNames([]).isEmpty)
         #expect(!names.isEmpty && !ProgramNames(["kioworker/thumbnail.so"]).isEmpty)
     }

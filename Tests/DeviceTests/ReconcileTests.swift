@@ -7,7 +7,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// Every cell of the matrix of what one side and the other can have done to an item.
+/// Every combination of a local and a remote change of an item.
 @Suite struct ReconcileTests {
     static let directory = ItemID(uuid: UUID())
     static let here = DeviceID(uuid: UUID(uuidString: "11111111-0000-0000-0000-000000000000")!)
@@ -45,9 +45,9 @@ import Testing
         return remote
     }
 
-    /// A save in place of a file gives its item another inode, which may have been changed as often.
+    /// An atomic save gives the item another inode, which may have the same generation.
     @Test(arguments: [(2, 5, true), (3, 5, false), (2, 6, false)])
-    func `what was found out about bytes is void for others`(number: UInt64, generation: Int64, isFound: Bool) {
+    func `findings about bytes hold for one inode and generation`(number: UInt64, generation: Int64, isFound: Bool) {
         let item = ItemID(uuid: UUID())
         let found = [item: LocalBytes(inode: InodeNumber(2), generation: 5, finding: .sameAsRemote)]
         let time = Timestamp(rawValue: 0)
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Bytes
 
-    /// The local edit at 200, the remote's earlier or later.
+    /// A local edit made at `time`.
     private func edited(at time: Int64) -> Reconcile.Local {
         Self.local {
             $0.modified = Timestamp(rawValue: time)
@@ -84,19 +84,19 @@ import Testing
         }
     }
 
-    @Test func `what only the other side edited is taken`() {
+    @Test func `a remote edit without a local one is taken`() {
         let decision = decide(Self.local(), remotelyEdited(at: 300))
         #expect(decision.bytes == .takeRemote)
         #expect(decision.modified.rawValue == 300 && decision.conflicts == [] && !decision.staysQueued)
     }
 
-    @Test func `what only this side edited stays and is sent`() {
+    @Test func `a local edit without a remote one is kept and uploaded`() {
         let decision = decide(edited(at: 200), Self.remote { $0.mode = 0o600 })
         #expect(decision.bytes == .keepLocal && decision.mode == 0o600)
         #expect(decision.modified.rawValue == 200 && decision.conflicts == [] && decision.staysQueued)
     }
 
-    @Test func `the earlier of two edits made here becomes a conflict version of this device`() {
+    @Test func `an earlier local edit becomes a conflict version of this device`() {
         let decision = decide(edited(at: 200), remotelyEdited(at: 300))
         #expect(decision.bytes == .yieldToRemote(stored: Self.content(20)))
         #expect(
@@ -108,7 +108,7 @@ import Testing
         #expect(decision.modified.rawValue == 300 && decision.staysQueued)
     }
 
-    @Test func `the earlier of two edits made elsewhere becomes a conflict version of that device`() {
+    @Test func `an earlier remote edit becomes a conflict version of the other device`() {
         let decision = decide(edited(at: 400), remotelyEdited(at: 300))
         #expect(decision.bytes == .keepLocal)
         #expect(
@@ -120,11 +120,11 @@ import Testing
         #expect(decision.modified.rawValue == 400 && decision.staysQueued)
     }
 
-    @Test func `of two edits of one moment the device with the greater id wins`() {
+    @Test func `of two edits at the same time, the one of the device with the greater id wins`() {
         #expect(decide(edited(at: 300), remotelyEdited(at: 300)).bytes == .yieldToRemote(stored: Self.content(20)))
     }
 
-    @Test func `an edit that cannot be sent now stays current however old it is`() {
+    @Test func `a local edit that cannot be uploaded now stays current however old it is`() {
         let local = Self.local {
             $0.modified = Timestamp(rawValue: 1)
             $0.bytes = .unsent
@@ -134,12 +134,12 @@ import Testing
         #expect(decision.staysQueued)
     }
 
-    @Test func `the same edit on both sides is no conflict`() {
+    @Test func `identical edits on both sides are not a conflict`() {
         let decision = decide(Self.local { $0.bytes = .sameAsRemote }, remotelyEdited(at: 300))
         #expect(decision.bytes == .sameOnBothSides && decision.conflicts == [] && !decision.staysQueued)
     }
 
-    @Test func `the remote's version is not kept twice`() {
+    @Test func `the same remote version is not kept twice as a conflict version`() {
         let first = decide(edited(at: 400), remotelyEdited(at: 300)).conflicts
         let again = Self.local {
             $0.modified = Timestamp(rawValue: 500)
@@ -151,17 +151,17 @@ import Testing
 
     // MARK: Place, mode, attributes, target
 
-    @Test func `a move here and an edit there are both kept`() {
+    @Test func `a local move and a remote edit are both kept`() {
         let decision = decide(Self.local { $0.name = try! ItemName("b.txt") }, remotelyEdited(at: 300))
         #expect(!decision.takesRemotePlace && decision.bytes == .takeRemote && decision.staysQueued)
     }
 
-    @Test func `an edit here and a move there are both kept`() {
+    @Test func `a local edit and a remote move are both kept`() {
         let decision = decide(edited(at: 200), Self.remote { $0.parent = Self.directory })
         #expect(decision.takesRemotePlace && decision.bytes == .keepLocal && decision.staysQueued)
     }
 
-    @Test func `of two moves the one that reached the container first stands`() {
+    @Test func `of two concurrent moves, the first to reach the container wins`() {
         let decision = decide(
             Self.local { $0.name = try! ItemName("b.txt") }, Self.remote { $0.name = try! ItemName("c.txt") })
         #expect(decision.takesRemotePlace && !decision.staysQueued)
@@ -171,14 +171,14 @@ import Testing
         (UInt16(0o644), UInt16(0o600), UInt16(0o600), true), (0o755, 0o644, 0o755, false), (0o755, 0o600, 0o755, false),
         (0o644, 0o644, 0o644, false),
     ])
-    func `a mode that one side changed is that side's, else the remote's`(
+    func `a mode changed on one side is kept, and of two changes the remote one wins`(
         remote: UInt16, local: UInt16, merged: UInt16, queued: Bool
     ) {
         let decision = decide(Self.local { $0.mode = local }, Self.remote { $0.mode = remote })
         #expect(decision.mode == merged && decision.staysQueued == queued)
     }
 
-    @Test func `attributes are merged one by one`() {
+    @Test func `extended attributes are merged one by one`() {
         let local = Self.local { $0.xattrs = ["user.k": Data([2]), "user.here": Data([3]), "user.both": Data([4])] }
         let remote = Self.remote { $0.xattrs = ["user.k": Data([1]), "user.there": Data([5]), "user.both": Data([6])] }
         let decision = decide(local, remote)
@@ -189,12 +189,12 @@ import Testing
         #expect(decision.staysQueued)
     }
 
-    @Test func `an attribute that was removed on either side is gone`() {
+    @Test func `an extended attribute removed on either side is removed`() {
         #expect(decide(Self.local { $0.xattrs = [:] }, Self.remote { $0.mode = 0 }).xattrs == [:])
         #expect(decide(Self.local { $0.mode = 0 }, Self.remote { $0.xattrs = [:] }).xattrs == [:])
     }
 
-    @Test func `of two link targets the remote's stands and the local one becomes a link of its own`() {
+    @Test func `of two link targets the remote one wins, and the local one becomes a separate link`() {
         var base = Self.base
         base.kind = .symbolicLink
         base.content = nil
@@ -209,7 +209,7 @@ import Testing
         #expect(decide(local, base, base: base).losingTarget == nil)
     }
 
-    @Test func `a directory takes the later of two times`() {
+    @Test func `a directory gets the later of two modification times`() {
         var base = Self.base
         base.kind = .directory
         base.content = nil
@@ -231,7 +231,7 @@ import Testing
             content: .inline(Self.content(UInt8(10 + digit))))
     }
 
-    @Test func `conflicts that either side resolved are resolved and those that either added are kept`() {
+    @Test func `conflicts resolved on either side are removed, and conflicts added on either side are kept`() {
         var base = Self.base
         base.conflicts = [version(1), version(2), version(3)]
         var remote = base
@@ -242,7 +242,7 @@ import Testing
         #expect(decision.staysQueued)
     }
 
-    @Test func `without local changes the remote state is taken as it is`() {
+    @Test func `without local changes, the remote state is taken unchanged`() {
         let remote = remotelyEdited(at: 1)
         let decision = Reconcile(accepting: remote, remoteBytesChanged: true)
         #expect(decision.takesRemotePlace && decision.bytes == .takeRemote && !decision.staysQueued)

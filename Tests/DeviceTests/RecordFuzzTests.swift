@@ -10,7 +10,7 @@ import Testing
 @testable import Remote
 @testable import Replica
 
-/// Whatever stands in the log, a device reads it, applies what keeps to the format, and goes on.
+/// Whatever the log contains, a device reads it, applies the valid records, and continues.
 @Suite(.timeLimit(.minutes(60))) struct RecordFuzzTests {
     private static func id(_ number: Int) -> String { "00000000-0000-4000-8000-" + String(format: "%012x", number) }
 
@@ -37,7 +37,7 @@ import Testing
         ]
     }
 
-    /// A commit with one of everything.
+    /// A commit with every kind of record and reference.
     private static var commit: [String: Any] {
         let conflict: [String: Any] = [
             "id": id(0xc0), "device": device, "deviceName": "desk", "modified": 1, "size": 0,
@@ -59,7 +59,7 @@ import Testing
         ]
     }
 
-    /// Does with a record what a device does before it is applied, and when it is read.
+    /// Uses a record as a device does before it applies the record, and when it reads the bytes.
     private func use(_ record: ItemRecord, _ reader: ChunkReader) async throws {
         #expect(try ItemRecord(packed: record.packed) == record)
         for reference in record.references {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `broken records are left out and do no harm`() async throws {
+    @Test func `broken records are rejected and do no harm`() async throws {
         let store = MemoryStore()
         let device = try await TestDevice.start(on: store, name: "A")
         await device.stop()
@@ -94,7 +94,7 @@ import Testing
             rejected += read.rejected.count
             records += read.commit.records.count
             for record in read.commit.records { try await use(record, reader) }
-            // As the next one of the log.
+            // Applies it as the next commit of the log.
             var next = read.commit
             next.sequence = device.fileSystem.replica.applied + 1
             var contents: [ItemID: Content] = [:]

@@ -10,7 +10,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// What scripts make of snapshots that this code wrote, and the other way round.
+/// Scripts read containers that this code wrote, and this code reads containers that a script wrote.
 @Suite(.timeLimit(.minutes(5))) struct SnapshotScriptTests {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "scripts-\(UUID())").path
     private var container: String { "\(directory)/container" }
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a container whose log was trimmed is restored from its newest good snapshot`(_ isDamaged: Bool) async throws {
+    func `a container with a trimmed log is restored from its newest good snapshot`(_ isDamaged: Bool) async throws {
         let store = try DirectoryStore(root: container, createIfMissing: true)
         let a = try await TestDevice.start(on: store, name: "A")
         try a.makeDirectory("d")
@@ -64,7 +64,7 @@ import Testing
             let last = try #require(try await a.fileSystem.syncEngine.snapshots.make())
             let object = try await store.get(SnapshotStore.key(last), range: nil).collect(upTo: 1 << 20)
             try await store.put(SnapshotStore.key(last), .bytes(Array(object.prefix(object.count / 2))))
-            // As if the log had lost a commit in the middle, too: it is not whole, so a snapshot counts.
+            // The log is not complete either, so the earlier snapshot is used.
         }
         let result = try run("restore.py", container, output)
         #expect(result.status == (isDamaged ? 1 : 0), "\(result.output)")
@@ -101,7 +101,7 @@ import Testing
         try await a.close()
     }
 
-    @Test func `without a snapshot a trimmed log is damage`() async throws {
+    @Test func `a trimmed log without a snapshot is reported as damaged`() async throws {
         let store = try DirectoryStore(root: container, createIfMissing: true)
         let a = try await TestDevice.start(on: store, name: "A")
         try await a.write("one", to: "one")
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a log with a gap is damage, and so is one whose gap was written into`(_ isFilled: Bool) async throws {
+    func `a log with a gap is reported as damaged, even if the gap was filled`(_ isFilled: Bool) async throws {
         let store = try DirectoryStore(root: container, createIfMissing: true)
         let log = ChangeLog(store: store)
         let a = try await TestDevice.start(on: store, name: "A")
@@ -141,7 +141,7 @@ import Testing
         try remove()
     }
 
-    @Test func `a generated container is one like any other`() async throws {
+    @Test func `a generated container works like any other`() async throws {
         #expect(try run("generate-container", container, "--items", "1000", "--directories", "37").status == 0)
         let store = try DirectoryStore(root: container, createIfMissing: false)
         let a = try await TestDevice.start(on: store, name: "A")

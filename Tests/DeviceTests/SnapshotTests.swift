@@ -33,7 +33,7 @@ import Testing
         return a
     }
 
-    /// Every item below a directory with what a program sees of it, the bytes of files included.
+    /// Every item below a directory with the attributes and bytes that a program sees.
     private func tree(_ device: TestDevice, _ directory: String = "") async throws -> [String] {
         var lines: [String] = []
         for name in try device.names(directory).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
@@ -52,7 +52,7 @@ import Testing
         for commit in 1...number { try await log.trim(commit) }
     }
 
-    @Test func `a new device takes the snapshot and then the log's tail`() async throws {
+    @Test func `a new device applies the snapshot and then the later commits`() async throws {
         let a = try await filled()
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         #expect(number == a.fileSystem.replica.applied)
@@ -69,10 +69,10 @@ import Testing
         let expected = try await tree(a)
         #expect(try await tree(b) == expected)
         #expect(try await tree(c) == expected)
-        // What both know of the container is the same, commit numbers included.
+        // Both know the same state of the container, including the commit numbers.
         #expect(try await exported(b) == exported(c))
         #expect(try await b.fileSystem.syncEngine.check() == [])
-        // B is a device like any other.
+        // B works like any other device.
         try await b.write("from b", to: "d/b")
         try await converge(b, a)
         #expect(try await a.read("d/b") == "from b")
@@ -87,14 +87,14 @@ import Testing
         return try await TestDevice.start(on: store, name: "C")
     }
 
-    /// What a device would write as a snapshot.
+    /// The records that a device would write to a snapshot.
     private func exported(_ device: TestDevice) async throws -> [String] {
         let path = "\(device.state)/exported"
         let summary = try await device.fileSystem.replica.exportSnapshot(to: path)
         let file = try await SnapshotFile.open(
             path, container: TestDevice.identity.uuid, number: summary.number
         ) { _, _ in nil }
-        // To a replica that has nothing, everything is new.
+        // For an empty replica, every record is new.
         let empty = try Replica.open(
             "\(device.state)/empty-\(summary.number)", container: TestDevice.identity,
             environment: ReplicaEnvironment(
@@ -106,7 +106,7 @@ import Testing
         return step.records.map { "\($0.number) \($0.record)" }.sorted()
     }
 
-    @Test func `half skipping unreadable snapshot: the one before it counts, and then the log`() async throws {
+    @Test func `an unreadable snapshot is skipped for the previous one, and then for the log`() async throws {
         let a = try await filled()
         let first = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         try await a.write("later", to: "later")
@@ -132,7 +132,7 @@ import Testing
         try await store.put(key, .bytes(Array(object.prefix(object.count / 2))))
     }
 
-    @Test func `a snapshot is due after so many commits, and two devices make one`() async throws {
+    @Test func `a snapshot is due after a number of commits, and two devices make only one`() async throws {
         let a = try await filled()
         let count = Int(a.fileSystem.replica.applied)
         #expect(try await a.fileSystem.syncEngine.snapshots.isDue(commitLimit: count))
@@ -148,7 +148,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `no snapshot tells of changes that are not in the container`() async throws {
+    @Test func `no snapshot is made while local changes are not in the container`() async throws {
         let a = try await filled()
         store.plan(.failBefore(.unavailable), on: .create, prefix: "log/", count: 1000)
         try a.remove("empty")
@@ -164,8 +164,8 @@ import Testing
         try await converge(a, b)
         #expect(try await b.read("caf\u{e9}") == "new")
         await b.stop()
-        // While B is away: an edit of what B edits too, an edit and a deletion of what it does not, a deletion of what
-        // it edits.
+        // While B is offline, A edits a file that B edits too and one that B does not edit, deletes a file that B
+        // edits, and renames a directory.
         try await a.write("edited by a", to: "caf\u{e9}")
         try await a.write("edited by a", to: "empty")
         try a.remove("d/deep/one")
@@ -193,13 +193,13 @@ import Testing
         #expect(try await a.read("d/new") == "new from a")
         #expect(try await b2.fileSystem.syncEngine.check() == [])
         #expect(try await exported(b2) == exported(a))
-        // Nobody wrote a trimmed number again.
+        // No device reused the number of a trimmed commit.
         for commit in 1...number { #expect(try await log.isTrimmed(commit)) }
         try await a.close()
         try await b2.close()
     }
 
-    @Test func `a log that was cut off without a trace is found at the start`() async throws {
+    @Test func `a device whose next commit was deleted without a trim catches up from the snapshot`() async throws {
         let a = try await filled()
         let b = try await TestDevice.start(on: store, name: "B")
         try await converge(a, b)
@@ -220,7 +220,7 @@ import Testing
         try await b2.close()
     }
 
-    @Test func `a new device with files of its own merges them with the snapshot`() async throws {
+    @Test func `a new device merges its own files with the snapshot`() async throws {
         let a = try await filled()
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         try await trim(through: number)
@@ -243,7 +243,7 @@ import Testing
         try await b2.close()
     }
 
-    @Test func `catching up goes on where it was cut off`() async throws {
+    @Test func `an interrupted catch-up from a snapshot is continued`() async throws {
         let a = try await filled()
         let b = try await TestDevice.start(on: store, name: "B")
         try await converge(a, b)
@@ -253,7 +253,7 @@ import Testing
         try await a.fileSystem.sync(wait: true)
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
         try await trim(through: number)
-        // The first step is applied, the others are not.
+        // Only the first step is applied.
         let path = "\(b.state)/by-hand"
         try await SnapshotStore(store: store).fetch(number, to: path)
         let file = try await SnapshotFile.open(path, container: TestDevice.identity.uuid, number: number) { _, _ in nil
@@ -279,7 +279,7 @@ import Testing
         try await b2.close()
     }
 
-    @Test func `without a snapshot a trimmed log is a problem that is named`() async throws {
+    @Test func `a trimmed log without a snapshot is reported as corrupt`() async throws {
         let a = try await filled()
         try await log.trim(1)
         let b = try await TestDevice.start(on: store, name: "B")
@@ -292,10 +292,10 @@ import Testing
         try b.fileSystem.shutDown()
     }
 
-    @Test func `a long file whose chunk list came with no snapshot is downloaded all the same`() async throws {
+    @Test func `a long file is downloaded although the snapshot does not contain its chunk list`() async throws {
         let a = try await TestDevice.start(on: store, name: "A")
         let handle = try await a.open("big", O_RDWR | O_CREAT)
-        // 66 chunks, every second one a hole's neighbour: more than a record holds.
+        // 66 chunks, more than fit into a record.
         for index in 0..<66 { try await a.write("\(index)", to: handle, at: Int64(index) << 20) }
         try await a.close(handle)
         try await a.fileSystem.sync(wait: true)

@@ -64,7 +64,7 @@ import Testing
             downloadingError: try fault("downloadingError"), uploadingError: try fault("uploadingError"))
     }
 
-    /// The row comes about, if not at once then soon.
+    /// Expects the attributes to show the row at once or soon.
     private func expect(
         _ expected: Row, of path: String, on device: TestDevice, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -89,7 +89,7 @@ import Testing
         for device in devices { try await device.close() }
     }
 
-    @Test func `a placeholder, and a file that is complete`() async throws {
+    @Test func `a placeholder and a complete file`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("text", to: "f")
         try await converge(a, b)
@@ -126,7 +126,7 @@ import Testing
         }
         try await a.close(handle)
         try await converge(a, b)
-        // Two GETs bring it; the second takes its time.
+        // Two GETs fetch it, and the second is slow.
         store.plan(.delay(.zero), on: .get, prefix: "packs/")
         store.plan(.delay(.seconds(2)), on: .get, prefix: "packs/")
         try await b.setAttribute("download", "1", of: "f")
@@ -140,7 +140,7 @@ import Testing
         try await close(a, b)
     }
 
-    @Test func `an older version stays while the newer comes: Current, Downloaded, Current`() async throws {
+    @Test func `an older version stays while a newer one is downloaded: Current, Downloaded, Current`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("old", to: "f")
         try await converge(a, b)
@@ -163,7 +163,7 @@ import Testing
         try await expect(.complete, of: "f", on: b)
         #expect(try await b.read("f") == "newer")
 
-        // While sync of the item is paused, the newer version is only known.
+        // While sync of the item is paused, the newer version is known but not downloaded.
         try await b.setAttribute("syncPaused", "1", of: "f")
         try await a.write("newest", to: "f")
         try await expect(waiting, of: "f", on: b)
@@ -174,7 +174,7 @@ import Testing
         try await close(a, b)
     }
 
-    @Test func `whoever asks about an inode whose name has newer bytes by now is told to look again`() async throws {
+    @Test func `requests for an inode that newer bytes have replaced fail with ESTALE`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("old", to: "f")
         try await converge(a, b)
@@ -187,7 +187,7 @@ import Testing
             #expect(throws: FileError(.superseded, "#2 no longer has a name")) { try b.attribute(name, of: old) }
         }
         #expect(FileError(.superseded, "#2 no longer has a name").errno == ESTALE)
-        // At first it is there without a name, then it is gone.
+        // At first the inode exists without a name, then it no longer exists.
         #expect(try await holds { (try? b.fileSystem.attributes(of: old)) == nil })
         let refusal = FileError(.superseded, "#2 no longer has a name")
         #expect(throws: refusal) { try b.attribute("downloadingStatus", of: old) }
@@ -198,7 +198,7 @@ import Testing
         try await close(a, b)
     }
 
-    @Test func `a local edit that waits, one on its way, and one that is up`() async throws {
+    @Test func `a local edit that waits, is being uploaded, and is uploaded`() async throws {
         let (a, b, _) = try await pair()
         try await a.setAttribute("syncPaused", "1", of: "")
         try await a.write("text", to: "f")
@@ -207,14 +207,14 @@ import Testing
         try await a.setAttribute("syncPaused", "0", of: "")
         try await expect(Self.uploading, of: "f", on: a)
         try await expect(.complete, of: "f", on: a)
-        // Uploaded means the latest edit.
+        // `isUploaded` refers to the latest edit.
         try await a.write("text again", to: "f")
         try await expect(Self.uploading, of: "f", on: a)
         try await expect(.complete, of: "f", on: a)
         try await close(a, b)
     }
 
-    @Test func `over quota: the item waits with its error, the others go on`() async throws {
+    @Test func `over quota: the item waits with its error, the others are uploaded`() async throws {
         let (a, b, store) = try await pair()
         network.set { operation, _ in operation == .put ? .failBefore(.full) : nil }
         try await a.write("too much", to: "f")
@@ -227,7 +227,7 @@ import Testing
         let (tries, start) = (store.callCount(.put, prefix: "packs/"), ContinuousClock.now)
         try await a.write("", to: "another")
         try await expect(.complete, of: "another", on: a)
-        // It is not sent again with everything that changes, only after its pauses.
+        // Other changes do not send it again, only the end of its pauses does.
         let pauses = Int((ContinuousClock.now - start) / .seconds(30)) + 1
         #expect(store.callCount(.put, prefix: "packs/") <= tries + pauses)
         network.comeBack()
@@ -240,7 +240,7 @@ import Testing
         try await close(a, b)
     }
 
-    @Test func `what was refused for want of room is sent at once when it has changed`() async throws {
+    @Test func `an item refused for lack of space is sent at once after it changes`() async throws {
         let (a, b, _) = try await pair()
         network.set { operation, _ in operation == .put ? .failBefore(.full) : nil }
         try await a.write("too much", to: "f")
@@ -268,7 +268,7 @@ import Testing
             ($0 as? FileError)?.code == .notInContainer
         }
         try await expect(row, of: "f", on: b)
-        // EAGAIN would be an empty file to Python, and the kernel makes EOPNOTSUPP of it for setxattr(2).
+        // Python would take EAGAIN for an empty file, and the kernel turns it into EOPNOTSUPP for setxattr(2).
         await #expect { try await b.read("f") } throws: { ($0 as? FileError)?.code == .notInContainer }
         #expect(FileError(.notInContainer, "").errno == EREMOTEIO)
         try await putBack()
@@ -298,13 +298,13 @@ import Testing
         try await a.write("changed again", to: "g")
         try await expect(.edited.with { $0.uploadingError = 4355 }, of: "g", on: a)
         network.comeBack()
-        // Both go on by themselves.
+        // Both transfers resume by themselves.
         try await expect(.complete, of: "f", on: b)
         try await expect(.complete, of: "g", on: a)
         try await close(a, b)
     }
 
-    @Test func `what this device uploaded is told from what others did`() async throws {
+    @Test func `lastEditor and etag distinguish the uploads of this device from those of others`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("from A", to: "f")
         try await converge(a, b)

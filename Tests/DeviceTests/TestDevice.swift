@@ -7,7 +7,7 @@ import Remote
 import Sync
 import Synchronization
 
-/// A device of the tests: a file system over a store that it shares with others, in a directory of its own.
+/// A device for tests: a file system with a state directory of its own, over a store that it shares with others.
 final class TestDevice: Sendable {
     let fileSystem: FileSystem
     let state: String
@@ -20,15 +20,15 @@ final class TestDevice: Sendable {
         task = Mutex(Task { await fileSystem.run() })
     }
 
-    /// Where the devices of this process have their states; removed when it ends, as a state is wanted by whoever
-    /// starts a device on it again.
+    /// The parent of all state directories of this process. It is removed only when the process ends, since a test may
+    /// start another device on the state of an earlier one.
     private static let places: String = {
         let path = URL.temporaryDirectory.appending(path: "dewpoint-devices-\(getpid())").path
         atexit { try? FileManager.default.removeItem(atPath: TestDevice.places) }
         return path
     }()
 
-    /// Starts a device, on the state of an earlier one where it is given; makes the container where there is none.
+    /// Starts a device, on the state of an earlier one if given, and creates the container if there is none.
     static func start(
         on store: any ObjectStore, name: String, state: String? = nil, options: FileSystemOptions = FileSystemOptions(),
         environment: EngineEnvironment? = nil, time: TestTime = TestTime(), logger: Logger? = nil
@@ -38,7 +38,7 @@ final class TestDevice: Sendable {
             environment ?? time.environment, logger)
     }
 
-    /// Starts a device whose container is known, without asking the store.
+    /// Starts a device whose container is known, without a request to the store.
     static func startKnown(
         on store: any ObjectStore, name: String, state: String? = nil, options: FileSystemOptions = FileSystemOptions(),
         time: TestTime = TestTime()
@@ -74,7 +74,7 @@ final class TestDevice: Sendable {
         id: ContainerIdentifier("iCloud.test")!, uuid: UUID(), created: Timestamp(rawValue: 0),
         settings: .init(name: "Test", documentScopePublic: true, folderLevels: .any))
 
-    /// Ends as a crash would: nothing is recorded or closed.
+    /// Stops as in a crash: nothing is recorded or closed.
     func stop() async {
         let running = task.withLock { task in
             defer { task = nil }
@@ -218,7 +218,7 @@ final class TestDevice: Sendable {
         String(decoding: try fileSystem.extendedAttribute(name, of: try inode(path), by: Self.caller), as: UTF8.self)
     }
 
-    /// Everything below the root: a directory as `/`, a file as its text, which is downloaded for it.
+    /// All items below a directory: a directory as `/`, a file as its text, which is downloaded.
     func tree(_ path: String = "") async throws -> [String: String] {
         var tree: [String: String] = [:]
         for name in try names(path) {
@@ -238,7 +238,7 @@ final class TestDevice: Sendable {
         do {
             return String(decoding: try attribute(name, of: try inode(path)), as: UTF8.self)
         } catch let error as FileError where error.code == .superseded {
-            // The kernel, too, looks a path up again whose inode has been replaced meanwhile.
+            // Like the kernel, look the path up again if its inode was replaced meanwhile.
             return String(decoding: try attribute(name, of: try inode(path)), as: UTF8.self)
         }
     }
@@ -266,7 +266,7 @@ final class TestDevice: Sendable {
     }
 }
 
-/// The clocks of a test's device, which a test may set forward, as a machine's that slept.
+/// The clocks of a test device, which a test can set forward as if the machine had slept.
 final class TestTime: Sendable {
     private let ahead = Mutex(Duration.zero)
 
@@ -287,7 +287,7 @@ final class TestTime: Sendable {
     }
 }
 
-/// Both devices up to date with each other.
+/// Brings all devices up to date with each other.
 func converge(_ devices: TestDevice...) async throws {
     for _ in 0..<2 { for device in devices { try await device.fileSystem.sync(wait: true) } }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ThrottleTableTests {
     private let time = Timestamp(seconds: 1, nanoseconds: 0)
 
-    /// One more file for a group whose processes go on.
+    /// A read of one more file by a group whose processes are still running.
     private func demand(
         _ table: inout ThrottleTable, by group: Int32 = 7, byteCount: Int64 = 1, at seconds: Int = 0
     ) -> (ThrottleTable.Verdict, ThrottleTable.Event?) {
@@ -17,17 +17,17 @@ import Testing
             hasEnded: { _ in false })
     }
 
-    @Test func `so many files are let through, and the next is held`() {
+    @Test func `reads up to the file limit are admitted, and the next one is held`() {
         var table = ThrottleTable(fileLimit: 3, byteLimit: nil)
         for _ in 0..<3 { #expect(demand(&table) == (.admitted, nil)) }
         #expect(demand(&table) == (.held, .held))
         #expect(demand(&table) == (.held, nil))
-        // Another job is another matter.
+        // Each group is counted separately.
         #expect(demand(&table, by: 8) == (.admitted, nil))
         #expect(table.groups[7]?.fileCount == 3)
     }
 
-    @Test func `so many bytes are let through, one large file always`() {
+    @Test func `the read that exceeds the byte limit is admitted, and the next one is held`() {
         var table = ThrottleTable(fileLimit: nil, byteLimit: 100)
         #expect(demand(&table, byteCount: 1 << 40) == (.admitted, nil))
         #expect(demand(&table) == (.held, .held))
@@ -36,14 +36,14 @@ import Testing
         #expect(demand(&table, by: 8, byteCount: 60) == (.held, .held))
     }
 
-    @Test func `what was asked for more than a minute ago does not count`() {
+    @Test func `reads from more than a minute ago do not count`() {
         var table = ThrottleTable(fileLimit: 2, byteLimit: nil)
         for seconds in [0, 30, 61, 92, 123] { #expect(demand(&table, at: seconds) == (.admitted, nil)) }
         #expect(demand(&table, at: 150) == (.admitted, nil))
         #expect(demand(&table, at: 151) == (.held, .held))
     }
 
-    @Test func `who is held goes on when he is allowed, as much as he likes`() {
+    @Test func `a held program continues once it is allowed, without a limit`() {
         var table = ThrottleTable(fileLimit: 1, byteLimit: nil)
         _ = demand(&table)
         _ = demand(&table)
@@ -53,7 +53,7 @@ import Testing
         for _ in 0..<100 { #expect(demand(&table) == (.admitted, nil)) }
     }
 
-    @Test func `who is refused is refused until he is allowed`() {
+    @Test func `a refused program stays refused until it is allowed`() {
         var table = ThrottleTable(fileLimit: 1, byteLimit: nil)
         _ = demand(&table)
         _ = demand(&table)
@@ -66,7 +66,7 @@ import Testing
         #expect(!isKnown)
     }
 
-    @Test func `when nobody answers, reads that are held are refused in the end`() {
+    @Test func `reads held without an answer are refused after ten minutes`() {
         var table = ThrottleTable(fileLimit: 1, byteLimit: nil)
         _ = demand(&table, at: 5)
         _ = demand(&table, at: 10)
@@ -75,7 +75,7 @@ import Testing
         #expect(demand(&table, at: 611) == (.refused, nil))
     }
 
-    @Test func `without limits it is told once when it is much, and nobody is held`() {
+    @Test func `without limits, a program that downloads much is reported once and never held`() {
         var table = ThrottleTable(fileLimit: nil, byteLimit: nil)
         var events: [ThrottleTable.Event?] = []
         for _ in 0..<(ThrottleTable.noticedFileCount * 3) {
@@ -85,12 +85,12 @@ import Testing
         }
         #expect(events == [.noticed])
         #expect(table.groups[7]?.state == .noticed)
-        // One large file is nothing but that.
+        // A single large file is not reported.
         #expect(demand(&table, by: 8, byteCount: 1 << 40) == (.admitted, nil))
         #expect(demand(&table, by: 8) == (.admitted, .noticed))
     }
 
-    @Test func `a limit may be beyond what is much`() {
+    @Test func `a limit may exceed the number of files that is reported`() {
         var table = ThrottleTable(fileLimit: ThrottleTable.noticedFileCount + 10, byteLimit: nil)
         var events: [ThrottleTable.Event] = []
         for _ in 0..<(ThrottleTable.noticedFileCount + 11) {
@@ -99,7 +99,7 @@ import Testing
         #expect(events == [.noticed, .held])
     }
 
-    @Test func `who is quiet or gone is forgotten, who waits is not`() {
+    @Test func `idle and ended groups are forgotten, a group with a waiting read is not`() {
         var table = ThrottleTable(fileLimit: 1, byteLimit: nil)
         for group: Int32 in [1, 2, 2, 3, 3, 4, 4] { _ = demand(&table, by: group) }
         table.addWaiting(1, to: 4)
@@ -110,11 +110,11 @@ import Testing
         table.addWaiting(-1, to: 4)
         table.sweep(now: .seconds(60)) { _ in true }
         #expect(table.groups.isEmpty)
-        // A read of a group that was forgotten goes on.
+        // A read of a forgotten group is admitted.
         #expect(table.verdict(of: 4, now: .zero, time: time) == (.admitted, nil))
     }
 
-    @Test func `only so many are remembered, and the longest quiet goes first`() {
+    @Test func `the number of remembered groups is limited, and the longest idle one is forgotten first`() {
         var table = ThrottleTable(fileLimit: 1, byteLimit: nil)
         for group in 1...Int32(ThrottleTable.groupLimit) {
             _ = demand(&table, by: group, at: group == 5 ? 0 : 1)

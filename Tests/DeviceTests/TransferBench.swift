@@ -12,7 +12,7 @@ import Testing
 @testable import Sync
 @testable import Transfer
 
-/// Directories of one test, for trees that move in and out of a container.
+/// The directories of one test, for trees that are moved into and out of a container.
 final class TransferBench: Sendable {
     let directory: String
     let problems = Mutex<[TransferProblem]>([])
@@ -22,19 +22,19 @@ final class TransferBench: Sendable {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     }
 
-    // A leftover in the temporary directory fails no test.
+    // A leftover in the temporary directory does not fail the test.
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
-    /// What was told, as `kind path`.
+    /// The reported problems, as `kind path`.
     var told: [String] { problems.withLock { $0.map { "\($0.kind) \($0.path)" }.sorted() } }
 
     var notify: @Sendable (TransferProblem) -> Void {
         { [self] problem in problems.withLock { $0.append(problem) } }
     }
 
-    /// Runs `body` as a device that is there for one command.
+    /// Runs `body` with a scratch replica, as for a single command.
     func visiting<Value>(
         _ store: any ObjectStore, environment: EngineEnvironment = TestTime().environment,
         _ body: (ScratchReplica) async throws -> Value
@@ -72,13 +72,13 @@ final class TransferBench: Sendable {
         }
     }
 
-    /// Runs a program to its end.
+    /// Runs a program and waits for its end.
     @discardableResult
     func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
         try Program.result(of: arguments, in: directory)
     }
 
-    /// Runs a script of bash in the bench's directory, which must succeed.
+    /// Runs a bash script, which must succeed, in the directory of the bench.
     @discardableResult
     func script(_ text: String) throws -> String {
         let result = try run(["bash", "-euo", "pipefail", "-c", text])
@@ -89,8 +89,8 @@ final class TransferBench: Sendable {
     static let restoreScript = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../scripts/restore.py").standardizedFileURL.path
 
-    /// Every item of a tree, a line each: kind, mode, time, attributes, and the hash of its bytes or its target. Python
-    /// looks, so that names are bytes.
+    /// One line for each item of a tree: its kind, mode, time, attributes, and the hash of its bytes or its target. It
+    /// is made by Python, so that names are bytes.
     func listing(_ name: String) throws -> String {
         let program = """
             import hashlib, os, stat, sys
@@ -113,7 +113,7 @@ final class TransferBench: Sendable {
     }
 }
 
-/// A store on which something happens before an operation: another device is faster, a file changes.
+/// A store that calls a closure before each operation: as if another device were faster, or a file changed.
 final class EventfulStore: ObjectStore, NeighbourStore {
     private let base: any ObjectStore
     private let event: @Sendable (FaultyStore.Operation, String) async throws -> Void
@@ -170,7 +170,7 @@ final class EventfulStore: ObjectStore, NeighbourStore {
     }
 }
 
-/// Lets the first of many through, once.
+/// A flag that is true only the first time it is read.
 final class Once: Sendable {
     private let isOver = Atomic<Bool>(false)
 

@@ -17,7 +17,7 @@ import Testing
         return (a, b, store)
     }
 
-    @Test func `a file made on one device is a placeholder on the other until it is read`() async throws {
+    @Test func `a file created on one device is a placeholder on the other until it is downloaded`() async throws {
         let (a, b, store) = try await pair()
         try a.makeDirectory("Documents")
         try await a.write("hello", to: "Documents/note.txt")
@@ -34,7 +34,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `what another device puts into a set-group-ID directory gets the directory's group`() async throws {
+    @Test func `another device's new file in a set-group-ID directory gets the group of the directory`() async throws {
         let (a, b, _) = try await pair()
         try a.makeDirectory("d")
         try await converge(a, b)
@@ -47,7 +47,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `an edit isSynced back`() async throws {
+    @Test func `an edit on the second device is synced back to the first`() async throws {
         let (a, b, _) = try await pair()
         try await a.write("one", to: "x")
         try await converge(a, b)
@@ -60,7 +60,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `rename and delete travel without a download`() async throws {
+    @Test func `a rename and a deletion are synced without a download`() async throws {
         let (a, b, store) = try await pair()
         try a.makeDirectory("d")
         try await a.write("1", to: "d/one")
@@ -77,7 +77,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `two new directories of one name are one`() async throws {
+    @Test func `two new directories with the same name become one`() async throws {
         let (a, b, store) = try await pair()
         await b.stop()
         try a.makeDirectory("Photos")
@@ -94,7 +94,7 @@ import Testing
         try await b2.close()
     }
 
-    @Test func `an edit beats a deletion`() async throws {
+    @Test func `an edit wins over a concurrent deletion`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("base", to: "f")
         try await converge(a, b)
@@ -111,13 +111,13 @@ import Testing
         try await b2.close()
     }
 
-    /// Starts a device again on its state.
+    /// Restarts a device on its state.
     private func restart(_ device: TestDevice, on store: any ObjectStore) async throws -> TestDevice {
         try device.fileSystem.shutDown()
         return try await TestDevice.start(on: store, name: "B", state: device.state)
     }
 
-    @Test func `an unchanged chunk is never sent again`() async throws {
+    @Test func `an unchanged chunk is never uploaded again`() async throws {
         let (a, b, store) = try await pair()
         let block = String(repeating: "x", count: Content.chunkByteCount)
         let handle = try await a.open("big", O_RDWR | O_CREAT)
@@ -142,7 +142,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `an eviction is refused while there are changes and gives the bytes up afterwards`() async throws {
+    @Test func `an eviction is refused while the file is open for writing or pinned`() async throws {
         let (a, b, store) = try await pair()
         let handle = try await a.open("f", O_RDWR | O_CREAT)
         try await a.write("text", to: handle, at: 0)
@@ -176,7 +176,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a file removed while its commit is on its way is gone everywhere`() async throws {
+    @Test func `a file removed while its commit is being sent is removed on both devices`() async throws {
         let (a, b, store) = try await pair()
         store.plan(.delay(.milliseconds(500)), on: .create, prefix: "log/")
         try await a.write("short life", to: "f")
@@ -189,7 +189,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a commit that landed although its answer was lost counts once`() async throws {
+    @Test func `a commit that landed although its response was lost is not appended again`() async throws {
         let (a, b, store) = try await pair()
         store.plan(.failAfter(.unavailable), on: .create, prefix: "log/")
         try await a.write("text", to: "f")
@@ -201,7 +201,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `copying what is not here shares its chunks`() async throws {
+    @Test func `a copy of a file that is not local shares its chunks`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("shared", to: "one")
         try await converge(a, b)
@@ -222,7 +222,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a damaged pack costs its file only`() async throws {
+    @Test func `a damaged pack affects only its own file`() async throws {
         let (a, b, store) = try await pair()
         try await a.write("good", to: "good")
         try await converge(a, b)
@@ -239,15 +239,14 @@ import Testing
         try await b.close()
     }
 
-    /// The commit lands, nobody hears of it, and meanwhile what it brought goes again.
+    /// The commit lands but its response is lost, and meanwhile its items are removed again.
     @Test(arguments: [false, true])
-    func `what is removed while its commit is in invalidate does not come back`(isRestarted: Bool) async throws {
+    func `an item removed while its commit is unconfirmed does not reappear`(isRestarted: Bool) async throws {
         let (network, base) = (Network(), MemoryStore())
         let a = try await TestDevice.start(on: network.store(base), name: "A")
         let b = try await TestDevice.start(on: base, name: "B")
         try await converge(a, b)
-        // Without a look at the end of the log nothing is appended: it cannot be read from the moment when the commit
-        // lands.
+        // Nothing is appended before the end of the log is read, and the log cannot be read once the commit has landed.
         let hasLanded = Atomic(false)
         network.set { operation, key in
             guard key.hasPrefix("log/") else { return nil }
@@ -265,7 +264,7 @@ import Testing
         try a.remove("d/f")
         try a.rename("d/g", to: "f")
         try a.removeDirectory("d")
-        // Another takes the name of what went.
+        // A new file takes the name of the removed directory.
         try await a.write("new", to: "d")
         var a2 = a
         if isRestarted {
@@ -273,7 +272,7 @@ import Testing
             a2 = try await TestDevice.start(on: network.store(base), name: "A", state: a.state)
         }
         network.comeBack()
-        // The store has been silent: who waits for it is refused until it has been heard again.
+        // The store has been silent: a waiting sync fails until the store has answered again.
         #expect(try await holds { (try? await a2.fileSystem.sync(wait: true)) != nil })
         try await converge(a2, b)
         for device in [a2, b] { #expect(try await device.tree() == ["d": "new", "f": "moved"]) }
@@ -281,7 +280,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a file that is written while it makes room for a directory is moved with the directory's commit`()
+    @Test func `a file written while it exchanges names with a directory is moved in the same commit`()
         async throws
     {
         let (network, base) = (Network(), MemoryStore())
@@ -298,7 +297,7 @@ import Testing
         try a.exchange("d", "f")
         try await a.write("other", to: "other")
         #expect(try await holds { store.callCount(.put, prefix: "packs/") > sent })
-        // It has been looked at for the commit, and changes once more before that goes out.
+        // The file has been read for the commit, and changes once more before the commit is sent.
         try await a.write("most", to: handle, at: 0)
         #expect(try await holds { (try? b.names()) == ["d", "f", "other"] })
         #expect(try b.fileSystem.attributes(of: b.inode("f")).kind == .directory)
@@ -310,18 +309,18 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a file is not sent empty while it is made`() async throws {
+    @Test func `a file is not uploaded empty while it is being created`() async throws {
         let (network, base) = (Network(), MemoryStore())
         let isMaking = Mutex(false)
         var environment = TestTime().environment
         environment.interrupt = { step in
-            // The file is in the index, and whoever makes it has not been told.
+            // The file is in the index, but the call that creates it has not returned.
             guard step == .afterCommit, isMaking.withLock({ $0.take() }) else { return }
             Thread.sleep(forTimeInterval: 1)
         }
         let a = try await TestDevice.start(on: network.store(base), name: "A", environment: environment)
         let b = try await TestDevice.start(on: base, name: "B")
-        // What was looked at before the write is sent after it.
+        // A commit prepared before the write is sent after it.
         network.set { operation, key in operation == .put && key.hasPrefix("log/") ? .delay(.seconds(1)) : nil }
         let sync = Task {
             try await Task.sleep(for: .milliseconds(200))
@@ -342,8 +341,8 @@ import Testing
 }
 
 extension Bool {
-    /// Makes it false.
-    /// - Returns: What it was.
+    /// Sets the value to `false`.
+    /// - Returns: The previous value.
     fileprivate mutating func take() -> Bool {
         defer { self = false }
         return self

@@ -13,7 +13,7 @@ import Testing
         )
     }
 
-    @Test func `an earlier version is listed on every device and can be made current from any`() async throws {
+    @Test func `an earlier version is listed on every device and can be restored on any`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f")
         try await converge(a, b)
@@ -35,7 +35,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a version that is not kept is refused`() async throws {
+    @Test func `restoring an unknown version is refused`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f")
         try await converge(a, b)
@@ -48,7 +48,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `what one device deleted the other brings back with its directory`() async throws {
+    @Test func `a directory deleted on one device can be restored with its contents on the other`() async throws {
         let (a, b) = try await pair()
         try a.makeDirectory("d")
         try a.makeDirectory("d/e")
@@ -75,7 +75,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a deleted file comes back beside one that took its name`() async throws {
+    @Test func `a deleted file is restored under another name if its name is taken`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f.txt")
         try await converge(a, b)
@@ -92,7 +92,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a deletion that has not reached the container can be taken back`() async throws {
+    @Test func `a deletion that has not reached the container can be undone`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f")
         try await converge(a, b)

@@ -14,13 +14,13 @@ import Testing
             stored: offset.map { .init(hash: hash(UInt8(index)), pack: pack, offset: $0) })
     }
 
-    @Test func `pieces that lie end to end become one run`() {
+    @Test func `contiguous pieces become one run`() {
         let content = Content(pieces: [piece(0, unit, at: 0), piece(1, unit, at: Int64(unit)), piece(2, 5, at: 0)])
         #expect(content.runs.count == 2)
         #expect(content.byteCount == Int64(2 * unit + 5))
     }
 
-    @Test func `holes take no room in the list however large they are`() {
+    @Test func `a hole of several chunks is stored as one run`() {
         let content = Content(runs: [
             .zeros(byteCount: Int64(unit) * 3),
             .stored(pack: pack, offset: 7, chunks: [.init(hash: hash(1), byteCount: 10)]),
@@ -30,7 +30,7 @@ import Testing
         #expect(Content(pieces: content.pieces) == content)
     }
 
-    @Test func `the pieces of a hole of terabytes are made when they are asked for`() {
+    @Test func `the pieces of a hole of several terabytes are created on demand`() {
         let byteCount = 8 << 40 + Int64(3)
         let chunks = [Content.Chunk(hash: hash(1), byteCount: unit), .init(hash: hash(2), byteCount: unit)]
         let content = Content(runs: [
@@ -48,7 +48,7 @@ import Testing
         #expect(Content.empty.pieces.isEmpty)
     }
 
-    @Test func `the same chunks in another pack are the same bytes`() {
+    @Test func `content with the same chunks in another pack has the same bytes`() {
         let other = ItemID(uuid: UUID(uuidString: "6d1e2c44-0000-4000-8000-000000000002")!)
         let chunks = [Content.Chunk(hash: hash(1), byteCount: 10)]
         let here = Content(runs: [.stored(pack: pack, offset: 0, chunks: chunks)])
@@ -57,13 +57,13 @@ import Testing
         #expect(!here.hasSameBytes(as: Content(runs: [.zeros(byteCount: 10)])))
     }
 
-    @Test func `a content survives its JSON`() throws {
+    @Test func `content round-trips through JSON`() throws {
         let content = Content(pieces: [piece(0, unit, at: nil), piece(1, 3, at: 12)])
         let data = try JSONEncoder().encode(content)
         #expect(try JSONDecoder().decode(Content.self, from: data) == content)
     }
 
-    @Test func `the hash of a head goes along, and makes no other bytes`() throws {
+    @Test func `the hash of a head is encoded, and ignored when bytes are compared`() throws {
         func content(_ head: ChunkHash?) -> Content {
             let first = Content.Piece.Stored(hash: hash(1), pack: pack, offset: 0, head: head)
             return Content(pieces: [
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["7", "\"seven\"", "null", "{}"])
-    func `what should be the hash of a head and is none counts as none`(head: String) throws {
+    func `an invalid hash of a head is decoded as no hash`(head: String) throws {
         let text = "{\"hash\":\"\(hash(1))\",\"byteCount\":\(unit),\"head\":\(head)}"
         #expect(
             try JSONDecoder().decode(Content.Chunk.self, from: Data(text.utf8))

@@ -12,19 +12,19 @@ import Testing
             not a line of the table
             """)
 
-    @Test func `a path below a mountpoint lies in its container`() throws {
+    @Test func `a path below a mountpoint belongs to its container`() throws {
         let found = try #require(table.container(of: "/mnt/notes/Documents/a b.txt"))
         #expect(found.mount.mountpoint == "/mnt/notes")
         #expect(found.mount.owner == 1000)
         #expect(found.path == "Documents/a b.txt")
     }
 
-    @Test func `the mountpoint itself is the root`() throws {
+    @Test func `the mountpoint itself is the root of the container`() throws {
         #expect(try #require(table.container(of: "/mnt/notes")).path == "")
     }
 
     @Test(arguments: ["/mnt", "/", "/mnt/notesX/a", "/mnt/notes/other/a"])
-    func `a path on another filesystem lies in no container`(path: String) {
+    func `a path on another file system belongs to no container`(path: String) {
         #expect(table.container(of: path) == nil)
     }
 
@@ -32,7 +32,7 @@ import Testing
         #expect(try #require(table.container(of: "/mnt/two words\\x/a")).mount.mountpoint == "/mnt/two words\\x")
     }
 
-    @Test func `a bind mount of a directory leads to the container's own mountpoint`() throws {
+    @Test func `a path in a bind mount is mapped to the mountpoint of the container`() throws {
         let found = try #require(table.container(of: "/srv/docs/a"))
         #expect(found.mount.mountpoint == "/mnt/notes")
         #expect(found.path == "Documents/a")
@@ -42,17 +42,17 @@ import Testing
         #expect(table.containers.map(\.mountpoint) == ["/mnt/notes", "/mnt/two words\\x"])
     }
 
-    @Test func `who may enter is known`() {
+    @Test func `the owner of a mount and allow_other are parsed`() {
         #expect(table.containers.map(\.owner) == [1000, 0])
         #expect(table.containers.map(\.admitsOthers) == [true, false])
     }
 
-    @Test func `names that are composed differently are different mountpoints`() {
+    @Test func `mountpoints that differ only in Unicode normalization are distinct`() {
         let table = MountTable(text: "40 22 0:39 / /mnt/e\u{301} rw - fuse.dewpoint dewpoint rw")
         #expect(table.container(of: "/mnt/\u{e9}/a") == nil)
     }
 
-    @Test func `of two mounts at one path the upper one counts`() {
+    @Test func `the upper one of two mounts at the same path hides the lower one`() {
         let table = MountTable(
             text: """
                 40 22 0:39 / /mnt rw - fuse.dewpoint dewpoint rw
@@ -63,9 +63,9 @@ import Testing
         #expect(table.mount(at: "/mnt/a") == nil)
     }
 
-    @Test func `a device number leads to the type of its file system`() {
+    @Test func `the type of a file system is found by its device number`() {
         #expect(table.type(ofDevice: 254 << 8) == "ext4")
-        // Minor numbers above 255 lie on both sides of the major one.
+        // The bits of a minor number above 255 are on both sides of the major number.
         let wide = MountTable(text: "22 1 8:300 / / rw - xfs /dev/x rw")
         #expect(wide.type(ofDevice: 8 << 8 | 300 & 0xff | (300 & ~0xff) << 12) == "xfs")
         #expect(table.type(ofDevice: 1) == nil)

@@ -5,13 +5,13 @@ import Testing
 
 @Suite struct ValueTests {
     @Test(arguments: [(0, 0), (1, 5), (-1, 999_999_999), (-2, 1)] as [(Int64, Int64)])
-    func `a timestamp gives its two halves back, also before 1970`(_ seconds: Int64, _ nanoseconds: Int64) {
+    func `a timestamp preserves seconds and nanoseconds, also before 1970`(_ seconds: Int64, _ nanoseconds: Int64) {
         let timestamp = Timestamp(seconds: seconds, nanoseconds: nanoseconds)
         #expect(timestamp.seconds == seconds)
         #expect(timestamp.nanoseconds == nanoseconds)
     }
 
-    @Test func `a time beyond the range is clamped`() {
+    @Test func `a timestamp out of range is clamped`() {
         #expect(Timestamp(seconds: .max, nanoseconds: 0).rawValue == .max)
         #expect(Timestamp(seconds: .min, nanoseconds: 0).rawValue == .min)
     }
@@ -22,18 +22,18 @@ import Testing
     }
 
     @Test(arguments: ["", "iCloud.", "com.example", "iCloud.a..b", "iCloud.a/b", "iCloud.a b"])
-    func `anything else is not a container identifier`(_ text: String) {
+    func `an invalid container identifier is rejected`(_ text: String) {
         #expect(ContainerIdentifier(text) == nil)
     }
 
-    @Test func `a hash is 64 hex digits`() {
+    @Test func `a chunk hash is written as 64 lowercase hex digits`() {
         let text = String(repeating: "0a", count: 32)
         #expect(ChunkHash(text)?.description == text)
         #expect(ChunkHash(text.uppercased()) == nil)
         #expect(ChunkHash(String(text.dropLast())) == nil)
     }
 
-    @Test func `every error has a number and only true input errors share one`() {
+    @Test func `error codes have distinct errno values except for four shared ones`() {
         let numbers = Dictionary(grouping: FileError.Code.allCases) { FileError($0, "").errno }
         #expect(numbers[EINVAL] == [.badName, .invalid])
         #expect(numbers[EEXIST] == [.exists, .attributeExists])

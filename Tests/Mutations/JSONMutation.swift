@@ -1,28 +1,28 @@
 import Foundation
 
-/// Makes broken JSON of good JSON, by seed: values at the ends of their ranges and of other types, members and elements
-/// that are gone or there twice, and texts with other bytes.
+/// Mutates valid JSON by seed: inserts boundary values and values of other types, removes and duplicates members and
+/// elements, and changes bytes of the text.
 package struct JSONMutation {
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
 
-    /// How many mutations a test makes: a few thousand, or as many as the environment variable `DEWPOINT_FUZZ` says.
+    /// The number of mutations that a test makes: 2000, or the value of the environment variable `DEWPOINT_FUZZ`.
     package static var count: UInt64 {
         ProcessInfo.processInfo.environment["DEWPOINT_FUZZ"].flatMap { UInt64($0) } ?? 2000
     }
 
-    /// Whether it was asked for many: then nothing else runs beside.
+    /// Whether `DEWPOINT_FUZZ` is set: then no other test runs at the same time.
     package static var isAlone: Bool { ProcessInfo.processInfo.environment["DEWPOINT_FUZZ"] != nil }
 
-    /// The most memory that this process had at one time, in bytes. Related: proc(5), `VmHWM`.
+    /// The peak memory use of this process in bytes. Related: proc(5), `VmHWM`.
     package static var peakByteCount: Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
 
-    /// Numbers and texts at the ends of what they may be, written as JSON.
+    /// Numbers and texts at the limits of their ranges, written as JSON.
     private static let ends = [
         "0", "-0", "-1", "1", "1.5", "1e308", "-1e308", "1e999", "127", "128", "255", "256", "4095", "4096", "65535",
         "65536",
@@ -55,7 +55,7 @@ package struct JSONMutation {
         return bytes
     }
 
-    /// Stands for one of ``ends`` until it is written: JSONSerialization would refuse most of them.
+    /// A stand-in for one of ``ends`` until the text is written: JSONSerialization would reject most of them.
     private mutating func end() -> Any { "end-\(next(below: Self.ends.count))-end" }
 
     private mutating func mutated(_ value: Any, depth: Int) -> Any {

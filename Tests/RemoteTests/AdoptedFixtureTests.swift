@@ -5,9 +5,9 @@ import Testing
 
 @testable import Remote
 
-/// `Fixtures/adopted`: a container with adopted objects, and `Fixtures/neighbours`, where those are, by their keys.
+/// `Fixtures/adopted` is a container with adopted objects, and `Fixtures/neighbours` has these objects, by key.
 ///
-/// As with ``FixtureContainer``, a change that no longer gives these files is a new format.
+/// As with ``FixtureContainer``, a change that no longer produces these files is a new format.
 @Suite struct AdoptedFixtureTests {
     private static let pack = PackID.adopted(Samples.uuid(0xad))
     private static let key = "photos/2026 ü/a.jpg"
@@ -39,7 +39,7 @@ import Testing
         _ = try await ChangeLog(store: store).append(Samples.commit(1, records: [record]))
     }
 
-    @Test func `the fixture is what this version writes, byte for byte`() async throws {
+    @Test func `this version writes the fixture byte for byte`() async throws {
         let written = MemoryStore()
         try await Self.write(to: written)
         let fixture = try DirectoryStore(root: directory.file("adopted"), createIfMissing: false)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `the script reads adopted objects from a copy, and says where they are without one`() async throws {
+    @Test func `restore.py reads adopted objects from a copy, and reports missing and changed ones`() async throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../scripts/restore.py").standardizedFileURL.path
         let restored = try await Shell.run([

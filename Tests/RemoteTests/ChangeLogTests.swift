@@ -10,7 +10,7 @@ import Testing
 
     private func log(_ store: (any ObjectStore)? = nil) -> ChangeLog { ChangeLog(store: store ?? base) }
 
-    @Test func `a commit is read as it was appended`() async throws {
+    @Test func `an appended commit is read back unchanged`() async throws {
         var record = Samples.record(1, name: "é")
         record.xattrs = ["user.comment": Data([0, 255])]
         let commit = Samples.commit(1, records: [record])
@@ -21,12 +21,12 @@ import Testing
         #expect(try await log().read(2) == nil)
     }
 
-    @Test func `keys sort as their numbers do`() {
+    @Test func `keys sort in the order of their numbers`() {
         #expect(ChangeLog.key(42) == "log/00000000000000000042")
         #expect(ChangeLog.key(.max) == "log/18446744073709551615")
     }
 
-    @Test func `who loses the race gets the winner's commit`() async throws {
+    @Test func `the writer that loses the race gets the winner's commit`() async throws {
         let winner = Samples.commit(1, nonce: 7, records: [Samples.record(1)])
         #expect(try await log().append(winner) == .landed)
         guard case .lost(let found) = try await log().append(Samples.commit(1, nonce: 8)) else {
@@ -36,7 +36,7 @@ import Testing
         #expect(found.commit == winner)
     }
 
-    @Test func `of many writers of one number exactly one lands and all others learn who`() async throws {
+    @Test func `exactly one of many writers of a number lands, and the others get its commit`() async throws {
         let log = log()
         let outcomes = try await withThrowingTaskGroup(of: ChangeLog.AppendOutcome.self) { group in
             for nonce in 1...50 { group.addTask { try await log.append(Samples.commit(1, nonce: nonce)) } }
@@ -48,14 +48,14 @@ import Testing
     }
 
     @Test(arguments: [StoreError.Code.unavailable, .preconditionFailed, .throttled])
-    func `a write that landed though the call failed counts as landed`(code: StoreError.Code) async throws {
+    func `a write that took effect although the call failed counts as landed`(code: StoreError.Code) async throws {
         let store = FaultyStore(base)
         store.plan(.failAfter(code), on: .create)
         #expect(try await log(store).append(Samples.commit(1)) == .landed)
         #expect(try await log().read(1)?.commit == Samples.commit(1))
     }
 
-    @Test func `a write that failed is an error, and trying again lands`() async throws {
+    @Test func `a failed write throws, and a retry lands`() async throws {
         let store = FaultyStore(base)
         store.plan(.failBefore(.unavailable), on: .create)
         await #expect(throws: StoreError(.unavailable, key: ChangeLog.key(1))) {
@@ -64,7 +64,7 @@ import Testing
         #expect(try await log(store).append(Samples.commit(1)) == .landed)
     }
 
-    @Test func `a write that landed after everybody gave up is recognised on the next try`() async throws {
+    @Test func `a retry recognises a write that landed although the call and the check failed`() async throws {
         let store = FaultyStore(base)
         store.plan(.failAfter(.unavailable), on: .create)
         store.plan(.failBefore(.unavailable), on: .get)
@@ -74,14 +74,14 @@ import Testing
         #expect(try await log(store).append(Samples.commit(1)) == .landed)
     }
 
-    @Test func `losing to a damaged commit is damage`() async throws {
+    @Test func `losing to a damaged commit throws corrupt`() async throws {
         try await base.put(ChangeLog.key(1), .bytes([1, 2, 3]))
         await #expect(throws: StoreError(.corrupt, key: ChangeLog.key(1))) {
             _ = try await log().append(Samples.commit(1))
         }
     }
 
-    @Test func `the newest number is found over pages, gaps and strangers`() async throws {
+    @Test func `the newest number is found across pages and gaps, and foreign keys are ignored`() async throws {
         #expect(try await log().newest(from: 0) == 0)
         for number in Array(1...1500) + [1503] as [CommitNumber] {
             try await base.put(ChangeLog.key(number), .bytes([]))
@@ -94,10 +94,10 @@ import Testing
         #expect(try await log().newest(from: 2000) == 2000)
     }
 
-    @Test func `a truncated commit is damage wherever it is cut`() async throws {
+    @Test func `a truncated commit is reported as damaged wherever it is cut`() async throws {
         _ = try await log().append(Samples.commit(1, records: [Samples.record(1)]))
         let whole = try await base.get(ChangeLog.key(1), range: nil).collect(upTo: 100_000)
-        // Cut to nothing it is a commit that was trimmed.
+        // An empty object is a trimmed commit.
         for count in stride(from: 1, to: whole.count, by: 7) {
             try await base.put(ChangeLog.key(1), .bytes(Array(whole.prefix(count))))
             await #expect(throws: StoreError(.corrupt, key: ChangeLog.key(1))) { _ = try await log().read(1) }
@@ -111,7 +111,7 @@ import Testing
         "modified":1,"name":"a","parent":"00000000-0000-0000-0000-000000000000","size":0,"xattrs":{}}
         """#
 
-    /// A record like the good one, with its members replaced as `changes` says.
+    /// A copy of the good record with the members in `changes` replaced.
     private static func record(_ number: Int, _ changes: [String: Any?] = [:]) throws -> [String: Any] {
         let text = good.replacingOccurrences(of: "ID", with: Samples.id(number).description)
         var record = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -129,7 +129,7 @@ import Testing
         return try DecodedCommit(text: Array(text), sequence: 5, key: ChangeLog.key(5))
     }
 
-    /// Reads a commit of a good, a changed, and another good record, and says why the changed one was rejected.
+    /// Reads a commit with a good, a changed and another good record, and returns why the changed one was rejected.
     private static func reason(_ changes: [String: Any?]) throws -> String {
         let read = try read(["records": [try record(1), try record(2, changes), try record(3)]])
         #expect(read.commit.records.map(\.id) == [Samples.id(1), Samples.id(3)])
@@ -141,7 +141,7 @@ import Testing
         "", ".", "..", "../x", "a/b", "/etc/passwd", "a\0b", String(repeating: "a", count: 256),
         String(repeating: "é", count: 128),
     ])
-    func `a record with a name that is none is rejected alone`(name: String) throws {
+    func `only the record with an invalid name is rejected`(name: String) throws {
         let reason = try Self.reason(["name": name])
         #expect(reason.hasPrefix("\(Samples.id(2)): "))
         #expect(reason.contains("not an item name"))
@@ -176,13 +176,13 @@ import Testing
         (#"{"kind":"symbolicLink","content":null,"target":"a\u0000b"}"#, "target"),
         (#"{"kind":"symbolicLink","target":"a"}"#, "with content"),
     ])
-    func `a record that breaks the format is rejected alone, with the reason`(changes: String, reason: String) throws {
+    func `only the record that violates the format is rejected, with a reason`(changes: String, reason: String) throws {
         let object = try #require(try JSONSerialization.jsonObject(with: Data(changes.utf8)) as? [String: Any])
         let found = try Self.reason(object.mapValues { $0 is NSNull ? nil : $0 })
         #expect(found.contains(reason), "\(found)")
     }
 
-    @Test func `too long targets and attributes are rejected`() throws {
+    @Test func `targets and attributes that are too long are rejected`() throws {
         let long = String(repeating: "a", count: 4096)
         #expect(try Self.reason(["kind": "symbolicLink", "content": nil, "target": long]).contains("target"))
         let data = Data(count: 65_537).base64EncodedString()
@@ -190,20 +190,20 @@ import Testing
         #expect(try Self.reason(["xattrs": ["user." + long: ""]]).contains("cannot be synced"))
     }
 
-    @Test func `link targets are data`() throws {
+    @Test func `a link target outside of the container is kept as it is`() throws {
         let target = "/../../etc/passwd"
         let record = try Self.record(1, ["kind": "symbolicLink", "content": nil, "target": target])
         let read = try Self.read(["records": [record]])
         #expect(read.commit.records.first?.target == target)
     }
 
-    @Test func `entries that are not even objects are rejected alone`() throws {
+    @Test func `only the entries that are not JSON objects are rejected`() throws {
         let read = try Self.read(["records": [7, "x", [] as [Any], try Self.record(1)], "tombstones": ["x"]])
         #expect(read.commit.records.map(\.id) == [Samples.id(1)])
         #expect(read.rejected.count == 4)
     }
 
-    @Test func `millions of entries that are none cost a counter`() throws {
+    @Test func `millions of invalid entries are counted, with only a few kept as examples`() throws {
         let count = 2_000_000
         let text =
             #"{"condemned":[],"device":"\#(Samples.device)","deviceName":"","format":1,"#
@@ -220,7 +220,7 @@ import Testing
     @Test(arguments: [
         #"{"a":[1,-0.5e+7,{"b":["\u00e9\n",true,false,null]},[],{}]}"#, " { } ", #"{"a":0}"#, #"{"":""}"#,
     ])
-    func `what is JSON is found to be`(_ text: String) throws {
+    func `valid JSON is accepted`(_ text: String) throws {
         var scan = JSONScan(Array(text.utf8))
         _ = try scan.object([])
     }
@@ -231,12 +231,12 @@ import Testing
         #"{"a":[1}"#,
         #"{"a":{"b":1]}"#, #"{"a":nan}"#, #"{"a":1} x"#,
     ])
-    func `what is not JSON is found not to be`(_ text: String) {
+    func `invalid JSON is rejected`(_ text: String) {
         var scan = JSONScan(Array(text.utf8))
         #expect(throws: JSONScan.Failure.self) { try scan.object(["a"]) }
     }
 
-    @Test func `a member that is there twice, or nested without end, is damage`() {
+    @Test func `duplicate members and excessive nesting are rejected`() {
         let deep = String(repeating: "[", count: 514) + String(repeating: "]", count: 514)
         for text in [#"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"b":\#(deep)}"#] {
             var scan = JSONScan(Array(text.utf8))
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func `a long manifest is read in parts`() async throws {
+    @Test func `a manifest of thousands of runs round-trips`() async throws {
         let chunk = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: Content.chunkByteCount)
         var runs = (0..<3000).map { Content.Run.stored(pack: Samples.id($0), offset: 0, chunks: [chunk, chunk]) }
         runs.append(.zeros(byteCount: Int64(Content.chunkByteCount)))
@@ -254,7 +254,7 @@ import Testing
         #expect(try await manifests.get(try await manifests.put(content)) == content)
     }
 
-    @Test func `an item is set or removed once in a commit`() throws {
+    @Test func `duplicate changes of an item in a commit and invalid tombstones are rejected`() throws {
         let read = try Self.read([
             "records": [try Self.record(1), try Self.record(1, ["name": "b"])],
             "tombstones": [
@@ -274,18 +274,18 @@ import Testing
         (#"{"sequence":-1}"#, .corrupt), (#"{"device":"x"}"#, .corrupt), (#"{"nonce":"x"}"#, .corrupt),
         (#"{"records":{}}"#, .corrupt), (#"{"tombstones":1}"#, .corrupt), (#"{"time":"now"}"#, .corrupt),
     ])
-    func `a commit that cannot be understood at all is refused`(changes: String, code: StoreError.Code) throws {
+    func `a commit that is malformed or of a newer format is refused`(changes: String, code: StoreError.Code) throws {
         let object = try #require(try JSONSerialization.jsonObject(with: Data(changes.utf8)) as? [String: Any])
         let error = #expect(throws: StoreError(code, key: ChangeLog.key(5))) { _ = try Self.read(object) }
         if code == .invalid { #expect(error?.detail.contains("update Dewpoint") == true) }
     }
 
-    @Test func `members that this version does not know are ignored`() throws {
+    @Test func `unknown members are ignored`() throws {
         let read = try Self.read(["records": [try Self.record(1, ["versions": [1]])], "comment": "x"])
         #expect(read.commit.records.count == 1)
     }
 
-    @Test func `a device name that is too long is cut`() throws {
+    @Test func `a device name that is too long is truncated`() throws {
         let read = try Self.read(["deviceName": String(repeating: "é", count: 200)])
         #expect(read.commit.deviceName == String(repeating: "é", count: 127))
     }
@@ -311,7 +311,7 @@ import Testing
             [stored([full]), .zeros(byteCount: 3 * mebibyte), stored([full, full]), stored([short])],
             [stored([full]), .zeros(byteCount: 7)], [.zeros(byteCount: Content.byteLimit)],
         ] as [[Content.Run]])
-    func `what keeps to the format has no fault`(runs: [Content.Run]) {
+    func `content that follows the format has no fault`(runs: [Content.Run]) {
         #expect(Content(runs: runs).fault == nil)
     }
 
@@ -328,7 +328,7 @@ import Testing
             [.zeros(byteCount: mebibyte + 1), .zeros(byteCount: mebibyte)],
             [.zeros(byteCount: Content.byteLimit), .zeros(byteCount: mebibyte)],
         ] as [[Content.Run]])
-    func `what breaks it has one`(runs: [Content.Run]) {
+    func `content that violates the format has a fault`(runs: [Content.Run]) {
         #expect(Content(runs: runs).fault != nil)
     }
 }

@@ -9,20 +9,20 @@ import Testing
     let base = MemoryStore()
     let identity = Samples.identity
 
-    @Test func `a created container is opened with what it was created with`() async throws {
+    @Test func `opening a created container returns its identity`() async throws {
         try await Container.create(in: base, identity: identity)
         #expect(try await Container.open(in: base).identity == identity)
         #expect(try await base.list(prefix: "", after: nil, limit: 9).map(\.key) == ["container.json"])
     }
 
-    @Test func `where there is none the error says so`() async {
+    @Test func `opening a location without a container throws an error that says so`() async {
         let error = await #expect(throws: StoreError(.notFound, key: "container.json")) {
             _ = try await Container.open(in: base)
         }
         #expect(error?.detail.contains("no container here") == true)
     }
 
-    @Test func `a second container in one place is refused and changes nothing`() async throws {
+    @Test func `creating a second container at a location is refused and changes nothing`() async throws {
         try await Container.create(in: base, identity: identity)
         var other = identity
         other.uuid = Samples.uuid(2)
@@ -32,14 +32,14 @@ import Testing
         #expect(try await Container.open(in: base).identity == identity)
     }
 
-    @Test func `a creation that landed though it failed counts`() async throws {
+    @Test func `a creation that took effect although the call failed succeeds`() async throws {
         let store = FaultyStore(base)
         store.plan(.failAfter(.unavailable), on: .create, prefix: "container.json")
         try await Container.create(in: store, identity: identity)
         #expect(try await Container.open(in: base).identity == identity)
     }
 
-    @Test func `a creation that did not land says why`() async throws {
+    @Test func `a creation that failed throws the error of the store`() async throws {
         let store = FaultyStore(base)
         store.plan(.failBefore(.denied), on: .create, prefix: "container.json")
         await #expect(throws: StoreError(.denied, key: "container.json")) {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a store that ignores create-only is refused, before and after`() async throws {
+    @Test func `a store whose create overwrites is refused, before and after a container exists`() async throws {
         let store = OverwritingStore(base: base)
         let key = "probe/\(identity.uuid.uuidString.lowercased())"
         await #expect(throws: StoreError(.invalid, key: key)) {
@@ -68,7 +68,7 @@ import Testing
         (#"{"format":"1"}"#, .corrupt), ("{", .corrupt), ("", .corrupt), ("[]", .corrupt),
         (String(repeating: " ", count: 70_000), .corrupt),
     ])
-    func `a container.json that this version does not understand is refused`(
+    func `a container.json that is damaged or of a newer format is refused`(
         text: String, code: StoreError.Code
     ) async throws {
         try await base.put("container.json", .bytes(Array(text.utf8)))
@@ -79,7 +79,7 @@ import Testing
     }
 }
 
-/// A store that keeps everything but the promise of `create`, as one S3 server was seen to do.
+/// A store whose `create` overwrites existing objects, as was observed on an S3 server.
 private struct OverwritingStore: ObjectStore {
     let base: MemoryStore
 

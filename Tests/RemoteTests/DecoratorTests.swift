@@ -12,7 +12,7 @@ import Testing
         ConditionedStore(base, condition: condition, clock: clock) { chance }
     }
 
-    @Test func `a download takes the delay and the time of its bytes, in slices`() async throws {
+    @Test func `a download takes the delay plus the transfer time, and arrives in slices`() async throws {
         try await base.put("a", .bytes(Samples.bytes(100_000)))
         let store = conditioned(LinkCondition(delay: .milliseconds(200), downBytesPerSecond: 10_000))
         let stream = try await store.get("a", range: nil)
@@ -26,13 +26,13 @@ import Testing
         #expect(abs((clock.now.elapsed - .milliseconds(10_200)) / .milliseconds(1)) < 1)
     }
 
-    @Test func `an upload takes the time of its bytes`() async throws {
+    @Test func `an upload takes the transfer time of its bytes`() async throws {
         let store = conditioned(LinkCondition(upBytesPerSecond: 1000))
         try await store.put("a", .bytes(Samples.bytes(3000)))
         #expect(abs((clock.now.elapsed - .seconds(3)) / .milliseconds(1)) < 1)
     }
 
-    @Test func `two downloads share the line`() async throws {
+    @Test func `two downloads share the bandwidth`() async throws {
         try await base.put("a", .bytes(Samples.bytes(1000)))
         let store = conditioned(LinkCondition(downBytesPerSecond: 1000))
         let streams = [try await store.get("a", range: nil), try await store.get("a", range: nil)]
@@ -40,7 +40,7 @@ import Testing
         #expect(abs((clock.now.elapsed - .seconds(2)) / .milliseconds(1)) < 60)
     }
 
-    @Test func `a new condition counts from the next slice on`() async throws {
+    @Test func `a new condition applies from the next slice on`() async throws {
         try await base.put("a", .bytes(Samples.bytes(100_000)))
         let store = conditioned(LinkCondition(downBytesPerSecond: 10))
         let stream = try await store.get("a", range: nil)
@@ -50,7 +50,7 @@ import Testing
         #expect(clock.now.elapsed < .seconds(1))
     }
 
-    @Test func `at full loss nothing gets through`() async throws {
+    @Test func `at 100 percent loss every call fails`() async throws {
         let store = conditioned(LinkCondition(lossPercent: 100), chance: 10)
         let lost = StoreError(.unavailable, key: "a")
         await #expect(throws: lost) { _ = try await store.get("a", range: nil) }
@@ -62,13 +62,13 @@ import Testing
         #expect(try await base.list(prefix: "", after: nil, limit: 1).isEmpty)
     }
 
-    @Test func `of a lost write the answer may be what is lost`() async throws {
+    @Test func `a write may take effect although its response is lost`() async throws {
         let store = conditioned(LinkCondition(lossPercent: 100), chance: 60)
         await #expect(throws: StoreError(.unavailable, key: "a")) { try await store.create("a", .bytes([1])) }
         #expect(try await base.get("a", range: nil).collect(upTo: 1) == [1])
     }
 
-    @Test func `waiting ends with the task`() async throws {
+    @Test func `a delayed call ends when its task is cancelled`() async throws {
         let store = ConditionedStore(base, condition: LinkCondition(delay: .seconds(3600)), clock: ContinuousClock()) {
             99
         }
@@ -82,7 +82,7 @@ import Testing
 @Suite struct FaultyStoreTests {
     let base = MemoryStore()
 
-    @Test func `a fault before leaves nothing, a fault after leaves the object`() async throws {
+    @Test func `failBefore prevents the write, and failAfter throws after it`() async throws {
         let store = FaultyStore(base)
         store.plan(.failBefore(.unavailable), on: .put)
         store.plan(.failAfter(.throttled), on: .put)
@@ -94,7 +94,7 @@ import Testing
         #expect(store.callCount(.put) == 3)
     }
 
-    @Test func `bytes are cut off, damaged, or break off`() async throws {
+    @Test func `transfers are truncated, damaged or interrupted`() async throws {
         let store = FaultyStore(base)
         try await base.put("a", .bytes([1, 2, 3]))
         store.plan(.truncate(byteCount: 2), on: .get, prefix: "a")
@@ -110,7 +110,7 @@ import Testing
         #expect(try await base.byteCount(of: "b") == 1)
     }
 
-    @Test func `a rule decides where nothing is planned`() async throws {
+    @Test func `the decide closure applies to calls without a planned fault`() async throws {
         let store = FaultyStore(base) { operation, key in
             operation == .delete && key.hasPrefix("packs/") ? .failBefore(.denied) : nil
         }

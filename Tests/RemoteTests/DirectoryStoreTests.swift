@@ -13,7 +13,7 @@ import Testing
         try DirectoryStore(root: directory.file("store"), createIfMissing: true)
     }
 
-    @Test func `of writers with two stores on one directory exactly one creates each key`() async throws {
+    @Test func `exactly one writer creates each key when two stores share a directory`() async throws {
         let stores = [try open(), try open()]
         let keys = (1...20).map { ChangeLog.key(CommitNumber($0)) }
         let wins = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -37,7 +37,7 @@ import Testing
         #expect(try directory.names("store/.tmp").isEmpty)
     }
 
-    @Test func `a missing or empty directory is opened only to create`() async throws {
+    @Test func `a missing or empty directory is opened only if the store may be created`() async throws {
         let path = directory.file("store")
         let missing = StoreError(.notFound, key: path)
         #expect(throws: missing) { _ = try DirectoryStore(root: path, createIfMissing: false) }
@@ -51,13 +51,13 @@ import Testing
         #expect(try await again.get("a", range: nil).collect(upTo: 1) == [7])
     }
 
-    @Test func `directories above the root are not made`() {
+    @Test func `parent directories of the root are not created`() {
         let path = directory.file("a/b")
         #expect(throws: StoreError(.notFound, key: path)) { _ = try DirectoryStore(root: path, createIfMissing: true) }
     }
 
     @Test(arguments: [true, false])
-    func `a root that vanished is unavailable and not made again`(leavesMountPoint: Bool) async throws {
+    func `a store whose root vanished is unavailable and does not recreate it`(leavesMountPoint: Bool) async throws {
         let store = try open()
         try await store.put("log/1", .bytes([1]))
         try FileManager.default.removeItem(atPath: store.root)
@@ -76,15 +76,15 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `hints end when the root goes`() async throws {
+    func `the stream of change hints ends when the root is removed`() async throws {
         let store = try open()
         let hints = try #require(store.changes(prefix: "log/"))
         try FileManager.default.removeItem(atPath: store.root)
-        // Ends by itself, or the test runs out of time.
+        // The loop ends by itself; otherwise the time limit fails the test.
         for await _ in hints {}
     }
 
-    @Test func `leftovers of dead writers go after a day, those of live ones stay`() async throws {
+    @Test func `opening removes temporary files older than a day and keeps newer ones`() async throws {
         _ = try open()
         let paths = ["old", "new"].map { directory.file("store/.tmp/\($0)") }
         for path in paths { try Data([1]).write(to: URL(filePath: path)) }
@@ -95,7 +95,7 @@ import Testing
         #expect(try await store.list(prefix: "", after: nil, limit: 9).isEmpty)
     }
 
-    @Test func `a failed write leaves nothing behind`() async throws {
+    @Test func `a failed write leaves no files behind`() async throws {
         let store = try open()
         try await store.create("a", .bytes([1]))
         await #expect(throws: StoreError(.preconditionFailed, key: "a")) { try await store.create("a", .bytes([2])) }
@@ -106,7 +106,7 @@ import Testing
         #expect(try directory.names("store") == [".tmp", "a"])
     }
 
-    @Test func `a symbolic link in the store is no object`() async throws {
+    @Test func `a symbolic link in the store is not an object`() async throws {
         let store = try open()
         try Data("secret".utf8).write(to: URL(filePath: directory.file("secret")))
         try FileManager.default.createSymbolicLink(
@@ -117,7 +117,7 @@ import Testing
         #expect(try String(contentsOfFile: directory.file("secret"), encoding: .utf8) == "secret")
     }
 
-    @Test func `a link in place of a directory is refused, and nothing is touched behind it`() async throws {
+    @Test func `a link in place of a directory is refused, and its target is not touched`() async throws {
         let store = try open()
         try await store.put("packs/one", .bytes([1]))
         let victim = directory.file("victim")
@@ -168,16 +168,16 @@ import Testing
         "s3://bucket", "https://example.com", "/srv/cloud", "cloud", "", "file:", "file:cloud", "file://host/cloud",
         "file://", "file:///a?b", "file:///a#b", "file:///a%zz", "file:///a%00b", "file:////a", "file:///%ff",
     ])
-    func `anything else is refused`(url: String) {
+    func `other URLs are refused`(url: String) {
         #expect(throws: StoreError(.invalid, key: url)) { _ = try StoreLocation(url) }
     }
 
-    @Test func `the sentence says what this version cannot do`() throws {
+    @Test func `the error names the unsupported URL scheme`() throws {
         let error = #expect(throws: StoreError.self) { _ = try StoreLocation("webdav://host/path") }
         #expect(error?.detail.hasPrefix("webdav:// is not supported by this version") == true)
     }
 
-    @Test func `a location opens a store that keeps what it is given`() async throws {
+    @Test func `opening a location creates a store that accepts objects`() async throws {
         let directory = try TemporaryDirectory()
         let store = try StoreLocation.open("file://\(directory.path)/new%20one", createIfMissing: true)
         try await store.put("a", .bytes([1]))

@@ -8,7 +8,7 @@ import Testing
 @testable import Remote
 
 @Suite struct FixtureTests {
-    /// A copy, since a store makes a directory for itself in what it opens.
+    /// A copy, because opening a store creates a directory in it.
     private static func copy() throws -> TemporaryDirectory {
         let fixtures = try #require(Bundle.module.url(forResource: "Fixtures", withExtension: nil))
         let directory = try TemporaryDirectory()
@@ -17,7 +17,7 @@ import Testing
         return directory
     }
 
-    /// Every object, unpacked where it is packed: equal text may be packed differently by another zlib.
+    /// Every object, decompressed if it is compressed: another zlib may compress equal text differently.
     private static func objects(_ store: any ObjectStore) async throws -> [String: [UInt8]] {
         var objects: [String: [UInt8]] = [:]
         for listing in try await store.list(prefix: "", after: nil, limit: ObjectListing.limit) {
@@ -28,7 +28,7 @@ import Testing
         return objects
     }
 
-    @Test func `the fixture is what this version writes, byte for byte`() async throws {
+    @Test func `this version writes the fixture byte for byte`() async throws {
         let directory = try Self.copy()
         let fixture = try await Self.objects(
             try DirectoryStore(root: directory.file("container"), createIfMissing: false))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `the fixture is read as the values that it was written from`() async throws {
+    @Test func `reading the fixture returns the values that it was written from`() async throws {
         let directory = try Self.copy()
         let store = try DirectoryStore(root: directory.file("container"), createIfMissing: false)
         #expect(try await Container.open(in: store).identity == FixtureContainer.identity)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await log.read(5) == nil)
     }
 
-    @Test func `every file of the fixture has its bytes`() async throws {
+    @Test func `the files of the fixture have the expected bytes`() async throws {
         let directory = try Self.copy()
         let store = try DirectoryStore(root: directory.file("container"), createIfMissing: false)
         let second = try #require(try await ChangeLog(store: store).read(2)).commit
@@ -81,7 +81,7 @@ import Testing
     }
 }
 
-/// `scripts/restore.py` against containers that this code wrote.
+/// Tests of `scripts/restore.py` with containers that this code wrote.
 @Suite struct RestoreTests {
     let directory: TemporaryDirectory
     let container: String
@@ -124,7 +124,7 @@ import Testing
         return result
     }
 
-    @Test func `the tree is rebuilt with names, bytes, modes, times and attributes`() async throws {
+    @Test func `the tree is restored with names, bytes, modes, times and attributes`() async throws {
         let fixtures = try #require(Bundle.module.url(forResource: "Fixtures", withExtension: nil))
         try FileManager.default.copyItem(atPath: fixtures.appending(path: "container").path, toPath: container)
         let result = try await restore()
@@ -136,7 +136,7 @@ import Testing
     @Test(
         .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")"),
         .enabled("python3 has no boto3") { try await Shell.run(["python3", "-c", "import boto3"]).status == 0 })
-    func `the tree is rebuilt from a bucket`() async throws {
+    func `the tree is restored from a bucket`() async throws {
         let server = try await S3Server.shared
         let url = "s3://\(S3Server.bucket)/restore/\(UUID().uuidString)"
         let store = S3Store(try S3Location(url, environment: server.variables), variables: server.variables)
@@ -156,7 +156,7 @@ import Testing
         #expect(missing.errors.contains("this is not a container"))
     }
 
-    @Test func `an earlier state is rebuilt`() async throws {
+    @Test func `the tree as of an earlier commit is restored`() async throws {
         try await FixtureContainer.write(to: try store())
         #expect(try await restore("--at", "1").status == 0)
         #expect(
@@ -167,7 +167,7 @@ import Testing
                 ].map(RestoredTree.escape).sorted())
     }
 
-    @Test func `verifying writes nothing`() async throws {
+    @Test func `verification writes no files`() async throws {
         try await FixtureContainer.write(to: try store())
         let result = try await restore("--verify-only")
         #expect(result.status == 0)
@@ -175,7 +175,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: output))
     }
 
-    @Test func `an output with something in it is refused`() async throws {
+    @Test func `an output directory that is not empty is refused`() async throws {
         try await FixtureContainer.write(to: try store())
         try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: false)
         try Data().write(to: URL(filePath: "\(output)/mine"))
@@ -183,7 +183,7 @@ import Testing
         #expect(try directory.names("output") == ["mine"])
     }
 
-    @Test func `a damaged chunk costs its file and is named`() async throws {
+    @Test func `a damaged chunk loses only its file and is reported`() async throws {
         let key = Pack.key(Samples.id(0xa1))
         let result = try await expectLoss(of: "Documents/caf\u{e9}.txt") { store in
             var pack = try await store.get(key, range: nil).collect(upTo: 1000)
@@ -195,7 +195,7 @@ import Testing
                 "\(key): the 9-byte chunk at offset \(FixtureContainer.letter.count) does not have the hash"))
     }
 
-    @Test func `a truncated pack costs the files that it cuts`() async throws {
+    @Test func `a truncated pack loses only the files in the missing part`() async throws {
         let key = Pack.key(Samples.id(0xa1))
         let result = try await expectLoss(of: "Documents/雨 🌧/東京.txt") { store in
             let pack = try await store.get(key, range: nil).collect(upTo: 1000)
@@ -204,7 +204,7 @@ import Testing
         #expect(result.errors.contains(key))
     }
 
-    @Test func `a missing manifest costs its file`() async throws {
+    @Test func `a missing manifest loses only its file`() async throws {
         let result = try await expectLoss(of: "sparse.img") { store in
             for listing in try await store.list(prefix: "manifests/", after: nil, limit: 9) {
                 try await store.delete(listing.key)
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a damaged or missing commit costs what it says`(isMissing: Bool) async throws {
+    func `a damaged or missing commit loses only its own changes`(isMissing: Bool) async throws {
         let store = try store()
         try await FixtureContainer.write(to: store)
         if isMissing {
@@ -224,13 +224,13 @@ import Testing
         }
         let result = try await restore("--at", "4")
         #expect(result.status == 1)
-        // The tombstone of the link is lost, so the link is back; it is data and leads nowhere while restoring.
+        // The tombstone of the link is lost, so the link is restored; its target is never followed.
         let tree = try await RestoredTree.read(output)
         #expect(tree["passwd"]?.target == "/../../etc/passwd")
         #expect(tree.count == expected().count + 1)
     }
 
-    @Test func `a container of a newer format is refused with a sentence`() async throws {
+    @Test func `a container of a newer format is refused with a message`() async throws {
         let store = try store()
         try await store.put("container.json", .bytes(Array(#"{"format":2}"#.utf8)))
         let result = try await restore()
@@ -238,12 +238,12 @@ import Testing
         #expect(result.errors.contains("format 2"))
     }
 
-    @Test func `hostile records write nothing outside and stop nothing else`() async throws {
+    @Test func `hostile records write nothing outside of the output, and other items are restored`() async throws {
         let store = try store()
         try await Container.create(in: store, identity: Samples.identity)
         let good = Samples.record(1, name: "good")
         var records = [good]
-        // A link and a file of one name: whichever comes first, nothing may be written through the link.
+        // A link and a file with the same name: in either order, nothing may be written through the link.
         for (number, name) in [(2, "way"), (3, "way")] {
             var record = Samples.record(number, name: name)
             if number == 2 {
@@ -253,7 +253,7 @@ import Testing
             }
             records.append(record)
         }
-        // Two directories in each other, one in a file, one in nothing.
+        // Two directories that contain each other, one in a file, and one in a missing directory.
         for (number, parent) in [(4, 5), (5, 4), (6, 1), (7, 99)] {
             var record = Samples.record(number, name: "directory \(number)")
             record.kind = .directory

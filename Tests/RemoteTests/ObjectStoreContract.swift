@@ -7,16 +7,16 @@ import Testing
 
 @testable import Remote
 
-/// The stores that the contract is checked on. A new store adds a case.
+/// The stores that are tested against the contract. A new store adds a case.
 enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
     case memory, directory, conditionedMemory, conditionedDirectory
     /// A bucket of a real server.
     case s3
 
-    /// Those that this machine can have.
+    /// The stores that are available on this machine.
     static let available = allCases.filter { $0 != .s3 || S3Server.isAvailable }
 
-    /// Those that hint at changes.
+    /// The stores that give hints of changes.
     static let hinting = available.filter { $0 != .s3 }
 
     var testDescription: String { rawValue }
@@ -40,7 +40,7 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
         return ConditionedStore(base, condition: condition, clock: InstantClock()) { 99 }
     }
 
-    /// With a prefix of its own for each test.
+    /// Each test gets its own prefix.
     private static func runOnS3(_ body: (any ObjectStore) async throws -> Void) async throws {
         let server = try await S3Server.shared
         let url = "s3://\(S3Server.bucket)/contract/\(UUID().uuidString)"
@@ -49,7 +49,7 @@ enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
 }
 
 extension ObjectStore {
-    /// Whether this writer was the one who could create the object.
+    /// Whether this call created the object.
     func wins(_ key: String, _ bytes: [UInt8]) async throws -> Bool {
         do throws(StoreError) {
             try await create(key, .bytes(bytes))
@@ -60,15 +60,15 @@ extension ObjectStore {
     }
 }
 
-/// What every store must do.
+/// The requirements of every store.
 @Suite struct ObjectStoreContract {
     @Test(.enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")"))
-    func `a bucket of a real server is among the stores`() {
+    func `a bucket on a real server is among the tested stores`() {
         #expect(StoreUnderTest.available.contains(.s3))
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `what was put is read back whole`(kind: StoreUnderTest) async throws {
+    func `an object is read back as it was written`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             for count in [0, 1, 3_000_001] {
                 let bytes = Samples.bytes(count)
@@ -80,7 +80,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a stream has no empty pieces and ends for good`(kind: StoreUnderTest) async throws {
+    func `a stream has no empty pieces and returns nil after its end`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.put("a", .bytes(Samples.bytes(2_500_000)))
             let stream = try await store.get("a", range: nil)
@@ -111,13 +111,13 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `what is not there is not found`(kind: StoreUnderTest) async throws {
+    func `reading a missing object throws notFound`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             for key in ["a", "log/1", "log/deep/er"] {
                 await #expect(throws: StoreError(.notFound, key: key)) { _ = try await store.get(key, range: nil) }
                 await #expect(throws: StoreError(.notFound, key: key)) { _ = try await store.byteCount(of: key) }
             }
-            // Nor is the directory that an object lies in an object.
+            // The directory that contains an object is not an object either.
             try await store.put("log/1", .bytes([1]))
             await #expect(throws: StoreError(.notFound, key: "log")) { _ = try await store.get("log", range: nil) }
             await #expect(throws: StoreError(.notFound, key: "log")) { _ = try await store.byteCount(of: "log") }
@@ -125,7 +125,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `put replaces and create does not`(kind: StoreUnderTest) async throws {
+    func `put replaces an existing object and create does not`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.create("log/1", .bytes([1]))
             await #expect(throws: StoreError(.preconditionFailed, key: "log/1")) {
@@ -138,7 +138,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a deleted object is gone, can be deleted again and created again`(kind: StoreUnderTest) async throws {
+    func `a deleted object is gone and can be deleted or created again`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.create("a/b", .bytes([1]))
             try await store.delete("a/b")
@@ -150,7 +150,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a part of a file is sent`(kind: StoreUnderTest) async throws {
+    func `a byte range of a file is uploaded`(kind: StoreUnderTest) async throws {
         let directory = try TemporaryDirectory()
         let bytes = Samples.bytes(3_000_000)
         try Data(bytes).write(to: URL(filePath: directory.file("source")))
@@ -161,7 +161,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a file that is too short or missing is not sent at all`(kind: StoreUnderTest) async throws {
+    func `nothing is uploaded from a file that is too short or missing`(kind: StoreUnderTest) async throws {
         let directory = try TemporaryDirectory()
         try Data([1, 2, 3]).write(to: URL(filePath: directory.file("source")))
         try await kind.run { store in
@@ -176,9 +176,9 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a listing is sorted by bytes, begins behind a key and has a limit`(kind: StoreUnderTest) async throws {
+    func `a listing is sorted by bytes, starts after a key and has a limit`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
-            // `-` and `.` come before `/`, capitals before small letters.
+            // `-` and `.` sort before `/`, and uppercase letters before lowercase letters.
             let sorted = ["B", "a", "a-b", "a.b/c", "a/b", "a/b.c", "a/b/c", "a/c", "a0", "b/z"]
                 .filter { $0 != "a" && $0 != "a/b" }
             for key in sorted.shuffled() { try await store.put(key, .bytes(Array(key.utf8))) }
@@ -199,7 +199,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a long listing comes page by page without gap or repetition`(kind: StoreUnderTest) async throws {
+    func `a long listing is returned in pages without gaps or duplicates`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let sorted = (1...1203).map { ChangeLog.key(CommitNumber($0)) }
             for key in sorted.shuffled() { try await store.put(key, .bytes([])) }
@@ -216,7 +216,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a key that could mean anything else is refused`(kind: StoreUnderTest) async throws {
+    func `an invalid or ambiguous key is refused`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let long = String(repeating: "a", count: 256)
             for key in [
@@ -235,7 +235,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `of many writers exactly one creates`(kind: StoreUnderTest) async throws {
+    func `exactly one of many writers creates an object`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let winners = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for writer in 0..<50 {
@@ -252,7 +252,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `a reader of an object that is replaced sees one or the other`(kind: StoreUnderTest) async throws {
+    func `a reader of an object that is being replaced sees only one version`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             let count = 2_000_000
             try await store.put("a", .bytes([UInt8](repeating: 0, count: count)))
@@ -275,9 +275,9 @@ extension ObjectStore {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoreUnderTest.hinting)
-    func `a write below the prefix is hinted`(kind: StoreUnderTest) async throws {
+    func `a write below the prefix gives a change hint`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
-            // Before the directory `log` exists, and after.
+            // Once before the directory `log` exists, and once after.
             for number in 1...2 as ClosedRange<CommitNumber> {
                 var hints = try #require(store.changes(prefix: "log/")).makeAsyncIterator()
                 try await store.create(ChangeLog.key(number), .bytes([1]))
@@ -287,7 +287,7 @@ extension ObjectStore {
     }
 
     @Test(arguments: StoreUnderTest.available)
-    func `more than the limit is not collected`(kind: StoreUnderTest) async throws {
+    func `collecting more bytes than the limit throws corrupt`(kind: StoreUnderTest) async throws {
         try await kind.run { store in
             try await store.put("a", .bytes([1, 2, 3]))
             await #expect(throws: StoreError(.corrupt, key: "a")) {

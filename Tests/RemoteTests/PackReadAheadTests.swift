@@ -6,7 +6,7 @@ import Testing
 @testable import Remote
 
 @Suite struct PackReadAheadTests {
-    /// A pack of files of one piece each.
+    /// Packs of files that have one piece each.
     private func pack(_ count: Int, byteCount: Int, in store: any ObjectStore) async throws -> [Content.Piece] {
         var writer = PackWriter(store: store) { ItemID(uuid: UUID()) }
         var stored: [StoredChunk] = []
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Gives `body` a reader while what is fetched ahead may come.
+    /// Calls `body` with a reader while the read-ahead is running.
     private func withReader(
         _ store: any ObjectStore, keeping: Duration = .seconds(60),
         _ body: @escaping @Sendable (ChunkReader) async throws -> Void
@@ -33,14 +33,14 @@ import Testing
             group.addTask {
                 await readAhead.run(uptime: { ContinuousClock.now - start }) { _ in try await Task.sleep(for: keeping) }
             }
-            // So that it runs.
+            // Gives the read-ahead time to start.
             try await Task.sleep(for: .milliseconds(20))
             try await body(ChunkReader(windows: PackWindows(packs: packs), readAhead: readAhead))
             group.cancelAll()
         }
     }
 
-    /// - Returns: How many verified bytes came.
+    /// - Returns: The number of verified bytes.
     private func fetch(_ piece: Content.Piece, _ reader: ChunkReader) async throws -> Int {
         var count = 0
         try await reader.fetch(pieces: [piece], isWholeFile: true) { _, bytes in count += bytes.count }
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [100_000, 700_001, 1_000_000])
-    func `files that are read one after another come with few requests`(byteCount: Int) async throws {
+    func `files that are read in order are fetched with few requests`(byteCount: Int) async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(16, byteCount: byteCount, in: store)
         try await withReader(store) { reader in
@@ -60,7 +60,7 @@ import Testing
         #expect(store.callCount(.get, prefix: "packs/") <= 12)
     }
 
-    @Test func `several readers at once get their files`() async throws {
+    @Test func `concurrent readers get their files`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(60, byteCount: 500_000, in: store)
         try await withReader(store) { reader in
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is fetched ahead of who reads one file`() async throws {
+    @Test func `nothing is fetched ahead when files are read out of order`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(16, byteCount: 1_000_000, in: store)
         try await withReader(store) { reader in
@@ -90,7 +90,7 @@ import Testing
         #expect(store.callCount(.get, prefix: "packs/") == 3)
     }
 
-    @Test func `what came damaged or not at all is fetched alone`() async throws {
+    @Test func `a file that is damaged or missing in the read-ahead is fetched alone`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(12, byteCount: 500_000, in: store)
         try await withReader(store) { reader in
@@ -106,12 +106,12 @@ import Testing
             for piece in pieces[4...] {
                 do { _ = try await fetch(piece, reader) } catch { missed += 1 }
             }
-            // Who asked for itself at that moment; nobody else.
+            // At most the one file whose own request failed.
             #expect(missed <= 1)
         }
     }
 
-    @Test func `a reader that gives up leaves the others theirs`() async throws {
+    @Test func `a reader that is cancelled does not affect the other readers`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(8, byteCount: 500_000, in: store)
         try await withReader(store) { reader in
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `once it has ended every file comes alone`() async throws {
+    @Test func `files are fetched alone when the read-ahead is not running`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(8, byteCount: 500_000, in: store)
         let packs = PackStore(store: store)

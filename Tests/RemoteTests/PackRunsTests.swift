@@ -8,7 +8,7 @@ import Testing
     private let pack = PackID(uuid: Samples.uuid(1))
     private let other = PackID(uuid: Samples.uuid(2))
 
-    /// The place of a file when all are of one length, in KiB.
+    /// The range of a file in a pack whose files all have the same length.
     private func file(_ number: Int, kibibytes: Int = 1024) -> Range<Int64> {
         let byteCount = Int64(kibibytes) << 10
         return Int64(number) * byteCount..<Int64(number + 1) * byteCount
@@ -18,16 +18,16 @@ import Testing
         stretch.map { $0.range.lowerBound >> 20..<$0.range.upperBound >> 20 }
     }
 
-    @Test func `from the third file on more than it comes, and then what lies ahead`() {
+    @Test func `from the third file on, a request includes the next bytes, and then only bytes ahead`() {
         var runs = PackRuns()
         #expect((0..<3).map { mebibytes(runs.ask(pack, file($0))) } == [nil, nil, 2..<4])
-        // More and more is on its way while one is read, as far as the pack goes.
+        // More and more bytes are fetched ahead while a file is read, up to the end of the pack.
         #expect(
             (3..<9).map { mebibytes(runs.ask(pack, file($0))) } == [4..<6, 6..<8, 8..<10, 10..<12, 12..<14, 14..<16])
         #expect((9..<16).allSatisfy { runs.ask(pack, file($0)) == nil })
     }
 
-    @Test func `what is fetched ahead is never more than what was asked for`() {
+    @Test func `never more bytes are fetched ahead than were requested`() {
         var runs = PackRuns()
         for _ in 0..<4 { runs.took(.milliseconds(1)) }
         var asked: Int64 = 0
@@ -45,7 +45,7 @@ import Testing
         #expect(end == 64 << 20)
     }
 
-    @Test func `several readers that overtake one another are one run`() {
+    @Test func `concurrent readers that overtake each other form one run`() {
         var runs = PackRuns()
         let order = [1, 0, 3, 2, 5, 4, 7, 6, 9, 8]
         let ranges = order.compactMap { runs.ask(pack, file($0)) }
@@ -56,39 +56,39 @@ import Testing
         }
     }
 
-    @Test func `eight readers that begin at once have shown it when all have asked`() {
+    @Test func `eight concurrent readers are recognised as a run once each has made a request`() {
         var runs = PackRuns()
         let stretches = [3, 1, 6, 4, 0, 2, 7, 5].map { mebibytes(runs.ask(pack, file($0))) }
         #expect(stretches.compactMap(\.self).last?.upperBound ?? 0 > 8)
     }
 
-    @Test func `without room nothing is said to be on its way`() {
+    @Test func `without room for a request, no bytes are marked as fetched ahead`() {
         var runs = PackRuns()
         for number in 0..<6 { #expect(runs.ask(pack, file(number), hasRoom: false) == nil) }
         #expect(mebibytes(runs.ask(pack, file(6))) == 6..<8)
     }
 
-    @Test func `who picks files here and there gets each alone`() {
+    @Test func `files that are read with gaps or backwards are fetched alone`() {
         var runs = PackRuns()
         for number in stride(from: 0, to: 60, by: 3) { #expect(runs.ask(pack, file(number)) == nil) }
         for number in stride(from: 59, to: 0, by: -1) { #expect(runs.ask(other, file(number)) == nil) }
     }
 
-    @Test func `another pack has to show it anew`() {
+    @Test func `a run that is not at the end of its pack does not continue in another pack`() {
         var runs = PackRuns()
         for number in 0..<6 { _ = runs.ask(pack, file(number)) }
         #expect(runs.ask(other, file(0)) == nil)
     }
 
-    @Test func `at the end of a pack it goes on in the next, once`() {
+    @Test func `a run at the end of a pack continues in the next pack, once`() {
         var runs = PackRuns()
         for number in 0..<16 { _ = runs.ask(pack, file(number)) }
         #expect(mebibytes(runs.ask(other, file(0))) == 0..<2)
         #expect(runs.ask(PackID(uuid: Samples.uuid(3)), file(0)) == nil)
     }
 
-    /// Reads a pack, and says of the next what the index would.
-    /// - Returns: Whether it was asked for.
+    /// Reads a pack, and provides the prediction of the next pack as the index would.
+    /// - Returns: Whether the prediction was requested.
     private func read(_ number: Int, next: Int?, _ runs: inout PackRuns) -> Bool {
         let pack = PackID(uuid: Samples.uuid(number))
         var wasAsked = false
@@ -104,22 +104,22 @@ import Testing
         return wasAsked
     }
 
-    @Test func `the pack that the index expects is on its way before it is asked for`() {
+    @Test func `the pack that the index predicts is fetched before it is requested`() {
         var runs = PackRuns()
         #expect(read(1, next: 2, &runs))
-        // It is a run like any other: what is on its way is not fetched again.
+        // It is a run like any other: bytes that were fetched ahead are not fetched again.
         let stretches = (0..<16).compactMap { mebibytes(runs.ask(other, file($0))) }
         #expect(stretches.first?.lowerBound ?? 0 >= 2)
         #expect(stretches.last?.upperBound == 16)
         for (one, next) in zip(stretches, stretches.dropFirst()) { #expect(one.upperBound == next.lowerBound) }
     }
 
-    @Test func `after some wrong guesses it is not guessed for a while`() {
+    @Test func `guessing pauses after several wrong guesses`() {
         var runs = PackRuns()
         var guesses = 0
         var firstPause = 0
         for number in 0..<60 {
-            // What comes is never what was expected.
+            // The pack that is read is never the predicted one.
             let isGuessed = read(1000 + number, next: 5000 + number, &runs)
             guesses += isGuessed ? 1 : 0
             if !isGuessed, firstPause == 0 { firstPause = number }
@@ -128,12 +128,12 @@ import Testing
         #expect((PackRuns.missLimit + 1...2 * PackRuns.missLimit).contains(guesses), "\(guesses)")
     }
 
-    @Test func `where the index knows of no next pack nothing is lost`() {
+    @Test func `guessing does not pause when the index predicts no next pack`() {
         var runs = PackRuns()
         for number in 0..<10 { #expect(read(1000 + number, next: nil, &runs)) }
     }
 
-    @Test func `behind a slow link files come alone`() {
+    @Test func `files are fetched alone on a slow link`() {
         var runs = PackRuns()
         for _ in 0..<8 { runs.took(.seconds(1)) }
         #expect(runs.byteCount == PackRuns.leastByteCount)
@@ -144,7 +144,7 @@ import Testing
         #expect(runs.byteCount == PackRuns.mostByteCount)
     }
 
-    @Test func `only so many runs are remembered`() {
+    @Test func `the number of remembered runs is limited`() {
         var runs = PackRuns()
         _ = runs.ask(pack, file(0))
         _ = runs.ask(pack, file(1))

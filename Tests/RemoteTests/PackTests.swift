@@ -7,7 +7,7 @@ import Testing
 @Suite struct PackTests {
     let base = MemoryStore()
 
-    /// Writes chunks of these lengths into packs and returns the pieces of a file made of them.
+    /// Writes chunks into packs and returns the pieces of a file that consists of them.
     private func write(_ chunks: [[UInt8]]) async throws -> [Content.Piece] {
         var writer = PackWriter(store: base, makeID: Samples.counter())
         var stored: [StoredChunk] = []
@@ -23,7 +23,7 @@ import Testing
             ).pieces)
     }
 
-    @Test func `chunks lie end to end and are returned once they are written`() async throws {
+    @Test func `chunks are stored contiguously and returned once they are written`() async throws {
         var writer = PackWriter(store: base, makeID: Samples.counter())
         let chunks = [Samples.bytes(10, seed: 1), Samples.bytes(20, seed: 2)]
         let hashes = chunks.map { ChunkHash(hashing: $0) }
@@ -42,7 +42,7 @@ import Testing
         #expect(try await writer.flush().isEmpty)
     }
 
-    @Test func `a pack that would get too long is written first`() async throws {
+    @Test func `a pack is written before a chunk would exceed its size limit`() async throws {
         var writer = PackWriter(store: base, makeID: Samples.counter())
         var stored: [StoredChunk] = []
         for seed in 0..<17 as Range<UInt64> {
@@ -57,7 +57,7 @@ import Testing
         #expect(try await base.byteCount(of: Pack.key(Samples.id(2))) == Int64(Content.chunkByteCount))
     }
 
-    @Test func `after a failure the same pack is written again, and nothing is lost or added`() async throws {
+    @Test func `after a failed write the same pack is written again with the same chunks`() async throws {
         let store = FaultyStore(base)
         store.plan(.failAfter(.unavailable), on: .put)
         store.plan(.failBefore(.unavailable), on: .put)
@@ -77,7 +77,7 @@ import Testing
         #expect(try await base.list(prefix: "packs/", after: nil, limit: 9).count == 2)
     }
 
-    @Test func `a head is handed out whole and with the right hash, or not at all`() async throws {
+    @Test func `a head is returned only if it is complete and matches its hash`() async throws {
         let bytes = Samples.bytes(Content.headByteCount + 1, seed: 1)
         let head = Array(bytes.prefix(Content.headByteCount))
         try await base.put(Pack.key(Samples.id(1)), .bytes(bytes))
@@ -91,11 +91,11 @@ import Testing
         #expect(try await reader.head(of: stored(1, head)) == head)
         #expect(try await reader.head(of: stored(1, bytes)) == nil)
         #expect(try await reader.head(of: stored(1, nil)) == nil)
-        // The hash is that of what there is, which is less than a reader may ask for.
+        // The hash matches the bytes of the pack, but these are fewer than a head has.
         #expect(try await reader.head(of: stored(2, Array(bytes.prefix(10)))) == nil)
     }
 
-    @Test func `pieces are grouped while they lie end to end, up to the limit`() {
+    @Test func `contiguous pieces are grouped into batches up to the limit`() {
         let mebibyte = Int64(Content.chunkByteCount)
         let chunk = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: Content.chunkByteCount)
         func run(pack: Int, at offset: Int64, _ count: Int) -> Content.Run {
@@ -126,7 +126,7 @@ import Testing
         [300_000, 300_000, 7].enumerated().map { Samples.bytes($1, seed: UInt64($0)) }
     }
 
-    @Test func `several chunks come with one request`() async throws {
+    @Test func `several chunks are fetched with one request`() async throws {
         let chunks = threeChunks()
         let pieces = try await write(chunks)
         let store = FaultyStore(base)
@@ -140,7 +140,7 @@ import Testing
         .truncate(byteCount: 300_000),
         .truncate(byteCount: 599_999), .truncate(byteCount: 600_006),
     ])
-    func `a chunk that comes damaged or not at all is fetched once more`(fault: FaultyStore.Fault) async throws {
+    func `a chunk that arrives damaged or truncated is fetched once more`(fault: FaultyStore.Fault) async throws {
         let chunks = threeChunks()
         let pieces = try await write(chunks)
         let store = FaultyStore(base)
@@ -149,7 +149,7 @@ import Testing
         #expect(store.callCount(.get) == 2)
     }
 
-    @Test func `a chunk that is damaged in the store is named, and the others are delivered`() async throws {
+    @Test func `a chunk that is damaged in the store is reported, and the others are delivered`() async throws {
         let chunks = threeChunks()
         let pieces = try await write(chunks)
         var pack = chunks.flatMap { $0 }
@@ -166,7 +166,7 @@ import Testing
         #expect(error?.detail.contains(ChunkHash(hashing: chunks[1]).description) == true)
     }
 
-    @Test func `a missing pack and a broken connection are the store's errors`() async throws {
+    @Test func `a missing pack and a broken connection throw the errors of the store`() async throws {
         let pieces = try await write(threeChunks())
         let store = FaultyStore(base)
         store.plan(.failBefore(.unavailable), on: .get)
@@ -176,7 +176,7 @@ import Testing
         await #expect(throws: StoreError(.notFound, key: key)) { _ = try await fetch(pieces, from: store) }
     }
 
-    @Test func `what the receiver throws ends the fetch`() async throws {
+    @Test func `an error thrown by the receiver ends the fetch`() async throws {
         let pieces = try await write(threeChunks())
         await #expect(throws: FileError(.diskFull, "test")) {
             try await ChunkReader(packs: PackStore(store: base)).fetch(pieces: pieces[...]) { _, _ in
@@ -189,7 +189,7 @@ import Testing
 @Suite struct ManifestStoreTests {
     let base = MemoryStore()
 
-    /// A sparse file of that many chunk-long holes, deliberately not merged, and five bytes.
+    /// A sparse file of `holeCount` holes of one chunk each, deliberately not merged, and five bytes.
     private func content(_ holeCount: Int) -> Content {
         let hole = Content.Run.zeros(byteCount: Int64(Content.chunkByteCount))
         let end = Content.Chunk(hash: ChunkHash(hashing: [1]), byteCount: 5)
@@ -199,7 +199,7 @@ import Testing
             ])
     }
 
-    @Test func `a short list stays in the record`() async throws {
+    @Test func `a short chunk list is stored in the record`() async throws {
         let content = content(ManifestStore.inlineLimit - 1)
         let reference = try await ManifestStore(store: base).put(content)
         #expect(reference == .inline(content))
@@ -207,7 +207,7 @@ import Testing
         #expect(try await ManifestStore(store: base).get(reference) == content)
     }
 
-    @Test func `a long list is one object named by its hash, however often it is put`() async throws {
+    @Test func `a long chunk list is stored as one object named by its hash, even if put twice`() async throws {
         let content = content(ManifestStore.inlineLimit)
         let store = ManifestStore(store: base)
         let reference = try await store.put(content)
@@ -220,7 +220,7 @@ import Testing
         #expect(try await store.get(reference) == content)
     }
 
-    @Test func `a manifest that is not what its name says, breaks the format or is missing is refused`() async throws {
+    @Test func `a manifest that is malformed, missing or does not match its hash is refused`() async throws {
         let store = ManifestStore(store: base)
         let texts = [#"{"runs":[{"zeros":-1}]}"#, #"{"runs":7}"#, "no JSON"]
         for text in texts.map({ Array($0.utf8) }) {

@@ -6,7 +6,7 @@ import Testing
 @testable import Remote
 
 @Suite struct PackWindowsTests {
-    /// A pack of many small pieces, each of its own bytes.
+    /// A pack of many small pieces with different bytes.
     private func pack(_ count: Int, in store: any ObjectStore) async throws -> [Content.Piece] {
         var writer = PackWriter(store: store) { ItemID(uuid: UUID()) }
         for index in 0..<count {
@@ -26,16 +26,16 @@ import Testing
         return count
     }
 
-    @Test func `small pieces of one pack come with few requests`() async throws {
+    @Test func `small pieces of a pack are fetched with few requests`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(1000, in: store)
         let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
         for piece in pieces { #expect(try await fetch(piece, reader) == piece.byteCount) }
-        // 2 MB: the first piece, two stretches, and the piece that lies across the line between them.
+        // 2 MB: the first piece, two windows, and the piece that crosses the boundary between them.
         #expect(store.callCount(.get, prefix: "packs/") == 4)
     }
 
-    @Test func `readers of one stretch wait for one request`() async throws {
+    @Test func `concurrent readers of a window share one request`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(100, in: store)
         let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
@@ -53,7 +53,7 @@ import Testing
         #expect(store.callCount(.get, prefix: "packs/") == 2)
     }
 
-    @Test func `a lone small piece costs no more than itself`() async throws {
+    @Test func `fetching a single small piece downloads no other bytes`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(100, in: store)
         var received = 0
@@ -63,7 +63,7 @@ import Testing
         #expect(received == pieces[50].byteCount)
     }
 
-    @Test func `a stretch that came damaged is not believed, and its pieces are fetched alone`() async throws {
+    @Test func `a piece that is damaged in a window is fetched alone`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(10, in: store)
         let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
@@ -74,7 +74,7 @@ import Testing
         #expect(store.callCount(.get, prefix: "packs/") == 3)
     }
 
-    @Test func `a stretch that did not come is no harm to those who waited for it`() async throws {
+    @Test func `a failed request for a window throws, and the next read fetches it again`() async throws {
         let store = FaultyStore(MemoryStore())
         let pieces = try await pack(10, in: store)
         let reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))

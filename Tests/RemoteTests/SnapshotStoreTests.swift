@@ -12,7 +12,7 @@ import Testing
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// Longer than any step, and hard to pack.
+    /// Longer than any step, and hard to compress.
     private let bytes = Samples.bytes((3 << 20) + 17) + [UInt8](repeating: 0, count: 5 << 20)
 
     private func write(_ number: CommitNumber, _ bytes: [UInt8]) async throws {
@@ -27,7 +27,7 @@ import Testing
         return Array(try Data(contentsOf: URL(filePath: path)))
     }
 
-    @Test func `a snapshot comes back as it was, and any gunzip unpacks it`() async throws {
+    @Test func `a snapshot round-trips and is a valid gzip file`() async throws {
         try await write(40, bytes)
         #expect(try await fetch(40) == bytes)
         let object = try await store.get(SnapshotStore.key(40), range: nil).collect(upTo: 100 << 20)
@@ -38,19 +38,19 @@ import Testing
     }
 
     @Test(arguments: [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1])
-    func `files of any length come back`(_ count: Int) async throws {
+    func `files of any length round-trip`(_ count: Int) async throws {
         let bytes = Samples.bytes(count)
         try await write(1, bytes)
         #expect(try await fetch(1) == bytes)
         try await snapshots.fetch(1, to: nil)
     }
 
-    @Test func `a snapshot that unpacks to far more than it has is damaged`() async throws {
+    @Test func `a snapshot with an implausible compression ratio is reported as damaged`() async throws {
         try await write(1, [UInt8](repeating: 0, count: 100 << 20))
         await #expect(throws: StoreError(.corrupt, key: SnapshotStore.key(1))) { try await snapshots.fetch(1, to: nil) }
     }
 
-    @Test func `numbers are listed in order, and other keys are left alone`() async throws {
+    @Test func `snapshot numbers are listed in order, and other keys are ignored`() async throws {
         for number: CommitNumber in [40, 7, 1_000_000] { try await write(number, [1]) }
         for key in [
             "snapshot/7", "snapshot/x", "snapshot/00000000000000000008.tmp", SnapshotStore.key(0),
@@ -64,7 +64,7 @@ import Testing
         #expect(try await snapshots.numbers() == [7, 1_000_000])
     }
 
-    @Test func `the first to write a number wins, and the second is content`() async throws {
+    @Test func `the first writer of a number wins, and the second one succeeds without effect`() async throws {
         try await write(3, [1, 2, 3])
         let path = directory.file("other")
         try Data([9]).write(to: URL(filePath: path))
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [0.0, 0.001, 0.5, 0.999])
-    func `half a snapshot is none`(_ part: Double) async throws {
+    func `a truncated snapshot is reported as damaged`(_ part: Double) async throws {
         try await write(40, bytes)
         let object = try await store.get(SnapshotStore.key(40), range: nil).collect(upTo: 100 << 20)
         try await store.put(SnapshotStore.key(40), .bytes(Array(object.prefix(Int(Double(object.count) * part)))))
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [0, 12, 20, 5000, -5, -1])
-    func `a damaged byte is found, wherever it is`(_ offset: Int) async throws {
+    func `a damaged byte is detected wherever it is`(_ offset: Int) async throws {
         try await write(40, bytes)
         var object = try await store.get(SnapshotStore.key(40), range: nil).collect(upTo: 100 << 20)
         object[offset < 0 ? object.count + offset : offset] ^= 1
@@ -90,7 +90,7 @@ import Testing
         await #expect(throws: StoreError(.corrupt, key: SnapshotStore.key(40))) { try await fetch(40) }
     }
 
-    @Test func `gzip without the hash, and something behind the member, are damage`() async throws {
+    @Test func `a gzip file without the hash or with trailing bytes is reported as damaged`() async throws {
         let key = SnapshotStore.key(1)
         try await store.put(key, .bytes(Gzip.compress([1, 2, 3])))
         await #expect(throws: StoreError(.corrupt, key: key)) { try await fetch(1) }
@@ -100,7 +100,7 @@ import Testing
         await #expect(throws: StoreError(.corrupt, key: key)) { try await fetch(1) }
     }
 
-    @Test func `a stream that breaks off is told as it is`() async throws {
+    @Test func `an interrupted stream throws the store's error, and a truncated one throws corrupt`() async throws {
         try await write(40, bytes)
         store.plan(.failAfter(.unavailable), on: .get, prefix: "snapshot/")
         await #expect(throws: StoreError(.unavailable, key: SnapshotStore.key(40))) { try await fetch(40) }
@@ -111,7 +111,7 @@ import Testing
 }
 
 @Suite struct TrimmedLogTests {
-    @Test func `a trimmed commit is neither there nor free`() async throws {
+    @Test func `a trimmed commit cannot be read, and its number cannot be reused`() async throws {
         let store = MemoryStore()
         let log = ChangeLog(store: store)
         for number: CommitNumber in 1...3 { _ = try await log.append(Samples.commit(number)) }

@@ -11,7 +11,7 @@ import Testing
         (.invalid, .invalid),
         (.cancelled, .cancelled),
     ])
-    func `each code has its file error`(code: StoreError.Code, expected: FileError.Code) {
+    func `each store error maps to a file error`(code: StoreError.Code, expected: FileError.Code) {
         let error = StoreError(code, key: "packs/1", "some detail").fileError
         #expect(error.code == expected)
         #expect(error.detail.contains("packs/1") && error.detail.contains("some detail"))
@@ -20,19 +20,19 @@ import Testing
 
 @Suite struct GzipTests {
     @Test(arguments: [0, 1, 100, 65_536, 65_537, 3_000_000])
-    func `what was compressed comes back`(count: Int) throws {
+    func `compressed bytes round-trip`(count: Int) throws {
         let bytes = Samples.bytes(count)
         #expect(try Gzip.decompress(Gzip.compress(bytes), limit: count) == bytes)
     }
 
-    @Test func `a truncated member is damaged wherever it is cut`() throws {
+    @Test func `a truncated member is reported as damaged wherever it is cut`() throws {
         let packed = Gzip.compress(Array("The dew point is where vapour becomes water.".utf8))
         for count in 0..<packed.count {
             #expect(throws: Gzip.Failure.damaged) { _ = try Gzip.decompress(Array(packed.prefix(count)), limit: 1000) }
         }
     }
 
-    @Test func `a wrong bit in the checksum or something behind the member is damaged`() {
+    @Test func `a wrong checksum and trailing bytes are reported as damaged`() {
         var packed = Gzip.compress([1, 2, 3])
         #expect(throws: Gzip.Failure.damaged) { _ = try Gzip.decompress(packed + [0], limit: 1000) }
         #expect(throws: Gzip.Failure.damaged) { _ = try Gzip.decompress(packed + packed, limit: 1000) }
@@ -41,13 +41,13 @@ import Testing
         #expect(throws: Gzip.Failure.damaged) { _ = try Gzip.decompress(Array("plain text".utf8), limit: 1000) }
     }
 
-    @Test func `a bomb is refused at the limit`() {
+    @Test func `a decompression bomb is refused at the limit`() {
         let bomb = Gzip.compress([UInt8](repeating: 0, count: 50_000_000))
         #expect(bomb.count < 100_000)
         #expect(throws: Gzip.Failure.tooLong) { _ = try Gzip.decompress(bomb, limit: 1_000_000) }
     }
 
-    @Test func `SHA-256 is that of the standard`() {
+    @Test func `SHA-256 matches the test vector of the standard`() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         #expect(ChunkHash(hashing: Array("abc".utf8)).description == expected)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Replica
 
-/// Bytes that come, go and change.
+/// Downloads, evictions and changes of bytes.
 @Suite struct BytesTests {
     @Test func `a placeholder is a property list that Python reads`() throws {
         let lab = try Lab()
@@ -39,7 +39,7 @@ import Testing
         return String(decoding: data, as: UTF8.self)
     }
 
-    @Test func `a file of another device shows its size and takes little room`() throws {
+    @Test func `a file that is not local reports its full size and few blocks`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r", size: 5 << 30)
         let attributes = try lab.replica.attributes(of: inode)
@@ -51,9 +51,9 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    /// How somebody may have rewritten what stands for a file, and whether it is still a placeholder.
+    /// How a placeholder may have been rewritten, and whether the result still is one.
     @Test(arguments: [("as-it-was", true), ("xml1", true), ("other-keys", false), ("text", false), ("empty", false)])
-    func `only a placeholder makes way for the bytes`(form: String, isPlaceholder: Bool) throws {
+    func `a download removes only a valid placeholder`(form: String, isPlaceholder: Bool) throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
@@ -73,7 +73,7 @@ import Testing
         #expect(try String(contentsOfFile: lab.files("r"), encoding: .utf8) == "12345")
     }
 
-    @Test func `a download takes the place of the placeholder`() throws {
+    @Test func `a finished download replaces the placeholder`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
@@ -93,7 +93,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `a download goes on after a restart and after a kill`() throws {
+    @Test func `a download resumes after a restart and after a kill`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r", size: 3 << 20)
         let staging = try lab.replica.beginDownload(of: inode)
@@ -110,7 +110,7 @@ import Testing
         var bytes = [UInt8](repeating: 0, count: 3)
         #expect(pread(resumed.descriptor.rawValue, &bytes, 3, 1 << 20) == 3)
         #expect(bytes == Array("abc".utf8))
-        // Of an unfinished download nothing is trusted once the power went.
+        // After a power failure, no chunk of an unfinished download is trusted.
         try lab.losePowerAndOpen()
         #expect(try lab.replica.beginDownload(of: inode).have.presentCount == 0)
         try lab.replica.discardDownload(of: inode)
@@ -119,7 +119,7 @@ import Testing
         #expect(throws: refusal) { try lab.replica.saveProgress(of: inode, have: have) }
     }
 
-    @Test func `the pack that is read next is that of the files that came to be known next`() throws {
+    @Test func `the next pack is that of the next file to become known that is not local`() throws {
         let lab = try Lab()
         let inodes = try ["a", "b", "c", "d"].map { try lab.insertRemote($0) }
         func pack(_ index: Int) throws -> PackID {
@@ -130,14 +130,14 @@ import Testing
             #expect(next == (try pack(index + 1)))
         }
         #expect(try lab.replica.nextPack(after: try pack(3), from: inodes[3]) == nil)
-        // What is here is not read from a pack.
+        // A local file is skipped.
         _ = try lab.download(inodes[1], bytes: "12345")
         let next = try lab.replica.nextPack(after: try pack(0), from: inodes[0])
         #expect(next == (try pack(2)))
     }
 
     @Test(arguments: ["link", "unlink", "rename", "chmod"])
-    func `the time of a write that the index was not told of outlasts a change of names`(change: String) throws {
+    func `a link, unlink, rename or chmod keeps the time of a write not yet in the index`(change: String) throws {
         let lab = try Lab()
         let inode = try lab.makeFile("f", bytes: "hello")
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("g"))
@@ -156,7 +156,7 @@ import Testing
         #expect(try lab.replica.recordBytes(of: inode, from: descriptor).modified == written)
     }
 
-    @Test func `a download that was asked for is wanted under a name that was linked since`() throws {
+    @Test func `a requested download survives the removal of one of the file's names`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.replica.setDownloadRequested(true, of: inode)
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: [RenameMode.exchange, .replace])
-    func `a download that failed is tried again under the name that the file was given`(_ mode: RenameMode) throws {
+    func `a failed download is retried under the file's new name`(_ mode: RenameMode) throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.makeFile("other", bytes: "other")
@@ -179,7 +179,7 @@ import Testing
         if mode == .exchange { #expect(try lab.replica.entry(try ItemName("r"), in: .root).error == nil) }
     }
 
-    @Test func `newer bytes are wanted again after a kill in the middle of an eviction`() throws {
+    @Test func `incoming bytes are requested again after a kill during an eviction`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.download(inode, bytes: "12345")
@@ -194,7 +194,7 @@ import Testing
         #expect(try lab.replica.requestedDownloads() == [inode])
     }
 
-    @Test func `a download that was overtaken is refused`() throws {
+    @Test func `finishing a download of superseded bytes is refused`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         _ = try lab.replica.beginDownload(of: inode)
@@ -209,7 +209,7 @@ import Testing
         #expect(try lab.replica.attributes(of: inode).size == 9)
     }
 
-    @Test func `a file unlinked while it is read can still be downloaded`() throws {
+    @Test func `an unlinked file that is still open can be downloaded`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         _ = try lab.replica.removeFile(try ItemName("r"), in: .root)
@@ -220,7 +220,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `an evicted file is a placeholder and comes back`() throws {
+    @Test func `an evicted file becomes a placeholder and can be downloaded again`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let inode = try lab.makeFile("a", in: d)
@@ -237,7 +237,7 @@ import Testing
         #expect(statistics.itemCount == 2 && statistics.localFileCount == 1 && statistics.localByteCount == 5)
     }
 
-    @Test func `what is not safe in the container is not evicted`() throws {
+    @Test func `a file with changes that are not in the container is not evicted`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         func evict(_ generation: Int64? = nil) throws {
@@ -264,7 +264,7 @@ import Testing
         #expect(try lab.bytes(of: local) == "hello")
     }
 
-    @Test func `newer bytes wait until they are downloaded, on an inode of their own`() throws {
+    @Test func `a download of incoming bytes creates a new inode, and open handles keep the old bytes`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.download(inode, bytes: "12345")
@@ -294,7 +294,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `truncating a placeholder needs no download and ends one under way`() throws {
+    @Test func `truncating a placeholder needs no download and cancels one in progress`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("s"))
@@ -311,7 +311,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `placeholders of a renamed, moved and removed file follow`() throws {
+    @Test func `a placeholder follows its file when the file is renamed, moved or removed`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.insertRemote("r")
@@ -330,7 +330,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a large directory is shown in batches`() throws {
+    @Test func `all placeholders of a large directory are written`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.uploadAll()
@@ -340,7 +340,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `bytes that changed without notice count as a local change`() throws {
+    @Test func `a write that bypassed markModified is recorded as a modification`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         try lab.uploadAll()
@@ -353,8 +353,8 @@ import Testing
         #expect(try lab.pendingNames() == ["a"])
     }
 
-    /// A mapping that the kernel passed to the backing file is written to without notice.
-    @Test func `bytes that changed without notice while they were uploaded are uploaded again`() throws {
+    /// Writes through a mapping of the backing file (pass-through) are not announced.
+    @Test func `a write that bypassed markModified during an upload keeps the file queued`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let descriptor = try lab.replica.openBytes(of: inode)
@@ -367,7 +367,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a full disk is said, and the replica works on`() throws {
+    @Test func `a full disk is reported, and no acknowledged change is lost`() throws {
         let mount = "\(NSTemporaryDirectory())/replica-small-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: true)
         defer { rmdir(mount) }
@@ -392,7 +392,7 @@ import Testing
         #expect(try replica.children(of: .root, after: nil, limit: 1_000_000).count == made)
         #expect(try replica.check() == [])
         replica.abandon()
-        // Room is made, and everything acknowledged is still there.
+        // With more space, every acknowledged change is still there.
         #expect(Glibc.mount("tmpfs", mount, "tmpfs", 32, "size=8m") == 0)
         let again = try Replica.open("\(mount)/state", container: container, environment: environment)
         #expect(try again.children(of: .root, after: nil, limit: 1_000_000).count == made)
@@ -401,7 +401,7 @@ import Testing
         again.abandon()
     }
 
-    @Test func `on a full disk files can still be removed`() throws {
+    @Test func `files can still be removed on a full disk`() throws {
         let mount = "\(NSTemporaryDirectory())/replica-small-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: true)
         defer { rmdir(mount) }
@@ -415,7 +415,7 @@ import Testing
         for number in 0..<40 {
             _ = try replica.createFile(try ItemName("f\(number)"), in: .root, mode: 0o644, owner: 0, group: 0)
         }
-        // Something else takes every byte that is left.
+        // Another file takes up the remaining space.
         let filler = open("\(mount)/filler", O_WRONLY | O_CREAT, 0o600)
         let block = [UInt8](repeating: 1, count: 4096)
         while Glibc.write(filler, block, block.count) == block.count {}

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Replica
 
-/// Every change, killed at every one of its steps: repair brings index and disk together, and nothing is lost.
+/// A crash at every step of every change: repair makes the index and the disk consistent, and nothing is lost.
 @Suite struct CrashTests {
-    /// Runs `act` once for each of its steps, crashing there, and then looks at what is left.
+    /// Runs `act` once for each of its steps, crashes there, and then verifies the result.
     private func atEveryStep(
         minimum: Int = 3, prepare: (Lab) throws -> Void, act: (Lab) throws -> Void, verify: (Lab, Bool) throws -> Void
     ) throws {
@@ -37,7 +37,7 @@ import Testing
         Issue.record("the change never ended")
     }
 
-    @Test func `a file that was being created is there or not`() throws {
+    @Test func `a crash while creating a file leaves it complete or absent`() throws {
         try atEveryStep { lab in
             _ = try lab.makeDirectory("d")
         } act: { lab in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link that was being made is there or not`() throws {
+    @Test func `a crash while creating a symbolic link leaves it complete or absent`() throws {
         try atEveryStep { _ in
         } act: { lab in
             _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "/etc", owner: 0, group: 0)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a directory that was being made is there or not`() throws {
+    @Test func `a crash while creating a directory leaves it complete or absent`() throws {
         try atEveryStep(minimum: 2) { _ in
         } act: { lab in
             _ = try lab.makeDirectory("d")
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `an unlink removes the file or leaves it whole`() throws {
+    @Test func `a crash during unlink leaves the file intact or removed`() throws {
         try atEveryStep { lab in
             try lab.makeFile("a")
         } act: { lab in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `an unlink of one of two names leaves the other`() throws {
+    @Test func `a crash while unlinking one of two names keeps the other`() throws {
         try atEveryStep { lab in
             let inode = try lab.makeFile("a")
             _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a link is there or not`() throws {
+    @Test func `a crash during link leaves the new name present or absent`() throws {
         try atEveryStep { lab in
             try lab.makeFile("a")
         } act: { lab in
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `an rmdir removes the directory or leaves it`() throws {
+    @Test func `a crash during rmdir leaves the directory present or removed`() throws {
         try atEveryStep { lab in
             let directory = try lab.makeDirectory("d")
             try lab.makeFile("a", in: directory)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a rename leaves the file under one of the names`() throws {
+    @Test func `a crash during rename leaves the file under exactly one name`() throws {
         try atEveryStep { lab in
             try lab.makeFile("a")
             _ = try lab.makeDirectory("d")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a rename of a directory takes everything along or nothing`() throws {
+    @Test func `a crash while renaming a directory moves its whole subtree or nothing`() throws {
         try atEveryStep { lab in
             let outer = try lab.makeDirectory("d")
             let inner = try lab.makeDirectory("e", in: outer)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `a rename over a file leaves either the old bytes or the new`() throws {
+    @Test func `a crash while renaming over a file leaves either the old or the new bytes`() throws {
         try atEveryStep { lab in
             try lab.makeFile("a", bytes: "new bytes")
             try lab.makeFile("b", bytes: "old")
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `an exchange swaps both or none`() throws {
+    @Test func `a crash during an exchange of files swaps both or neither`() throws {
         try atEveryStep { lab in
             try lab.makeFile("a", bytes: "aaa")
             try lab.makeFile("b", in: try lab.makeDirectory("d"), bytes: "bbbb")
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `an exchange of directories swaps both or none`() throws {
+    @Test func `a crash during an exchange of directories swaps both or neither`() throws {
         try atEveryStep { lab in
             try lab.makeFile("a", in: try lab.makeDirectory("d"), bytes: "aaa")
             try lab.makeFile("a", in: try lab.makeDirectory("e"), bytes: "bbbb")
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `a finished download is not lost`() throws {
+    @Test func `a crash while finishing a download keeps bytes that are already in place`() throws {
         try atEveryStep { lab in
             let inode = try lab.insertRemote("r")
             try lab.replica.writePlaceholders(in: .root)
@@ -195,7 +195,7 @@ import Testing
             _ = try lab.replica.finishDownload(of: try lab.inode("r"))
         } verify: { (lab: Lab, committed: Bool) throws in
             let inode = try lab.inode("r")
-            // Once the bytes have taken their place they are kept, committed or not.
+            // Bytes that have reached the backing directory are kept, whether or not the change was committed.
             if try lab.replica.isLocal(inode) {
                 #expect(try lab.bytes(of: inode) == "12345")
                 #expect(!lab.exists(".r.icloud"))
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `newer bytes take the place of older ones, or the older ones stay`() throws {
+    @Test func `a crash while finishing a download of newer bytes leaves either version`() throws {
         try atEveryStep { lab in
             let inode = try lab.insertRemote("r")
             try lab.download(inode, bytes: "12345")
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `an eviction leaves the bytes or a placeholder`() throws {
+    @Test func `a crash during an eviction leaves the bytes or a placeholder`() throws {
         try atEveryStep { lab in
             try lab.download(try lab.insertRemote("r"), bytes: "12345")
         } act: { lab in
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `an eviction of a file with two names leaves the bytes or placeholders`() throws {
+    @Test func `a crash while evicting a file with two names leaves the bytes or placeholders`() throws {
         try atEveryStep { lab in
             let inode = try lab.makeFile("a")
             _ = try lab.replica.link(inode, in: try lab.makeDirectory("d"), as: try ItemName("b"))
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `a truncated placeholder is an empty file or still a placeholder`() throws {
+    @Test func `a crash while truncating a placeholder leaves the placeholder or an empty file`() throws {
         try atEveryStep { lab in
             try lab.insertRemote("r")
             try lab.replica.writePlaceholders(in: .root)
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `a change of mode and time is made or not`() throws {
+    @Test func `a crash while setting attributes leaves the old or the new ones`() throws {
         try atEveryStep { lab in
             try lab.makeFile("a")
         } act: { lab in
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func `a remote deletion removes the file or leaves it`() throws {
+    @Test func `a crash during a remote deletion leaves the file intact or removed`() throws {
         try atEveryStep { lab in
             try lab.download(try lab.insertRemote("r"), bytes: "12345")
         } act: { lab in

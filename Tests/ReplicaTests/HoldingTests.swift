@@ -4,7 +4,7 @@ import Testing
 
 @testable import Replica
 
-/// What a user keeps from moving, and the deletions that wait for an answer.
+/// Paused and excluded items, and deletions that are held until they are confirmed.
 @Suite struct HoldingTests {
     private func pause(_ path: String, _ isPaused: Bool = true, in lab: Lab) throws {
         try lab.replica.setPaused(isPaused, of: try lab.inode(path))
@@ -12,7 +12,7 @@ import Testing
 
     // MARK: Pausing
 
-    @Test func `what is paused stays in the outbox, and so does what needs it`() throws {
+    @Test func `a paused item stays in the outbox, with everything inside it`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.makeFile("in d", in: d)
@@ -29,7 +29,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a new directory that waits keeps what is in it`() throws {
+    @Test func `a new directory that is held back also holds back its contents`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.makeFile("in d", in: d)
@@ -38,7 +38,7 @@ import Testing
         #expect(pending.isEmpty)
     }
 
-    @Test func `what stays is passed over however much it is`() throws {
+    @Test func `paused items do not count toward the batch limit`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         for index in 0..<5 { try lab.makeFile("\(index)", in: d) }
@@ -47,7 +47,7 @@ import Testing
         #expect(try lab.replica.pending(limit: 1, after: 0).count == 1)
     }
 
-    @Test func `what takes the name of a deleted item goes with its deletion, although deletions wait`() throws {
+    @Test func `a new item with a deleted item's name is pending with that deletion while deletions are held`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.makeFile("in d", in: d)
@@ -70,7 +70,7 @@ import Testing
                 == [old[0], #require(try lab.item("a")), old[2], old[1], #require(try lab.item("d"))])
     }
 
-    @Test func `the deletion of a directory waits for what leaves it and is paused`() throws {
+    @Test func `the deletion of a directory waits for a paused item that was moved out of it`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.makeFile("f", in: d)
@@ -83,7 +83,7 @@ import Testing
         #expect(try lab.pendingNames().count == 2)
     }
 
-    @Test func `a deletion in a paused directory waits with it`() throws {
+    @Test func `a deletion inside a paused directory is paused too`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.makeFile("f", in: d)
@@ -95,7 +95,7 @@ import Testing
         #expect(try lab.pendingNames().count == 2)
     }
 
-    @Test func `the pause of the container outlives a restart`() throws {
+    @Test func `a paused container stays paused after a kill`() throws {
         let lab = try Lab()
         #expect(try !lab.replica.isContainerPaused())
         try lab.replica.setPaused(true, of: .root)
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: Exclusion
 
-    @Test func `what is excluded is deleted from the container and stays here`() throws {
+    @Test func `an excluded item is deleted from the container and kept locally`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let f = try lab.makeFile("f", in: d)
@@ -127,7 +127,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `bytes that are not here cannot be excluded`() throws {
+    @Test func `excluding the root or a directory with a file that is not local is refused`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.uploadAll()
@@ -140,7 +140,7 @@ import Testing
         #expect(try lab.item("d/r") != nil)
     }
 
-    @Test func `an exclusion goes with a rename and outlives an atomic save`() throws {
+    @Test func `an exclusion survives a rename and an atomic save`() throws {
         let lab = try Lab()
         let f = try lab.makeFile("f")
         try lab.replica.setExcluded(true, of: f)
@@ -154,7 +154,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `what is excluded in an excluded directory stays so when the directory isSynced again`() throws {
+    @Test func `an item excluded by itself stays excluded when the directory around it is synced again`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let f = try lab.makeFile("f", in: d)
@@ -166,13 +166,12 @@ import Testing
 
     // MARK: Deletions
 
-    @Test func `deletions are counted with their times until they are confirmed`() throws {
+    @Test func `deletions are counted in runs by their times until they are confirmed`() throws {
         let lab = try Lab()
         for index in 0..<6 { try lab.makeFile("\(index)") }
         try lab.uploadAll()
         for index in 0..<4 { _ = try lab.replica.removeFile(lab.name("\(index)"), in: .root) }
-        // The lab's clock goes on by a second with every change.
-        // The lab's clock goes on by a second with every change.
+        // The lab's clock advances by a second with every change.
         let deletions = try lab.replica.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0)
         #expect(deletions.count == 4 && deletions.longestRun == 1 && deletions.itemCount == 2 && !deletions.areHeld)
         let run = try lab.replica.pendingDeletions(gap: .seconds(1), ifMoreThan: 4)
@@ -200,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `deletions that have left count with those that follow them, across a restart`() throws {
+    @Test func `uploaded deletions count toward the run of later ones, even after a kill`() throws {
         let lab = try Lab()
         for index in 0..<9 { try lab.makeFile("\(index)") }
         try lab.uploadAll()
@@ -212,7 +211,7 @@ import Testing
         try lab.killAndOpen()
         let next = try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0)
         #expect(next.count == 1 && next.leftCount == 3 && next.longestRun == 4 && next.itemCount == 5)
-        // After a pause it is another run.
+        // A longer gap starts a new run.
         let later = try lab.replica.pendingDeletions(gap: .milliseconds(500), ifMoreThan: 0)
         #expect(later.count == 1 && later.leftCount == 0 && later.longestRun == 1)
         try lab.replica.confirmDeletions()
@@ -221,7 +220,7 @@ import Testing
         #expect(try lab.replica.pendingDeletions(gap: .seconds(30), ifMoreThan: 0).leftCount == 0)
     }
 
-    @Test func `a deletion that made room for another item does not count when it has left`() throws {
+    @Test func `an uploaded deletion does not count if another item took its name`() throws {
         let lab = try Lab()
         for name in ["a", "b"] { try lab.makeFile(name) }
         try lab.uploadAll()
@@ -234,7 +233,7 @@ import Testing
         #expect(try lab.replica.pendingDeletions(gap: .seconds(60), ifMoreThan: 0).leftCount == 1)
     }
 
-    @Test func `deletions that are taken back bring the items back as the container has them`() throws {
+    @Test func `restoring deletions brings the items back in the state of the container`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let e = try lab.makeDirectory("e", in: d)
@@ -247,7 +246,7 @@ import Testing
         _ = try lab.replica.removeDirectory(lab.name("d"), in: .root)
         _ = try lab.replica.removeFile(lab.name("g"), in: .root)
         try lab.makeFile("g", bytes: "in its place")
-        // One at a time, so that directories are found that an earlier change brought back.
+        // One at a time, so that later changes find directories that earlier ones restored.
         var restored: Set<String> = []
         while case let names = try lab.replica.write({ transaction throws(FileError) in
             try transaction.restoreDeletions(limit: 1)

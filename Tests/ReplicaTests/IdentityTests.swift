@@ -4,7 +4,7 @@ import Testing
 
 @testable import Replica
 
-/// Which item a name stands for, and what waits to be uploaded.
+/// Which item a name refers to, and which items are queued for upload.
 @Suite struct IdentityTests {
     @Test func `an atomic save keeps item, pin and base, and drops the temporary item`() throws {
         let lab = try Lab()
@@ -23,7 +23,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a synced file renamed over another leaves a deletion of its own item`() throws {
+    @Test func `renaming a synced file over another queues a deletion of the renamed item`() throws {
         let lab = try Lab()
         try lab.makeFile("a", bytes: "a")
         try lab.makeFile("b", bytes: "b")
@@ -40,7 +40,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `an exchange of two files leaves the items with the names`() throws {
+    @Test func `exchanging two files keeps each name's item`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a", bytes: "aaa")
         try lab.makeFile("b", bytes: "bbb")
@@ -52,7 +52,7 @@ import Testing
         #expect(try lab.pendingNames().sorted() == ["a", "b"])
     }
 
-    @Test func `an exchange of a file and a directory takes the items along`() throws {
+    @Test func `exchanging a file and a directory moves the items with them`() throws {
         let lab = try Lab()
         try lab.makeFile("a", bytes: "aaa")
         let d = try lab.makeDirectory("d")
@@ -66,7 +66,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a rename keeps the item and queues it once`() throws {
+    @Test func `two renames keep the item and queue it once`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         try lab.uploadAll()
@@ -77,7 +77,7 @@ import Testing
         #expect(try lab.pendingNames() == ["c"])
     }
 
-    @Test func `what is removed before its first upload leaves nothing to do`() throws {
+    @Test func `an item removed before its first upload leaves the outbox`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         _ = try lab.replica.removeFile(try ItemName("a"), in: .root)
@@ -89,7 +89,7 @@ import Testing
         #expect(try lab.pendingNames() == ["delete \(b)"])
     }
 
-    @Test func `names that stay here have no item, and get one when they are renamed`() throws {
+    @Test func `local-only names have no item until they are renamed to synced ones`() throws {
         let lab = try Lab()
         let directory = try lab.makeDirectory("build.nosync")
         let inner = try lab.makeDirectory("inner", in: directory)
@@ -112,7 +112,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `metadata of the item is queued, access time and owner are not`() throws {
+    @Test func `a change of metadata queues the item, a change of access time or owner does not`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let directory = try lab.makeDirectory("d")
@@ -129,20 +129,20 @@ import Testing
         try lab.replica.setXattr("user.a", [1], of: inode, mode: .any)
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
-        // A directory whose entries change has a new time, which travels.
+        // Changing a directory's entries changes its modification time, which is synced.
         try lab.makeFile("x", in: directory)
         #expect(Set(try lab.pendingNames()) == ["d", "x"])
     }
 }
 
 @Suite struct OutboxTests {
-    @Test func `new directories come before what lies in them`() throws {
+    @Test func `new directories are pending before their contents`() throws {
         let lab = try Lab()
         try lab.makeFile("early")
         let outer = try lab.makeDirectory("outer")
         let inner = try lab.makeDirectory("inner", in: outer)
         try lab.makeFile("a", in: inner)
-        // A change of mode sends both directories to the tail.
+        // A mode change moves both directories to the end of the queue.
         _ = try lab.replica.setAttributes(of: inner, AttributeChange(mode: 0o700))
         _ = try lab.replica.setAttributes(of: outer, AttributeChange(mode: 0o700))
         #expect(try lab.pendingNames() == ["early", "outer", "inner", "a"])
@@ -158,7 +158,7 @@ import Testing
         #expect(parent == (try lab.item("outer/inner")))
     }
 
-    @Test func `a directory is deleted after what was moved out of it`() throws {
+    @Test func `a directory is deleted after the items moved out of it are uploaded`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let file = try lab.makeFile("a", in: d)
@@ -166,12 +166,12 @@ import Testing
         let item = try #require(try lab.item("d"))
         _ = try lab.replica.rename(try ItemName("a"), in: d, to: try ItemName("a"), in: .root, mode: .replace)
         _ = try lab.replica.removeDirectory(try ItemName("d"), in: .root)
-        // A later change of the file puts it behind the deletion.
+        // A later change of the file moves it behind the deletion in the queue.
         try lab.write("HELLO", to: file, try lab.replica.openBytes(of: file))
         #expect(try lab.pendingNames() == ["a", "delete \(item)"])
     }
 
-    @Test func `the outbox survives a kill and an orderly end`() throws {
+    @Test func `the outbox survives a kill and an orderly shutdown`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         try lab.makeFile("b", in: try lab.makeDirectory("d"))
@@ -184,7 +184,7 @@ import Testing
         #expect(try lab.replica.pending(limit: 9, after: 0).map(\.position) == positions)
     }
 
-    @Test func `a change while it is uploaded keeps the item queued and modified`() throws {
+    @Test func `a change during an upload keeps the item queued and modified`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let pending = try lab.replica.pending(limit: 1, after: 0)[0]
@@ -203,7 +203,7 @@ import Testing
         #expect(try !lab.replica.inode(inode).isModified)
     }
 
-    @Test func `known chunks are found again`() throws {
+    @Test func `a remembered chunk is found by its hash`() throws {
         let lab = try Lab()
         let stored = try #require(Lab.content(size: 10).pieces[0].stored)
         #expect(try lab.replica.chunkLocation(stored.hash) == nil)

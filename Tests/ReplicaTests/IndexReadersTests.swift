@@ -8,7 +8,7 @@ import Testing
 @Suite struct IndexReadersTests {
     private struct Refusal: Error {}
 
-    /// An index with one number in it, and how often it was connected to.
+    /// An index with one number, which counts its connections.
     private final class Index: Sendable {
         let path = FileManager.default.temporaryDirectory.appending(path: "dewpoint-\(UUID()).sqlite").path
         let connectCount = Mutex(0)
@@ -39,7 +39,7 @@ import Testing
         try readers.readSnapshot { try Int.fetchOne($0, sql: "SELECT n FROM numbers") }
     }
 
-    @Test func `more callers than connections are all answered`() async throws {
+    @Test func `more callers than connections are all served`() async throws {
         let index = try Index()
         let readers = try index.readers(limit: 2)
         try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -50,7 +50,7 @@ import Testing
         try readers.close()
     }
 
-    @Test func `one caller at a time uses one connection`() throws {
+    @Test func `sequential callers share one connection`() throws {
         let index = try Index()
         let readers = try index.readers(limit: 8)
         for _ in 0..<5 { #expect(try number(readers) == 7) }
@@ -58,12 +58,12 @@ import Testing
         try readers.close()
     }
 
-    @Test func `a connection that failed is tried again`() throws {
+    @Test func `a failed connection attempt is retried`() throws {
         let index = try Index()
         let readers = try index.readers(limit: 2)
         index.refusalCount.withLock { $0 = 3 }
         try readers.read { _ in
-            // The first is in use, so each of these needs another.
+            // The first connection is in use, so each of these needs another.
             for _ in 0..<3 { #expect(throws: Refusal.self) { try number(readers) } }
             let answer = try number(readers)
             #expect(answer == 7)
@@ -71,7 +71,7 @@ import Testing
         try readers.close()
     }
 
-    @Test func `nothing is read after the end`() throws {
+    @Test func `a read after close fails`() throws {
         let readers = try Index().readers(limit: 2)
         _ = try number(readers)
         try readers.close()

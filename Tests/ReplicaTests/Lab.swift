@@ -6,7 +6,7 @@ import Testing
 
 @testable import Replica
 
-/// A replica in a directory of its own, that can be closed, killed and opened again.
+/// A replica in its own directory that can be closed, killed and reopened.
 final class Lab {
     let path: String
     private(set) var replica: Replica
@@ -15,7 +15,7 @@ final class Lab {
     let container: ContainerIdentity
     var containerUUID: UUID { container.uuid }
 
-    /// - Parameter container: To make a second replica of the same container.
+    /// - Parameter container: Pass that of another lab to create a second replica of the same container.
     init(container: ContainerIdentity = Lab.container()) throws {
         path = "\(NSTemporaryDirectory())/replica-\(UUID().uuidString)"
         self.container = container
@@ -39,25 +39,25 @@ final class Lab {
             interrupt: { try crash.pass($0) })
     }
 
-    /// Opens again; the replica before must have been closed or killed.
+    /// Reopens the replica, which must have been closed or killed.
     func open() throws {
         crash.disarm()
         replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock))
     }
 
-    /// Ends in order and opens again.
+    /// Closes and reopens the replica.
     func restart() throws {
         try replica.close()
         try open()
     }
 
-    /// Ends as by kill -9 and opens again.
+    /// Reopens the replica as after `kill -9`.
     func killAndOpen() throws {
         replica.abandon()
         try open()
     }
 
-    /// As if the machine had gone down: the marker of another boot.
+    /// Reopens the replica as after a power failure, with the marker of another boot.
     func losePowerAndOpen() throws {
         replica.abandon()
         try "another-boot 1\n".write(toFile: "\(path)/running", atomically: false, encoding: .utf8)
@@ -69,7 +69,7 @@ final class Lab {
     func exists(_ relative: String) -> Bool { access(files(relative), F_OK) == 0 }
 }
 
-/// The test's moment of the crash: the n-th step from when it is armed.
+/// Triggers a crash at the n-th step after it is armed.
 final class CrashTrigger: Sendable {
     struct Crashed: Error {}
 
@@ -97,7 +97,7 @@ final class CrashTrigger: Sendable {
     }
 }
 
-/// A clock that moves by a second with every look.
+/// A clock that advances by a second with every reading.
 final class TestClock: Sendable {
     private let seconds = Atomic<Int64>(1_700_000_000)
 
@@ -109,7 +109,7 @@ final class TestClock: Sendable {
 extension Lab {
     func name(_ text: String) throws -> ItemName { try ItemName(text) }
 
-    /// Makes a file with bytes, as a program does: create, write, close.
+    /// Creates a file with bytes as a program does: create, write, close.
     @discardableResult
     func makeFile(_ text: String, in parent: InodeNumber = .root, bytes: String = "hello") throws -> InodeNumber {
         let (attributes, descriptor) = try replica.createFile(
@@ -141,18 +141,18 @@ extension Lab {
 
     func inode(_ path: String) throws -> InodeNumber { try replica.resolve(path) }
 
-    /// `nil` when there is nothing of the name.
+    /// `nil` when the path does not exist.
     func inodeIfPresent(_ path: String) throws -> InodeNumber? {
         do { return try replica.resolve(path) } catch  where error.code == .notFound { return nil }
     }
 
-    /// Takes everything out of the outbox as if it had reached the container.
+    /// Empties the outbox as if everything had been uploaded.
     func uploadAll(number: CommitNumber = 1) throws {
         while try uploadBatch(number: number) {}
     }
 
-    /// The same with at most 100 items.
-    /// - Parameter meanwhile: What happens between the reading of the outbox and the end of the upload.
+    /// Like ``uploadAll(number:)``, with at most 100 items.
+    /// - Parameter meanwhile: Runs between reading the outbox and finishing the upload.
     /// - Returns: Whether there was anything to upload.
     @discardableResult
     func uploadBatch(number: CommitNumber = 1, meanwhile: () throws -> Void = {}) throws -> Bool {
@@ -180,7 +180,7 @@ extension Lab {
         return true
     }
 
-    /// Some content of a size; every call makes another one.
+    /// Content of the given size; every call returns a different one.
     static func content(size: Int64) -> Content {
         var pieces: [Content.Piece] = []
         var offset: Int64 = 0
@@ -205,7 +205,7 @@ extension Lab {
             target: target, xattrs: xattrs, content: content.map { .inline($0) }, device: replica.device, base: 0)
     }
 
-    /// A file of another device that is not here.
+    /// Inserts a file of another device that is not local.
     @discardableResult
     func insertRemote(
         _ name: String, in parent: InodeNumber = .root, size: Int64 = 5, number: CommitNumber = 7

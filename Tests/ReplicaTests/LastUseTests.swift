@@ -5,7 +5,7 @@ import Testing
 @testable import Replica
 
 @Suite struct LastUseTests {
-    @Test func `files that are here are listed by their last use, in batches`() throws {
+    @Test func `local files are listed by their last use, in batches`() throws {
         let lab = try Lab()
         let away = try lab.insertRemote("away")
         let files = try ["a", "b", "c"].map { try lab.makeFile($0) }
@@ -20,7 +20,7 @@ import Testing
         #expect(try lab.replica.heldFiles(after: all.last, limit: 2) == [])
     }
 
-    @Test func `a use that is older than the known one changes nothing`() throws {
+    @Test func `a use older than the known one is ignored`() throws {
         let lab = try Lab()
         let file = try lab.makeFile("a")
         let known = try #require(try lab.replica.heldFiles(after: nil, limit: 1).first).used
@@ -29,7 +29,7 @@ import Testing
         #expect(try lab.replica.heldFiles(after: nil, limit: 2).map(\.used) == [known])
     }
 
-    @Test func `what came counts as used then, and what goes takes nothing`() throws {
+    @Test func `a downloaded file counts as just used, and an evicted one takes up no space`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         #expect(try lab.replica.heldByteCount() == 0)
@@ -43,7 +43,7 @@ import Testing
         #expect(try lab.replica.heldFiles(after: nil, limit: 1) == [])
     }
 
-    @Test func `the sum is read from its index alone`() throws {
+    @Test func `the sum of blocks is read from a covering index alone`() throws {
         let lab = try Lab()
         let plan = try lab.replica.read { rows in
             try rows.all(

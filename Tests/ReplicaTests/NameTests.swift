@@ -5,13 +5,13 @@ import Testing
 
 @testable import Replica
 
-/// What the calls on names do, and the errno they give.
+/// Operations on names, and the errors they return.
 @Suite struct NameTests {
     private func fails(_ code: FileError.Code, _ body: () throws -> Void) {
         #expect { try body() } throws: { ($0 as? FileError)?.code == code }
     }
 
-    @Test func `a new file has its attributes and its bytes in the backing directory`() throws {
+    @Test func `a new file has the given attributes, and its bytes are in the backing directory`() throws {
         let lab = try Lab()
         let (attributes, descriptor) = try lab.replica.createFile(
             try ItemName("a"), in: .root, mode: 0o444, owner: 12, group: 34)
@@ -25,7 +25,7 @@ import Testing
         #expect(try lab.replica.attributes(of: .root).modified == attributes.changed)
     }
 
-    @Test func `names that are taken, missing or in the wrong place are refused as Linux does`() throws {
+    @Test func `operations on taken, missing or unsuitable names fail as on Linux`() throws {
         let lab = try Lab()
         let replica = lab.replica
         let file = try lab.makeFile("a")
@@ -48,7 +48,7 @@ import Testing
         #expect(try replica.check() == [])
     }
 
-    @Test func `renames are refused as Linux does`() throws {
+    @Test func `invalid renames fail as on Linux`() throws {
         let lab = try Lab()
         let replica = lab.replica
         try lab.makeFile("a")
@@ -73,7 +73,7 @@ import Testing
         #expect(try replica.check() == [])
     }
 
-    @Test func `link counts of directories follow their sub-directories`() throws {
+    @Test func `a directory's link count follows its subdirectories`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let e = try lab.makeDirectory("e")
@@ -88,7 +88,7 @@ import Testing
         #expect(try lab.replica.attributes(of: e).size == 4096)
     }
 
-    @Test func `a directory over an empty directory takes its place`() throws {
+    @Test func `a directory renamed over an empty directory replaces it`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         try lab.makeFile("a", in: d)
@@ -100,11 +100,11 @@ import Testing
         #expect(renamed.moved == d && renamed.replaced?.inode == e)
         #expect(try lab.bytes(of: try lab.inode("e/a")) == "hello")
         #expect(try lab.replica.check() == [])
-        // A removed directory takes nothing any more.
+        // Nothing can be created in a removed directory.
         fails(.notFound) { try lab.makeFile("late", in: e) }
     }
 
-    @Test func `an unlinked file lives on until it is forgotten`() throws {
+    @Test func `an unlinked file stays usable until it is forgotten`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let removed = try lab.replica.removeFile(try ItemName("a"), in: .root)
@@ -151,7 +151,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `special files stand in the index and never travel`() throws {
+    @Test func `special files are stored in the index and never synced`() throws {
         let lab = try Lab()
         let fifo = try lab.replica.makeNode(
             try ItemName("p"), in: .root, kind: .fifo, mode: 0o600, device: 0, owner: 0, group: 0)
@@ -170,7 +170,7 @@ import Testing
         String(repeating: "a", count: 247), String(repeating: "a", count: 248), String(repeating: "b", count: 255),
         ".x.icloud", ".dewpoint-x", "e\u{301}", "\u{e9}", ".report.pdf.icloud.icloud", "a b\nc",
     ])
-    func `every name can be made, evicted, downloaded and removed`(_ text: String) throws {
+    func `a file of any valid name can be created, evicted, downloaded and removed`(_ text: String) throws {
         let lab = try Lab()
         let inode = try lab.makeFile(text)
         try lab.uploadAll()
@@ -189,7 +189,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: lab.files("")) == [])
     }
 
-    @Test func `a file and the name of its placeholder live side by side`() throws {
+    @Test func `a file can coexist with a file that has the name of its placeholder`() throws {
         let lab = try Lab()
         let plain = try lab.makeFile("x", bytes: "plain")
         let stub = try lab.makeFile(".x.icloud", bytes: "stub")
@@ -204,7 +204,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `composed and decomposed names are two files`() throws {
+    @Test func `the composed and decomposed forms of a name are two files`() throws {
         let lab = try Lab()
         let composed = try lab.makeFile("\u{e9}", bytes: "c")
         let decomposed = try lab.makeFile("e\u{301}", bytes: "d")
@@ -213,7 +213,7 @@ import Testing
         #expect(try lab.bytes(of: try lab.inode("e\u{301}")) == "d")
     }
 
-    @Test func `a listing comes in batches sorted by bytes`() throws {
+    @Test func `a directory is listed in batches, sorted by bytes`() throws {
         let lab = try Lab()
         for name in ["b", "a", "Z", "é", "10"] { try lab.makeFile(name) }
         let first = try lab.replica.children(of: .root, after: nil, limit: 3)
@@ -222,7 +222,7 @@ import Testing
         #expect(rest.map(\.name.string) == ["b", "é"])
     }
 
-    @Test func `very deep trees have no path limit`() throws {
+    @Test func `the depth of a tree is not limited by the length of its paths`() throws {
         let lab = try Lab()
         var directory = InodeNumber.root
         let name = String(repeating: "d", count: 200)
@@ -236,7 +236,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `modes and times are kept, and the backing file follows`() throws {
+    @Test func `modes and times are stored and applied to the backing file`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let time = Timestamp(seconds: 981_173_106, nanoseconds: 987_654_321)
@@ -253,7 +253,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `extended attributes are kept with their errno`() throws {
+    @Test func `extended attributes are stored, and invalid operations on them fail as on Linux`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         fails(.noAttribute) { _ = try lab.replica.xattr("user.x", of: inode) }
@@ -272,7 +272,7 @@ import Testing
         fails(.notFound) { try lab.replica.setXattr("user.x", [1], of: InodeNumber(99), mode: .any) }
     }
 
-    @Test func `a failed change leaves disk and index as they were`() throws {
+    @Test func `a failed change leaves the disk and the index unchanged`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let before = try lab.replica.pendingCount()
@@ -289,7 +289,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `the depth below Documents is counted from it`() throws {
+    @Test func `the depth is counted only below the top-level Documents directory`() throws {
         let lab = try Lab()
         let documents = try lab.makeDirectory("Documents")
         let inner = try lab.makeDirectory("a", in: documents)
@@ -300,7 +300,7 @@ import Testing
         #expect(try lab.replica.depthBelowDocuments(of: .root) == nil)
     }
 
-    @Test func `a pin is inherited by what lies below`() throws {
+    @Test func `a pin is inherited by the contents of a directory unless they override it`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let file = try lab.makeFile("a", in: d)

@@ -6,14 +6,14 @@ import Testing
 
 @testable import Replica
 
-/// What opening does: refusals, and repair of what an end without close left.
+/// Opening a state directory: refusals, and repair after a kill or a power failure.
 @Suite struct OpeningTests {
     private func environment() -> ReplicaEnvironment {
         ReplicaEnvironment(
             now: { Timestamp(rawValue: 1) }, makeItemID: { ItemID(uuid: UUID()) }, owner: 0, group: 0)
     }
 
-    @Test func `the state directory is the owner's alone`() throws {
+    @Test func `only the owner has access to the state directory`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         var status = stat()
@@ -21,8 +21,8 @@ import Testing
         #expect(stat("\(lab.path)/index.sqlite", &status) == 0 && status.st_mode & 0o077 == 0)
     }
 
-    /// On a full disk a write to a mapped page ends the process.
-    @Test func `the index maps no file into memory`() throws {
+    /// A write to a mapped page on a full disk kills the process.
+    @Test func `SQLite maps no file of the index into memory`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         #expect(try lab.replica.check() == [])
@@ -32,7 +32,7 @@ import Testing
         #expect(!maps.contains(lab.path))
     }
 
-    @Test func `device, applied number and tree survive an orderly end`() throws {
+    @Test func `the device id, applied number and tree survive an orderly shutdown`() throws {
         let lab = try Lab()
         let device = lab.replica.device
         let inode = try lab.makeFile("a")
@@ -45,7 +45,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a second daemon on one state is refused`() throws {
+    @Test func `a second daemon on the same state directory is refused`() throws {
         let lab = try Lab()
         let refusal = FileError(.busy, "another daemon uses the state \(lab.path) (pid \(getpid()))")
         #expect(throws: refusal) {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `the state of a newer version is refused and left alone`() throws {
+    @Test func `the state directory of a newer version is refused and left unchanged`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         try lab.replica.close()
@@ -72,7 +72,7 @@ import Testing
         #expect(try lab.bytes(of: inode) == "hello")
     }
 
-    @Test func `the state of another container is refused`() throws {
+    @Test func `the state directory of another container is refused`() throws {
         let lab = try Lab()
         try lab.replica.close()
         let other = lab.containerUUID.uuidString.lowercased()
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a missing or exchanged backing directory is refused while the index knows of bytes`(_ killed: Bool) throws {
+    func `a missing or replaced backing directory is refused while the index has local files`(_ killed: Bool) throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         if killed { lab.replica.abandon() } else { try lab.replica.close() }
@@ -100,7 +100,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a missing backing directory without bytes is made again`() throws {
+    @Test func `a missing backing directory is recreated if no file was local`() throws {
         let lab = try Lab()
         try lab.insertRemote("r", in: .root)
         try lab.replica.writePlaceholders(in: .root)
@@ -113,7 +113,7 @@ import Testing
         #expect(lab.exists(".r.icloud"))
     }
 
-    @Test func `an emptied backing directory is never taken for deletions`() throws {
+    @Test func `files missing from an emptied backing directory count as evicted, not as deleted`() throws {
         let lab = try Lab()
         try lab.makeFile("a", in: try lab.makeDirectory("d"))
         try lab.uploadAll()
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an emptied backing directory that had the only copy of something is refused until it is put back`(
+    func `an emptied backing directory that held the only copy of a file is refused until it is restored`(
         _ killed: Bool
     ) throws {
         let lab = try Lab()
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `files without their index are refused, and nothing is made of them`(_ killed: Bool) throws {
+    func `backing files without an index are refused, and no new index is created`(_ killed: Bool) throws {
         let lab = try Lab()
         try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
@@ -165,7 +165,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `placeholders without their index are written again`() throws {
+    @Test func `placeholders without an index do not become items`() throws {
         let lab = try Lab()
         try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
@@ -175,7 +175,7 @@ import Testing
         #expect(try lab.inodeIfPresent("r") == nil)
     }
 
-    @Test func `a backing directory that goes while it is used is seen`() throws {
+    @Test func `a backing directory that disappears while in use is detected`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         try lab.replica.checkBacking()
@@ -215,7 +215,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `an edit of a file behind the mount's back is uploaded`() throws {
+    @Test func `an edit made directly in the backing directory is queued for upload`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         let still = try lab.makeFile("b")
@@ -231,7 +231,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `files and directories that were moved about go back`() throws {
+    @Test func `files and directories moved within the backing directory are moved back`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")
         let a = try lab.makeFile("a", in: d, bytes: "aaa")
@@ -252,7 +252,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `names that differ only in composition are told apart`() throws {
+    @Test func `names that differ only in Unicode composition are distinguished`() throws {
         let lab = try Lab()
         let names = ["\u{e9}", "e\u{301}"]
         for name in names {
@@ -276,9 +276,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `missing bytes: clean ones are a placeholder, changed ones fall back, new ones are said to be lost`()
-        throws
-    {
+    @Test func `files with missing bytes revert to the uploaded version, and lost changes are reported`() throws {
         let lab = try Lab()
         let clean = try lab.makeFile("clean")
         let changed = try lab.makeFile("changed")
@@ -298,7 +296,7 @@ import Testing
         #expect(try lab.pendingNames().filter { $0.hasPrefix("delete") } == [])
     }
 
-    @Test func `an empty directory under an escaped name was ours and goes, one with something in it stays`() throws {
+    @Test func `an empty directory with an escaped name is removed, the contents of others are recovered`() throws {
         let lab = try Lab()
         let names = try [".a.icloud", ".b.icloud"].map { PlaceholderName.backingName(of: try ItemName($0)) }
         for name in names { #expect(mkdir(lab.files(name), 0o700) == 0) }
@@ -310,7 +308,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `after a power failure, bytes that were not synced are downloaded again`() throws {
+    @Test func `after a power failure, downloaded bytes that were not settled are discarded`() throws {
         let lab = try Lab()
         let settled = try lab.makeFile("settled")
         try lab.uploadAll()
@@ -324,7 +322,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `an index that fell back after a power failure finds the bytes where they now are`() throws {
+    @Test func `an index rolled back by a power failure finds the files that were renamed since`() throws {
         let lab = try Lab()
         try lab.makeFile("doc", bytes: "old")
         try lab.makeFile("tmp", bytes: "new bytes")
@@ -336,7 +334,7 @@ import Testing
         for name in ["index.sqlite", "index.sqlite-wal"] {
             try FileManager.default.copyItem(atPath: "\(lab.path)/\(name)", toPath: "\(copy)/\(name)")
         }
-        // All of this is lost by the index, but not by the disk.
+        // The index loses all of these changes, but the disk does not.
         let renamed = try lab.replica.rename(
             try ItemName("tmp"), in: .root, to: try ItemName("doc"), in: .root, mode: .replace)
         try lab.replica.forget(try #require(renamed.replaced).inode)
@@ -359,7 +357,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `check names what does not agree and changes nothing`() throws {
+    @Test func `check reports every inconsistency and changes nothing`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         try lab.makeFile("b")

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Replica
 
-/// What a power failure brings back of the backing directory, or never lets it have, while the index is newer: calls on
-/// the backing directory are not synced one by one.
+/// After a power failure the backing directory may be in an older state than the index, since calls on the backing
+/// directory are not synced one by one.
 @Suite struct PowerFailureTests {
-    /// Keeps a file of the backing directory so that it can come back with its identity.
+    /// Keeps a file of the backing directory so that it can reappear with its identity.
     private func keep(_ relative: String, of lab: Lab, as name: String = "kept") throws {
         try #require(link(lab.files(relative), "\(lab.path)/\(name)") == 0)
     }
@@ -26,7 +26,7 @@ import Testing
         try lab.replica.forget(removed.inode)
     }
 
-    @Test(arguments: [false, true]) func `a removed file that comes back is removed again`(_ uploaded: Bool) throws {
+    @Test(arguments: [false, true]) func `a removed file that reappears is removed again`(_ uploaded: Bool) throws {
         let lab = try Lab()
         try lab.makeFile("a")
         if uploaded { try lab.uploadAll() }
@@ -43,7 +43,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a file that was unlinked while it was open does not come back`() throws {
+    @Test func `a file that was unlinked while it was open does not reappear`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         try keep("a", of: lab)
@@ -54,7 +54,7 @@ import Testing
         #expect(try names(lab) == [] && !lab.exists("a"))
     }
 
-    @Test func `what an atomic save replaced does not come back as a copy`() throws {
+    @Test func `a file replaced by an atomic save does not reappear as a copy`() throws {
         let lab = try Lab()
         try lab.makeFile("f", bytes: "old")
         try lab.makeFile("f~", bytes: "newer")
@@ -71,7 +71,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `what an atomic save replaced stays when the newer file never reached the disk`() throws {
+    @Test func `a file replaced by an atomic save is kept if the newer file never reached the disk`() throws {
         let lab = try Lab()
         try lab.makeFile("f", bytes: "old")
         try lab.makeFile("f~", bytes: "newer")
@@ -90,7 +90,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `bytes that were evicted and come back give way to what the container has by now`() throws {
+    @Test func `evicted bytes that reappear are discarded if the container has newer ones`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a", bytes: "older")
         try lab.uploadAll()
@@ -113,7 +113,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a removed symbolic link and a removed directory do not come back`() throws {
+    @Test func `a removed symbolic link and a removed directory do not reappear`() throws {
         let lab = try Lab()
         _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "/x", owner: 0, group: 0)
         let directory = try lab.makeDirectory("d")
@@ -133,11 +133,11 @@ import Testing
     }
 
     @Test(arguments: ["", "\0\0\0\0", "bplist00 the beginning of one"])
-    func `a placeholder whose bytes never reached the disk is written again, and is no item`(_ bytes: String) throws {
+    func `an incomplete placeholder is rewritten or removed and does not become an item`(_ bytes: String) throws {
         let lab = try Lab()
         try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
-        // The order of its keys may differ.
+        // The order of the keys may differ.
         func placeholder() throws -> PlaceholderFile? {
             PlaceholderFile(data: try Data(contentsOf: URL(fileURLWithPath: lab.files(".r.icloud"))))
         }
@@ -154,7 +154,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a new empty file of which the disk has nothing is there, and nothing is said to be lost`() throws {
+    @Test func `a new empty file that never reached the disk is recreated and not reported as lost`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("e", bytes: "")
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("second"))
@@ -169,7 +169,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `what the index does not know after a power failure is put aside and named, and is no item`() throws {
+    @Test func `after a power failure, unknown files are put aside and reported and do not become items`() throws {
         let lab = try Lab()
         try lab.insertRemote("taken")
         lab.replica.abandon()
@@ -193,7 +193,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `what was removed is remembered until the whole disk was synced`() throws {
+    @Test func `removed files are remembered until the whole disk has been synced`() throws {
         let lab = try Lab()
         for name in ["a", "b", "c"] { try lab.makeFile(name) }
         for name in ["a", "b"] { try remove(name, from: lab) }
@@ -208,14 +208,14 @@ import Testing
         #expect(try count() == 1)
     }
 
-    @Test func `a directory is synced once after files were made in it`() {
+    @Test func `a directory is synced once after files are created in it`() {
         var names = UnsyncedNames()
         names.add([.root])
         let answers = [names.take(.root), names.take(.root)]
         #expect(answers == [true, false])
     }
 
-    @Test func `a sync of the whole disk stands for those of all directories, unless it fails`() {
+    @Test func `a sync of the whole disk covers all directories unless it fails`() {
         var names = UnsyncedNames()
         names.add([.root])
         let all = names.takeAll()
@@ -225,7 +225,7 @@ import Testing
         #expect(!synced && failed)
     }
 
-    @Test func `beyond the limit of remembered directories every one counts until all were synced`() {
+    @Test func `beyond the limit, every directory counts as unsynced until the whole disk is synced`() {
         var names = UnsyncedNames()
         for number in 0...UnsyncedNames.directoryLimit { names.add([InodeNumber(row: Int64(number + 10))]) }
         let answers = [names.take(.root), names.take(.root)]

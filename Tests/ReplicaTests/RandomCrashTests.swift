@@ -5,27 +5,27 @@ import Testing
 
 @testable import Replica
 
-/// Long runs of random changes with crashes in between, beside a model that knows what must be there.
+/// Long runs of random changes and crashes, compared with a model of the tree.
 @Suite struct RandomCrashTests {
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8])
-    func `after every crash the tree is as before the change or as after it`(_ seed: UInt64) throws {
+    func `after every crash the tree is in its state before or after the change`(_ seed: UInt64) throws {
         var run = try RandomRun(seed: seed)
         for _ in 0..<150 { try run.step() }
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 6])
-    func `an index that fell back by a power failure has all its bytes`(_ seed: UInt64) throws {
+    func `an index rolled back by a power failure has all its bytes`(_ seed: UInt64) throws {
         var run = try RandomRun(seed: seed)
         for _ in 0..<60 { try run.step() }
         try run.fallBack(changes: 20)
     }
 }
 
-/// What stands in a tree, by path: directories, and files with their bytes.
+/// The expected tree by path: directories, and files with their bytes.
 private struct ModelTree: Equatable {
     enum Node: Equatable {
         case directory
-        /// The number of a file in ``bytes``, so that two names share one file.
+        /// The file's key in ``bytes``, so that two names can share one file.
         case file(Int)
     }
 
@@ -113,7 +113,7 @@ private struct RandomRun {
         if !isBefore { throw FileError(.inputOutput, "the run cannot go on") }
     }
 
-    /// Changes names, and then has the index be as it was before, as after a power failure; the disk is as it is.
+    /// Changes names and then rolls the index back, as a power failure may; the disk keeps the changes.
     mutating func fallBack(changes: Int) throws {
         try lab.replica.makeDurable()
         let kept = "\(lab.path)/kept"
@@ -125,7 +125,7 @@ private struct RandomRun {
         let before = tree
         for _ in 0..<changes { try planNames()?() }
         lab.replica.abandon()
-        // The index of the log goes with the log.
+        // The shared-memory index belongs to the write-ahead log.
         unlink("\(lab.path)/index.sqlite-shm")
         for part in parts {
             unlink("\(lab.path)/\(part)")
@@ -150,7 +150,7 @@ private struct RandomRun {
         }
     }
 
-    /// Whether the same paths have the same bytes, and the same of them share a file.
+    /// Whether the trees have the same paths, bytes and hard links.
     private func agree(_ found: [String: Seen], _ expected: ModelTree) -> Bool {
         found.count == expected.nodes.count && contains(found, expected)
     }
@@ -160,7 +160,7 @@ private struct RandomRun {
         var numbers: [InodeNumber: Int] = [:]
         return expected.nodes.keys.allSatisfy { found[$0] != nil }
             && found.allSatisfy { path, seen in
-                // What was made since the index fell back is there too.
+                // Paths that are newer than the index may exist too.
                 if expected.nodes[path] == nil { return true }
                 guard case .file(let number)? = expected.nodes[path] else {
                     return expected.nodes[path] == .directory && seen.size == nil
@@ -174,7 +174,7 @@ private struct RandomRun {
             }
     }
 
-    /// Chooses a change, makes it in the model, and returns what makes it in the replica.
+    /// Chooses a change, applies it to the model, and returns a closure that applies it to the replica.
     private mutating func plan() throws -> (() throws -> Void)? {
         switch Int.random(in: 0..<12, using: &random) {
         case 0, 1: try planCreate()
@@ -304,7 +304,7 @@ private struct RandomRun {
             do {
                 try lab.replica.evict(inode, generation: try lab.replica.inode(inode).generation)
             } catch let error as FileError where error.code == .busy {
-                // A name that stays on this machine keeps its bytes.
+                // A file with a local-only name keeps its bytes.
             }
         }
     }
@@ -323,7 +323,7 @@ private struct RandomRun {
         }
     }
 
-    /// What can be seen of a file: its size, and its bytes when they are here; neither of a directory.
+    /// What is visible of an inode: a file's size, and its bytes if they are local; neither for a directory.
     private struct Seen {
         var inode: InodeNumber
         var size: Int?
@@ -350,7 +350,7 @@ private struct RandomRun {
     }
 }
 
-/// The same numbers for the same seed (SplitMix64).
+/// A generator that returns the same numbers for the same seed (SplitMix64).
 private struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

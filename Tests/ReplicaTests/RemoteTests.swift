@@ -4,7 +4,7 @@ import Testing
 
 @testable import Replica
 
-/// What other devices do.
+/// Changes made by other devices.
 @Suite struct RemoteTests {
     private func write<Value>(
         _ lab: Lab, _ body: (ReplicaTransaction) throws(FileError) -> Value
@@ -38,7 +38,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `a record that cannot be is refused and leaves nothing`() throws {
+    @Test func `an invalid record is refused and inserts nothing`() throws {
         let lab = try Lab()
         try lab.makeFile("a")
         let taken = try lab.record("a", size: 0)
@@ -54,7 +54,7 @@ import Testing
         #expect(try lab.replica.children(of: .root, after: nil, limit: 9).count == 1)
     }
 
-    @Test func `a move takes the bytes along and is not queued`() throws {
+    @Test func `a move keeps the contents and is not queued`() throws {
         let lab = try Lab()
         try lab.makeFile("a", in: try lab.makeDirectory("d"))
         _ = try lab.makeDirectory("e")
@@ -82,7 +82,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `new metadata reaches index and disk`() throws {
+    @Test func `new metadata is applied to the index and the disk, except the time of a modified file`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         try lab.uploadAll()
@@ -102,7 +102,7 @@ import Testing
         #expect(lab.replica.repairReport.lines == [])
     }
 
-    @Test func `a symbolic link follows its record`() throws {
+    @Test func `the target of a symbolic link is updated from its record`() throws {
         let lab = try Lab()
         _ = try lab.replica.makeSymbolicLink(try ItemName("l"), in: .root, target: "old", owner: 0, group: 0)
         try lab.uploadAll()
@@ -116,7 +116,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a directory is removed when it is empty`() throws {
+    @Test func `a directory can be removed only when it is empty`() throws {
         let lab = try Lab()
         try lab.makeFile("a", in: try lab.makeDirectory("d"))
         try lab.uploadAll()
@@ -134,7 +134,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `bytes that are changed here are not replaced`() throws {
+    @Test func `the bytes of a modified file are not replaced`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a.txt", bytes: "base")
         try lab.uploadAll(number: 2)
@@ -149,7 +149,7 @@ import Testing
         #expect(try lab.bytes(of: inode) == "my edit")
     }
 
-    @Test func `one of two names gets an inode of its own for new bytes`() throws {
+    @Test func `new bytes for one of two names create a separate inode`() throws {
         let lab = try Lab()
         let inode = try lab.makeFile("a")
         _ = try lab.replica.link(inode, in: .root, as: try ItemName("b"))
@@ -167,7 +167,7 @@ import Testing
         #expect(try lab.replica.check() == [])
     }
 
-    @Test func `a placeholder in use keeps its old bytes to download`() throws {
+    @Test func `a placeholder in use can still download its old bytes`() throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         let entry = try lab.replica.entry(try ItemName("r"), in: .root)

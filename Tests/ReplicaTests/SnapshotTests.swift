@@ -7,7 +7,7 @@ import Testing
 @testable import Replica
 
 @Suite(.timeLimit(.minutes(5))) struct SnapshotTests {
-    /// A replica with a little of everything that the container can hold, as of commit 9.
+    /// A replica at commit 9, with items of every kind that a container can hold.
     private func source() throws -> Lab {
         let lab = try Lab()
         let directory = try lab.record("d", kind: .directory, xattrs: ["user.colour": Data("blue".utf8)])
@@ -38,7 +38,7 @@ import Testing
         return lab
     }
 
-    /// Every second record comes with commit 8, the others with 9.
+    /// Applies the records with commit numbers 8 and 9 in turn.
     private func apply(_ records: [ItemRecord], to lab: Lab) throws {
         try lab.replica.write { transaction throws(FileError) in
             for (index, record) in records.enumerated() {
@@ -61,7 +61,7 @@ import Testing
         try await SnapshotFile.open(path, container: lab.containerUUID, number: number) { _, _ in nil }
     }
 
-    /// Everything about the items of a replica that a snapshot is to carry, by path.
+    /// The state of a replica's items that a snapshot must preserve, by path.
     private func tree(_ lab: Lab, _ directory: InodeNumber = .root, _ path: String = "") throws -> [Data: Item] {
         var items: [Data: Item] = [:]
         for child in try lab.replica.children(of: directory, after: nil, limit: .max) {
@@ -98,7 +98,7 @@ import Testing
         var xattrs: [String: [UInt8]]
     }
 
-    @Test func `what is imported is what was exported, in every respect`() async throws {
+    @Test func `importing a snapshot reproduces the exported tree with all its attributes`() async throws {
         let (a, b, scratch) = (try source(), try Lab(), try Scratch())
         let snapshot = try await export(a, to: scratch)
         #expect(snapshot.summary.number == 9)
@@ -114,13 +114,13 @@ import Testing
         try b.killAndOpen()
         #expect(b.replica.applied == 9)
         #expect(try tree(b) == tree(a))
-        // And life goes on: names can be added, and what is here can be shown.
+        // The replica can be changed, and placeholders can be written.
         try b.makeFile("new", in: try b.inode("d"))
         try b.replica.writePlaceholders(in: .root)
         #expect(try b.replica.check() == [])
     }
 
-    @Test func `placeholders are there at once when the root was listed before the import`() async throws {
+    @Test func `an import writes the placeholders of a root that was listed before`() async throws {
         let (a, b, scratch) = (try source(), try Lab(), try Scratch())
         let snapshot = try await export(a, to: scratch)
         try b.replica.writePlaceholders(in: .root)
@@ -130,7 +130,7 @@ import Testing
         #expect(present.contains(".empty.icloud"))
     }
 
-    @Test func `local changes stay out of a snapshot`() async throws {
+    @Test func `a snapshot contains no local changes`() async throws {
         let (a, scratch) = (try source(), try Scratch())
         try a.makeFile("not uploaded")
         _ = try a.replica.rename(
@@ -143,7 +143,7 @@ import Testing
         #expect(snapshot.summary.itemCount == 111)
     }
 
-    @Test func `no snapshot is made while a deletion waits, or one is half applied`() async throws {
+    @Test func `no snapshot is exported while a deletion is queued or a snapshot is being applied`() async throws {
         let (a, scratch) = (try source(), try Scratch())
         try a.replica.write { transaction throws(FileError) in try transaction.beginSnapshot(20) }
         await #expect(throws: FileError(.busy, "a snapshot is being applied")) { try await export(a, to: scratch) }
@@ -155,7 +155,7 @@ import Testing
         await #expect(throws: refusal) { try await export(a, to: scratch) }
     }
 
-    @Test func `only a device that has nothing imports`() async throws {
+    @Test func `only an empty replica imports a snapshot`() async throws {
         let (a, b, scratch) = (try source(), try Lab(), try Scratch())
         let snapshot = try await export(a, to: scratch)
         try b.makeFile("mine")
@@ -164,7 +164,7 @@ import Testing
         #expect(b.replica.applied == 0)
     }
 
-    @Test func `two items of one name, and what hangs below nothing, are no tree`() async throws {
+    @Test func `a snapshot with two items of the same name in a directory is not imported`() async throws {
         let (lab, scratch) = (try source(), try Scratch())
         let path = scratch.file("odd")
         _ = try await lab.replica.exportSnapshot(to: path)
@@ -204,7 +204,7 @@ import Testing
         "INSERT INTO history SELECT zeroblob(16), 9, 0, 0, record FROM items WHERE name = 'empty'",
         "INSERT INTO condemned VALUES(zeroblob(16), -1, 0)", "INSERT OR REPLACE INTO meta VALUES('nonce', 'x')",
     ])
-    func `a snapshot that is not as it must be is refused`(_ change: String) async throws {
+    func `a damaged snapshot is refused`(_ change: String) async throws {
         let (lab, scratch) = (try source(), try Scratch())
         let path = scratch.file("damaged")
         _ = try await lab.replica.exportSnapshot(to: path)
@@ -215,7 +215,7 @@ import Testing
         await #expect { try await open(again, of: lab) } throws: { ($0 as? FileError)?.code == .corrupt }
     }
 
-    @Test func `an earlier state that breaks the format is found, and indexes are not relied on`() async throws {
+    @Test func `an invalid earlier record is detected, and additional indexes are accepted`() async throws {
         let (lab, scratch) = (try source(), try Scratch())
         let path = scratch.file("history")
         _ = try await lab.replica.exportSnapshot(to: path)
@@ -229,7 +229,7 @@ import Testing
         try (try await open(path, of: lab)).close()
         await #expect {
             let asked = Mutex(0)
-            // The current state keeps to the format, the earlier one does not.
+            // The current record is valid, the earlier one is not.
             _ = try await SnapshotFile.open(path, container: lab.containerUUID, number: 9) { record, _ in
                 guard record.name.string.utf8.elementsEqual("large".utf8) else { return nil }
                 return asked.withLock { asked in
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func `work without end is interrupted`() throws {
+    @Test func `an endless query is interrupted`() throws {
         let scratch = try Scratch()
         let path = scratch.file("small")
         let queue = try DatabaseQueue(path: path)
@@ -261,7 +261,7 @@ import Testing
         try queue.close()
     }
 
-    @Test func `a newer format is left alone, a fault that the format knows is found`() async throws {
+    @Test func `an invalid record, a newer format and a file that is not a database are refused`() async throws {
         let (lab, scratch) = (try source(), try Scratch())
         let path = scratch.file("newer")
         _ = try await lab.replica.exportSnapshot(to: path)
@@ -289,10 +289,10 @@ import Testing
 
     // MARK: Steps
 
-    @Test func `steps lead from an older state to the snapshot's`() async throws {
+    @Test func `steps lead from an older state to that of the snapshot`() async throws {
         let (a, b, scratch) = (try source(), try Lab(), try Scratch())
         #expect(try await b.replica.importSnapshot(try await export(a, to: scratch)))
-        // The container goes on: one item changed, one came, one file and one directory with a file went.
+        // Since then, a file and a directory with a file were added, and a directory with a file was deleted.
         let goneDirectory = try lab(a, insert: "going", .directory, number: 8)
         try apply(b, [goneDirectory], number: 8)
         let goneFile = try lab(a, insert: "inside", .file, in: goneDirectory.id, number: 8)
@@ -318,7 +318,7 @@ import Testing
         #expect(try await snapshot.step(after: 4, limit: 2).tombstones.map(\.id) == [goneDirectory.id])
     }
 
-    /// Adds an item of the container to a replica.
+    /// Adds an item with a record from the container to a replica.
     private func lab(
         _ lab: Lab, insert name: String, _ kind: ItemKind, in parent: ItemID = .root, number: CommitNumber
     ) throws -> ItemRecord {
@@ -338,7 +338,7 @@ import Testing
     }
 }
 
-/// A directory of its own for one test.
+/// A temporary directory for one test.
 final class Scratch {
     let path = "\(NSTemporaryDirectory())/scratch-\(UUID().uuidString)"
 

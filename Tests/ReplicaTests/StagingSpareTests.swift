@@ -5,7 +5,7 @@ import Testing
 @testable import Replica
 
 @Suite struct StagingSpareTests {
-    @Test func `a download takes the file that was made ahead, and what is left over goes`() throws {
+    @Test func `a download uses the file created in advance, and a leftover one is removed`() throws {
         let lab = try Lab()
         func staged() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/downloads")

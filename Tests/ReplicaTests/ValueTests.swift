@@ -10,12 +10,12 @@ import Testing
         ".#a",
         ".fuse_hidden0001",
     ])
-    func `a name that stays here`(_ text: String) throws {
+    func `local-only names are recognized`(_ text: String) throws {
         #expect(LocalOnlyNames.standard(try ItemName(text)))
     }
 
     @Test(arguments: ["a", "a.txt~", "49131", "DS_Store", "a.swp", ".swp", "nosync", "#a", ".sw1", ".a.swp.txt", "é"])
-    func `a name that isSynced`(_ text: String) throws {
+    func `all other names are synced`(_ text: String) throws {
         #expect(!LocalOnlyNames.standard(try ItemName(text)))
     }
 }
@@ -25,7 +25,7 @@ import Testing
         ("report.pdf", 2, "report 2.pdf"), ("report", 3, "report 3"), (".bashrc", 2, ".bashrc 2"),
         ("a.tar.gz", 2, "a.tar 2.gz"), ("e\u{301}.txt", 12, "e\u{301} 12.txt"),
     ])
-    func `the number stands before the extension`(_ name: String, _ number: Int, _ expected: String) throws {
+    func `the number is inserted before the extension`(_ name: String, _ number: Int, _ expected: String) throws {
         #expect(try FreeName.candidate(try ItemName(name), number: number) == (try ItemName(expected)))
     }
 
@@ -33,7 +33,7 @@ import Testing
         String(repeating: "a", count: 255), String(repeating: "é", count: 125) + ".text",
         "a." + String(repeating: "b", count: 253), String(repeating: "👍", count: 63) + ".t",
     ])
-    func `a long name is cut to 255 bytes`(_ text: String) throws {
+    func `a long name is truncated to fit into 255 bytes`(_ text: String) throws {
         let candidate = try FreeName.candidate(try ItemName(text), number: 10_000)
         #expect(candidate.string.utf8.count <= 255)
         #expect(candidate.string.utf8.count > 245)
@@ -43,7 +43,7 @@ import Testing
 
 @Suite struct ChunkSetTests {
     @Test(arguments: [0, 1, 63, 64, 65, 130])
-    func `a set comes back from its bytes`(_ count: Int) {
+    func `a chunk set survives encoding and decoding`(_ count: Int) {
         var set = ChunkSet(count: count)
         for index in stride(from: 0, to: count, by: 3) { set.insert(index) }
         #expect(ChunkSet(data: set.data, count: count) == set)
@@ -52,7 +52,7 @@ import Testing
         #expect(set.isComplete == (count <= 1))
     }
 
-    @Test func `bytes of another length or with bits beyond the end are no set`() {
+    @Test func `data of the wrong length or with bits beyond the end is refused`() {
         #expect(ChunkSet(data: Data(count: 8), count: 65) == nil)
         #expect(ChunkSet(data: Data(repeating: 0xff, count: 8), count: 63) == nil)
     }
@@ -89,16 +89,16 @@ import Testing
         return all
     }
 
-    @Test func `a content comes back from its bytes`() throws {
+    @Test func `content survives encoding and decoding`() throws {
         #expect(try Content(packed: content.packed) == content)
         #expect(try Content(packed: Content.empty.packed) == .empty)
     }
 
-    @Test func `a record comes back from its bytes`() throws {
+    @Test func `a record survives encoding and decoding`() throws {
         for record in try records() { #expect(try ItemRecord(packed: record.packed) == record) }
     }
 
-    @Test func `cut bytes are refused`() throws {
+    @Test func `truncated data is refused`() throws {
         let packed = try records()[0].packed
         for count in 0..<packed.count {
             let refusal = FileError(.inputOutput, "the index holds a damaged value; run dewpoint check")

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Another program that a test needs.
+/// A program that a test runs.
 ///
-/// Not Foundation's `Process`: it waits until everything that the program leaves behind has ended, and starts it with
-/// what this process has open.
+/// Foundation's `Process` is unsuitable: it also waits for the processes that the program leaves behind, and lets the
+/// program inherit the open descriptors of this process.
 package struct Program: Sendable {
     private let process: pid_t
 
@@ -11,10 +11,10 @@ package struct Program: Sendable {
         package let description: String
     }
 
-    /// How often a running program is looked at.
+    /// The interval at which a running program is checked.
     private static let interval = Duration.milliseconds(10)
 
-    /// Runs a program to its end, which must be a good one.
+    /// Runs a program and throws if it fails.
     ///
     /// - Parameter arguments: The path of the program and its arguments.
     package static func run(_ arguments: [String], environment: [String: String] = [:]) async throws {
@@ -24,15 +24,15 @@ package struct Program: Sendable {
         var status: Int32 = 0
         while waitpid(program.process, &status, WNOHANG) == 0 { try await Task.sleep(for: interval) }
         guard status == 0 else {
-            // What it said says more than that it cannot be read.
+            // The failure is reported even if the output of the program cannot be read.
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             throw Failed(description: "\(arguments.joined(separator: " ")): \(text)")
         }
     }
 
-    /// Runs a program of the path to its end, and waits for it.
+    /// Runs a program found in `PATH`, and blocks until it ends.
     ///
-    /// - Returns: Its exit status, as a shell has it, and what it printed, errors too.
+    /// - Returns: The exit status, as in a shell, and the output, including errors.
     package static func result(of arguments: [String], in directory: String) throws -> (status: Int32, output: String) {
         let log = FileManager.default.temporaryDirectory.appending(path: "program-\(UUID().uuidString)").path
         defer { unlink(log) }
@@ -45,7 +45,7 @@ package struct Program: Sendable {
         return (signal == 0 ? status >> 8 & 0xff : 128 + signal, String(decoding: text, as: UTF8.self))
     }
 
-    /// Starts a program that goes on until ``end()``.
+    /// Starts a program that runs until ``end()``.
     package init(_ arguments: [String], environment: [String: String] = [:], log: String = "/dev/null") throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -63,7 +63,7 @@ package struct Program: Sendable {
         process = child
     }
 
-    /// Kills it.
+    /// Kills the program.
     package func end() {
         kill(process, SIGKILL)
         waitpid(process, nil, 0)

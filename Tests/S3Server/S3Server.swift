@@ -1,18 +1,18 @@
 import Foundation
 
-/// A real S3 server for tests: Ceph on this machine, run by `scripts/s3-server`. It ends when the test process does,
-/// however that ends.
+/// A real S3 server for tests: Ceph on this machine, run by `scripts/s3-server`. It ends with the test process, even
+/// if that is killed.
 package struct S3Server: Sendable {
     package let directory: String
-    /// What `dewpoint` and AWS's tools need to know of it: endpoint, region, keys. And a home without keys in it.
+    /// The variables that `dewpoint` and the AWS tools need: endpoint, region and keys, and a home without keys.
     package let variables: [String: String]
 
-    /// The credentials of a user of the server who owns nothing there.
+    /// The credentials of a user of the server that owns nothing there.
     package static let stranger = [
         "AWS_ACCESS_KEY_ID": "strangerkey", "AWS_SECRET_ACCESS_KEY": "strangersecret",
     ]
 
-    /// Why there can be none here; `nil` when there can.
+    /// Why the server cannot run on this machine; `nil` if it can.
     package static let unavailable: String? = {
         let programs = ["ceph", "ceph-mon", "ceph-osd", "radosgw", "radosgw-admin", "monmaptool", "curl", "python3"]
         let missing = programs.filter { !isInstalled($0) }
@@ -21,7 +21,7 @@ package struct S3Server: Sendable {
 
     package static var isAvailable: Bool { unavailable == nil }
 
-    /// The one that all tests of this process share, started when the first of them asks, with a bucket ``bucket``.
+    /// The server that all tests of this process share, started on first use, with a bucket named ``bucket``.
     package static var shared: S3Server {
         get async throws { try await sharing.value }
     }
@@ -57,7 +57,7 @@ package struct S3Server: Sendable {
 
     /// Ends a server that is not shared.
     package func stop() async throws {
-        // What it holds is thrown away, so there is nothing to end orderly.
+        // The data of the server is discarded, so that an orderly shutdown is not needed.
         try await control("kill")
         try FileManager.default.removeItem(atPath: directory)
     }

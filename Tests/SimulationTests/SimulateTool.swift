@@ -1,21 +1,21 @@
 import Foundation
 
-/// The tool that runs simulations, as a program of its own: what it does must not hang on the process that it runs in.
+/// The tool `simulate` as a separate program, so that its runs do not depend on the process of the tests.
 struct SimulateTool {
     let status: Int32
     let output: String
 
-    /// How long a run may take, in seconds: a seed takes about one in a debug build.
+    /// How long a run may take, in seconds: a seed takes about one second in a debug build.
     private static let limitSeconds = 300
 
-    /// How often a running tool is looked at. Nothing here blocks: tests share as many threads as there are processors.
+    /// The interval at which a running tool is checked. Nothing here blocks: tests share one thread per processor.
     private static let interval = Duration.milliseconds(50)
 
-    /// - Parameter openFileLimit: How many files it may have open.
+    /// - Parameter openFileLimit: How many files the tool may have open.
     static func run(_ arguments: String..., openFileLimit: Int? = nil) async throws -> SimulateTool {
         let file = FileManager.default.temporaryDirectory.appending(path: "simulate-\(UUID().uuidString)")
         try Data().write(to: file)
-        // A leftover in the temporary directory fails no test.
+        // A leftover in the temporary directory does not fail the test.
         defer { try? FileManager.default.removeItem(at: file) }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
@@ -28,7 +28,7 @@ struct SimulateTool {
             status: process.terminationStatus, output: String(decoding: try Data(contentsOf: file), as: UTF8.self))
     }
 
-    /// It is built beside the tests.
+    /// The tool is built beside the tests.
     private static var path: String {
         URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "simulate").path
     }

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SimulationTests {
-    @Test func `a seed repeats itself to the last store call and the last microsecond`() async throws {
+    @Test func `a seed reproduces the same run down to each store call and microsecond`() async throws {
         var runs: [SimulateTool] = []
         for _ in 0..<2 { runs.append(try await SimulateTool.run("4", "--first", "7", "--fingerprints")) }
         #expect(runs[0].status == 0)
@@ -16,13 +16,13 @@ import Testing
         ("deleteUnseen", "acknowledged writes are lost"), ("writeUnseen", "what no file ever held"),
         ("damageStore", "not have the hash"),
     ])
-    func `what is broken on purpose is found`(sabotage: String, finding: String) async throws {
+    func `deliberate faults are detected`(sabotage: String, finding: String) async throws {
         let run = try await SimulateTool.run("24", "--first", "1", "--sabotage", sabotage)
         #expect(run.status == 1)
         #expect(run.output.contains(finding), "\(run.output.prefix(1000))")
     }
 
-    @Test func `what is written to a claimed file past the lock table is found`() async throws {
+    @Test func `a write to a claimed file that bypasses the lock table is detected`() async throws {
         let run = try await SimulateTool.run("--seed", "1", "--writers", "--claims", "--sabotage", "writeClaimed")
         #expect(run.status == 1)
         #expect(run.output.contains("changes what C1 has claimed"), "\(run.output.prefix(1000))")
@@ -33,49 +33,50 @@ import Testing
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// Seed 30 once failed: a claim was granted with old bytes, which the newer ones replaced under it.
+    /// Seed 30 once failed: a claim was granted with old bytes, which newer ones replaced while it was held.
     @Test(arguments: [1, 2, 30])
     func `programs claim items and present them`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--claims")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// Seeds that once failed: 91, as a claim was granted with the path that its item had before a directory was
-    /// renamed; 143, 237 and 334, as another device's change was applied to what was claimed in the meantime; 320, as a
-    /// rename that waited for a claim of one name of a file took a save of its other name for that; 380, as a conflict
-    /// version was lost.
+    /// Seeds that once failed: 91, because a claim was granted with the path that its item had before a directory was
+    /// renamed; 143, 237 and 334, because another device's change was applied to an item claimed in the meantime; 320,
+    /// because a save at one name of a file also moved a waiting rename at its other name to the new file; 380, because
+    /// a conflict version was lost.
     @Test(arguments: [3, 91, 143, 237, 320, 334, 380])
     func `several programs on a device claim items and present them`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--writers", "--claims")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// The last one once failed.
+    /// The last seed once failed.
     @Test(arguments: [7, 8, 9, 1_700_010_028])
-    func `devices agree after weeks`(seed: Int) async throws {
+    func `devices agree after simulated weeks`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--weeks")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// Seeds that once failed: 2100000006 and 2100000034, as nobody removed what could not be uploaded any more;
-    /// 2100000023, as a claim was granted when the bytes of an item had come that another one had replaced; 2100000293
-    /// and 2100000436, as a claim of one name of a file lost the file with another of its names; 2100000322, as a
-    /// snapshot's items had no placeholders where the root had been listed before.
+    /// Seeds that once failed: 2100000006 and 2100000034, because an item that could no longer be uploaded was not
+    /// removed; 2100000023, because a claim was granted when the bytes of an item had arrived that another item had
+    /// replaced; 2100000293 and 2100000436, because a claim of one name of a file lost the file when another of its
+    /// names was removed, moved or replaced; 2100000322, because a snapshot's items had no placeholders if the root had
+    /// been listed before.
     @Test(arguments: [
         2_100_000_006, 2_100_000_023, 2_100_000_034, 2_100_000_293, 2_100_000_322, 2_100_000_436,
     ])
-    func `several programs on a device claim items, and weeks pass`(seed: Int) async throws {
+    func `several programs on a device claim items over simulated weeks`(seed: Int) async throws {
         let run = try await SimulateTool.run("--seed", "\(seed)", "--weeks", "--claims", "--writers")
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// One run after the other in one process: what a file system leaves behind when it ends, or crashes, adds up.
-    @Test func `devices that have ended keep no file open`() async throws {
+    /// The runs share one process, so everything that a file system leaves behind when it ends or crashes adds up.
+    @Test func `ended devices keep no files open`() async throws {
         let run = try await SimulateTool.run("8", "--first", "1000", openFileLimit: 256)
         #expect(run.status == 0, "\(run.output)")
     }
 
-    /// Seeds that once failed. What they stand for is in the messages of the commits that mended it.
+    /// Seeds that once failed, for the reasons given in the messages of the commits that fixed them.
     @Test(arguments: [
         4, 7, 33, 39, 45, 46, 51, 68, 71, 105, 107, 154, 158, 198, 20002, 20404, 21126, 509_838_081, 900_001_322,
         900_001_562, 910_001_540, 1_300_003_612, 1_310_002_263, 1_400_011_359, 1_400_020_916,

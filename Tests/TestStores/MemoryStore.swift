@@ -14,7 +14,7 @@ package final class MemoryStore: ObjectStore, NeighbourStore {
 
     private let state = Mutex(State())
 
-    /// The size of a stream's pieces, small enough that tests have objects of several: 256 KiB.
+    /// The size of a stream's pieces, so small that objects in tests have several of them: 256 KiB.
     package static let pieceByteCount = 256 << 10
 
     package init() {}

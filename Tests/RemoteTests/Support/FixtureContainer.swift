@@ -3,9 +3,9 @@ import Model
 
 @testable import Remote
 
-/// The container in `Fixtures/container`, as this version writes it: a little of everything that the format has.
+/// The container in `Fixtures/container`, as this version writes it, with examples of the features of the format.
 ///
-/// The files there were written once and stay as they are; a change that no longer gives them, or no longer reads them,
+/// The files there were written once and never change; a change that no longer produces them, or no longer reads them,
 /// is a new format.
 enum FixtureContainer {
     static let identity = Samples.identity
@@ -18,7 +18,7 @@ enum FixtureContainer {
     static let rain = Array("東京は雨\n".utf8)
     static let end = Array("the end behind a hole\n".utf8)
 
-    /// 66 MiB of nothing and an end, in more entries than a record takes.
+    /// The sparse file has 66 MiB of holes and an end, in more runs than fit into a record.
     static let sparseHoleCount: Int64 = 66
     static let mebibyte = Int64(Content.chunkByteCount)
 
@@ -28,7 +28,7 @@ enum FixtureContainer {
         for commit in try await commits(store) { _ = try await log.append(commit) }
     }
 
-    /// Writes packs and manifest, and returns the commits that go with them.
+    /// Writes the packs and the manifest, and returns the commits that refer to them.
     static func commits(_ store: any ObjectStore) async throws -> [Commit] {
         var writer = PackWriter(store: store, makeID: Samples.counter(from: 0xa1))
         var chunks: [ChunkHash: StoredChunk] = [:]
@@ -86,7 +86,7 @@ enum FixtureContainer {
         ]
     }
 
-    /// What the container holds after its last commit, by path, as ``RestoredTree`` reads it.
+    /// The contents of the container after its last commit, by path, as ``RestoredTree`` reads them.
     static func tree() -> KeyValuePairs<String, RestoredTree.Entry> {
         typealias Entry = RestoredTree.Entry
         let usual: Int64 = 1_700_000_000_500_000_000

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock on which sleeping takes no time: whoever sleeps moves it to when he wants to wake up.
+/// A clock on which sleeping takes no time: a sleep advances the clock to its deadline.
 final class InstantClock: Clock {
     struct Instant: InstantProtocol {
         var elapsed: Duration

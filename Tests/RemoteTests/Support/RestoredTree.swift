@@ -12,7 +12,7 @@ enum RestoredTree {
         var mode: UInt16
         var modified: Int64
         var byteCount = 0
-        /// Of a file's bytes.
+        /// The hash of a file's bytes.
         var hash: ChunkHash?
         var target: String?
         var xattrs: [String: [UInt8]] = [:]
@@ -31,7 +31,7 @@ enum RestoredTree {
         }
     }
 
-    /// By path, escaped so that equal text means equal bytes.
+    /// The entries by path, which is escaped so that equal text means equal bytes.
     static func read(_ root: String) async throws -> [String: Entry] {
         var entries: [String: Entry] = [:]
         try read(root, below: "", into: &entries)
@@ -39,7 +39,7 @@ enum RestoredTree {
         return entries
     }
 
-    /// Text whose letters beyond ASCII are written as code points: `String` takes é and é for one key.
+    /// The path with characters beyond ASCII written as code points: `String` treats é and é as the same key.
     static func escape(_ path: String) -> String {
         path.unicodeScalars.map { $0.escaped(asASCII: true) }.joined()
     }
@@ -81,7 +81,7 @@ enum RestoredTree {
         return names.filter { $0 != "." && $0 != ".." }
     }
 
-    /// The `user.*` attributes below a directory, by escaped path. Python asks for them: Glibc's module lacks the
+    /// The `user.*` attributes below a directory, by escaped path. Python reads them: the Glibc module lacks the
     /// calls.
     private static func xattrs(_ root: String) async throws -> [String: [String: [UInt8]]] {
         let script = """

@@ -5,7 +5,7 @@ import Synchronization
 @testable import Remote
 import TestStores
 
-/// Values that tests need and whose details do not matter to them.
+/// Values for tests that do not depend on their details.
 enum Samples {
     static func uuid(_ number: Int) -> UUID {
         UUID(uuidString: "00000000-0000-4000-8000-" + String(format: "%012x", number))!
@@ -34,7 +34,7 @@ enum Samples {
             records: records, tombstones: [])
     }
 
-    /// Bytes that look like no other seed's.
+    /// Pseudorandom bytes that are different for each seed.
     static func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
         return [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, written in
@@ -47,7 +47,7 @@ enum Samples {
         }
     }
 
-    /// Gives the ids 1, 2, 3 …
+    /// Returns a function that returns the ids `first`, `first` + 1, `first` + 2 …
     static func counter(from first: Int = 1) -> @Sendable () -> PackID {
         let next = SharedMutex(Mutex(first))
         return {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs a program to its end.
+/// Runs a program and waits for its end.
 enum Shell {
     struct Result {
         let status: Int32
@@ -11,7 +11,7 @@ enum Shell {
     /// - Parameter arguments: The program's name, found by `PATH`, and its arguments.
     static func run(_ arguments: [String]) async throws -> Result {
         let directory = try TemporaryDirectory()
-        // Files rather than pipes: nobody has to read while the program runs.
+        // Files rather than pipes, so that nothing has to be read while the program runs.
         let files = try [directory.file("output"), directory.file("errors")].map { path in
             try Data().write(to: URL(filePath: path))
             return try FileHandle(forWritingTo: URL(filePath: path))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of its own for one test, removed with the last reference.
+/// A temporary directory for one test, removed with the last reference.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -9,7 +9,7 @@ final class TemporaryDirectory: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    // A leftover in the temporary directory fails no test.
+    // A failure to remove the directory must not fail the test.
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     func file(_ name: String) -> String { "\(path)/\(name)" }
