@@ -4,7 +4,7 @@ import Testing
 
 extension RealMount {
     @Suite("Extended attributes") struct AttributeTests {
-        /// One call on an item and how it must end.
+        /// One call on an item and its expected result.
         struct Outcome: Sendable, CustomTestStringConvertible {
             let call: String
             let attribute: String
@@ -16,7 +16,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a downloaded and uploaded file says so`() async throws {
+        @Test func `the attributes report that a file is downloaded and uploaded`() async throws {
             try await MountedContainer.with(creating: ["--name", "Test Notes"]) { container in
                 let a = container.a
                 try await a.write("Documents/notes.txt", byteCount: 1234)
@@ -43,7 +43,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a placeholder says so`() async throws {
+        @Test func `the attributes report that a placeholder is not downloaded`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 _ = try await a.placeholder("f", byteCount: 1234)
@@ -57,7 +57,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a change that is not uploaded yet says so`() async throws {
+        @Test func `the attributes report that a change is not uploaded yet`() async throws {
             try await MountedContainer.with(options: "network_timeout=2s", isDisconnectable: true) { container in
                 let a = container.a
                 try await container.disconnect()
@@ -72,7 +72,7 @@ extension RealMount {
             }
         }
 
-        @Test func `Apple's own keys answer with Apple's own words`() async throws {
+        @Test func `Apple's resource keys are readable as attributes and return Apple's values`() async throws {
             try await MountedContainer.with { container in
                 _ = try await container.a.placeholder("f", byteCount: 10)
                 let prefix = "user.dewpoint.NSURLUbiquitousItem"
@@ -112,7 +112,7 @@ extension RealMount {
             Outcome(call: "getxattr", attribute: "user.none", expected: "ENODATA"),
             Outcome(call: "getxattr", attribute: "security.selinux", expected: "ENODATA"),
             Outcome(call: "getxattr", attribute: "system.posix_acl_access", expected: "ENODATA"),
-            // The kernel asks nobody when an ordinary user sets one of these.
+            // For an ordinary user, the kernel refuses this without asking the file system.
             Outcome(
                 call: "setxattr", attribute: "trusted.x", value: ["1"],
                 expected: Requirement.root ? "EOPNOTSUPP" : "EPERM"),
@@ -123,7 +123,7 @@ extension RealMount {
             Outcome(call: "setxattr", attribute: "user.dewpoint.download", value: ["wait"], expected: "OK"),
         ]
 
-        @Test func `every refusal has its errno`() async throws {
+        @Test func `attribute calls return the documented value or errno`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("f", byteCount: 10)
@@ -139,7 +139,7 @@ extension RealMount {
             }
         }
 
-        @Test func `download brings the bytes, wait until they are here`() async throws {
+        @Test func `download=1 starts a download, and download=wait returns when it is complete`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 _ = try await a.placeholder("one", byteCount: 3 << 20)
@@ -173,7 +173,7 @@ extension RealMount {
             }
         }
 
-        @Test func `what is open for writing or changed is not evicted`() async throws {
+        @Test func `a file that is open for writing or modified is not evicted`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("f", byteCount: 5000)
@@ -191,7 +191,7 @@ extension RealMount {
             }
         }
 
-        @Test func `eviction asks the container first`() async throws {
+        @Test func `a file whose bytes are missing from the container is not evicted`() async throws {
             try await MountedContainer.with(options: "network_timeout=2s") { container in
                 let a = container.a
                 try await a.write("f", byteCount: 5000)
@@ -205,7 +205,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a directory is evicted with everything in it`() async throws {
+        @Test func `evicting or downloading a directory applies to everything in it`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 for name in ["top/one", "top/inner/two", "top/inner/deep/three", "beside"] {
@@ -222,7 +222,7 @@ extension RealMount {
             }
         }
 
-        @Test func `what is pinned stays, and so does what is in it`() async throws {
+        @Test func `a pinned directory and its contents are downloaded and cannot be evicted`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let hash = try await a.placeholder("folder/old", byteCount: 5000)
@@ -243,7 +243,7 @@ extension RealMount {
             }
         }
 
-        @Test func `our names are hidden, so that copies do not carry them`() async throws {
+        @Test func `user.dewpoint attributes are not listed, so copies do not carry them`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("f", byteCount: 10)
@@ -255,7 +255,7 @@ extension RealMount {
             }
         }
 
-        @Test func `symbolic links answer to the bare name`() async throws {
+        @Test func `attributes of symbolic links are read by names without the user prefix`() async throws {
             try await MountedContainer.with { container in
                 try await Command.check(["ln", "-s", "nowhere", container.a.path("link")])
                 try await container.a.sync()
@@ -264,7 +264,8 @@ extension RealMount {
             }
         }
 
-        @Test(.needsRoot(to: "become another user")) func `only the owner gives orders`() async throws {
+        @Test(.needsRoot(to: "become another user"))
+        func `only the owner may evict or pin a file; any user with write permission may download it`() async throws {
             try await MountedContainer.with(options: "allow_other") { container in
                 let a = container.a
                 try await a.write("f", byteCount: 10)
@@ -275,7 +276,7 @@ extension RealMount {
                         "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", Requirement.python,
                         Driver.path("call.py"), "setxattr", a.path("f"), "user.dewpoint." + name, "1",
                     ])
-                    // Whoever may write a file may ask for its bytes.
+                    // Any user with write permission may download the file.
                     #expect(printed == (name == "download" ? "OK\n" : "EPERM\n"), "\(name)")
                 }
             }

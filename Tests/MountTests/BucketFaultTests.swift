@@ -4,12 +4,12 @@ import S3Server
 import Testing
 
 extension RealMount {
-    /// What goes wrong with a real server, while two devices work.
+    /// Faults of a real server while two devices use it.
     @Suite(
-        "Faults of a bucket", .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")")
+        "Bucket faults", .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")")
     )
     struct BucketFaults {
-        /// One whose disk survives kills; it ends with this process.
+        /// A server whose data survives a kill; it ends with this process.
         private static let server = Task {
             let server = try await S3Server.start(store: "bluestore")
             try await server.control("bucket", S3Server.bucket)
@@ -21,10 +21,10 @@ extension RealMount {
             find . -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
             """#
 
-        /// Both have everything, and the same.
+        /// Syncs both devices and checks that their trees are equal, bytes included.
         private func expectEqual(_ container: MountedContainer) async throws {
             let (a, b) = (container.a, container.b)
-            // A server that was stopped needs a moment, too.
+            // A server that was stopped needs a moment to restart.
             try await eventually(within: .seconds(90), "the server answers again") {
                 try await Command.run(
                     [container.binary, "sync", a.point, "--wait"], limit: .seconds(180),
@@ -37,14 +37,14 @@ extension RealMount {
             for device in [a, b] { try await device.check() }
         }
 
-        /// Writes into a folder of its own, small files and large ones, so that an upload is always under way.
+        /// Writes small and large files into a directory of its own, so that an upload is always in progress.
         private static let load = #"""
             mkdir "$1/$2"; cd "$1/$2"
             for n in $(seq 20); do head -c 1500000 /dev/urandom > "large $n"; echo "$n" > "small $n"; mv "small $n" "moved $n"; done
             """#
 
         @Test(arguments: ["osd", "rgw"])
-        func `a server that stands still holds up nothing here`(daemon: String) async throws {
+        func `a frozen server does not block local work, and placeholder reads time out`(daemon: String) async throws {
             let server = try await Self.server.value
             try await MountedContainer.with(server, devices: ["A", "B"], options: "network_timeout=3s") { container in
                 let (a, b) = (container.a, container.b)
@@ -54,7 +54,7 @@ extension RealMount {
                 for device in [a, b] { try await Command.script(Self.load, device.point, device.name) }
                 try await server.control("freeze", daemon)
                 do {
-                    // Longer than any request is waited for.
+                    // Longer than the timeout of any request.
                     let end = ContinuousClock.now + .seconds(30)
                     var slowest = Duration.zero
                     while ContinuousClock.now < end {
@@ -87,9 +87,7 @@ extension RealMount {
             }
         }
 
-        @Test func `killing every daemon of the server in the middle of uploads loses nothing on two devices`()
-            async throws
-        {
+        @Test func `killing all of the server's daemons during uploads loses no data on either device`() async throws {
             let server = try await Self.server.value
             try await MountedContainer.with(server, devices: ["A", "B"], options: "network_timeout=3s") { container in
                 let (a, b) = (container.a, container.b)
@@ -97,7 +95,7 @@ extension RealMount {
                     for device in [a, b] {
                         try await Command.script(Self.load, device.point, "\(device.name) \(round)")
                     }
-                    // In the middle of one thing or another.
+                    // At a different point of the uploads in each round.
                     try await Task.sleep(for: .milliseconds(300 * round))
                     try await server.control("kill")
                     for device in [a, b] {
@@ -108,7 +106,7 @@ extension RealMount {
                 }
                 let names = try listing(a.point)
                 #expect(names.count == 12)
-                // Nobody who looks at it without us finds anything missing either.
+                // restore.py, which does not use Dewpoint, finds nothing missing either.
                 try await Command.check(
                     [
                         Requirement.python, Requirement.sources + "/scripts/restore.py", try await container.objects(),
@@ -117,7 +115,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a full bucket lets uploads wait, says so, and goes on when there is room`() async throws {
+        @Test func `a full bucket holds uploads back with an error until there is room again`() async throws {
             let server = try await Self.server.value
             try await MountedContainer.with(server, devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
@@ -139,7 +137,7 @@ extension RealMount {
                     #expect(sync.status != 0 && sync.errors.contains("no room"), "\(sync.status) \(sync.errors)")
                     #expect(try await container.statusOfAll().contains("no room"))
                     #expect(try await a.attribute("isUploaded", of: "large") == "0")
-                    // What is here can be used, and what is there read.
+                    // Local files can be used, and files in the bucket can be read.
                     _ = try await a.sha256("large")
                     try await Command.script(#"echo more >> "$1/small"; rm -r "$1/d"; mkdir "$1/d""#, a.point)
                     #expect(try await a.call("setxattr", "large", "user.dewpoint.evict", "1") == "EBUSY")
@@ -150,7 +148,7 @@ extension RealMount {
                     throw error
                 }
                 try await server.control("quota", "-1")
-                // Whoever made room need not wait for the next attempt.
+                // When there is room again, `sync` uploads at once.
                 try await expectEqual(container)
                 #expect(try listing(b.point) == ["d", "large", "small"])
                 #expect(try await a.call("getxattr", "large", "user.dewpoint.uploadingError") == "ENODATA")

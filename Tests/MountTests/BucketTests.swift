@@ -7,10 +7,10 @@ extension RealMount {
     /// Containers in a bucket of a real server.
     @Suite("Buckets", .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")"))
     struct Buckets {
-        @Test func `what one device writes into a bucket another reads`() async throws {
+        @Test func `a device reads what another device wrote to the bucket`() async throws {
             try await MountedContainer.with(try await S3Server.shared, devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
-                // Longer than a pack, and several small ones.
+                // A file larger than a pack, and several small ones.
                 try await a.write("long", byteCount: 20_000_000)
                 for number in 1...5 { try await a.write("small/\(number)", byteCount: 1000 * number) }
                 try await a.sync()
@@ -27,8 +27,7 @@ extension RealMount {
             }
         }
 
-        @Test func `secrets are neither in the command line nor in the log, and the place is remembered`() async throws
-        {
+        @Test func `secrets are in neither command line nor state; endpoint and region are remembered`() async throws {
             let server = try await S3Server.shared
             try await MountedContainer.with(server, options: "log_level=trace") { container in
                 let a = container.a
@@ -41,7 +40,7 @@ extension RealMount {
                 let found = try await Command.run(["grep", "-r", "-l", "testsecret", a.state])
                 #expect(found.status == 1, "\(found.output)")
 
-                // Keys come from the environment each time; where the service answers does not.
+                // The keys come from the environment each time; endpoint and region are remembered.
                 var other = container
                 other.variables["AWS_ENDPOINT_URL"] = nil
                 other.variables["AWS_REGION"] = nil
@@ -53,10 +52,8 @@ extension RealMount {
             }
         }
 
-        /// Each commit of each of them wants the next number of the log.
-        @Test func `fifty devices race to commit while the server is killed, and nothing is lost or doubled`()
-            async throws
-        {
+        /// Every commit of every device competes for the next number of the log.
+        @Test func `no commit of fifty racing devices is lost or doubled while the server is killed`() async throws {
             let server = try await S3Server.start(store: "bluestore")
             try await server.control("bucket", S3Server.bucket)
             try await MountedContainer.with(server, devices: []) { container in
@@ -82,8 +79,8 @@ extension RealMount {
                 let result = container.directory + "/result"
                 try await container.dewpoint(["container", "export", container.url, result], limit: .seconds(120))
                 try await Command.check(["diff", "-r", source, result])
-                // A commit that was doubled would have been put aside under a second name; one that was lost, be
-                // missing.
+                // The items of a doubled commit would exist a second time under other names; those of a lost commit
+                // would be missing.
                 let numbers = try await container.bucket("list", container.prefix + "/log").split(separator: "\n")
                     .compactMap { Int($0) }
                 #expect(numbers.count >= 100 && numbers == Array(1...numbers.count), "\(numbers)")
@@ -107,7 +104,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a file is read from a bucket that comes back`() async throws {
+        @Test func `a read that began while the server was down completes when the server is back`() async throws {
             let server = try await S3Server.start(store: "bluestore")
             try await server.control("bucket", S3Server.bucket)
             try await MountedContainer.with(server) { container in
@@ -118,7 +115,7 @@ extension RealMount {
                 try await Task.sleep(for: .seconds(2))
                 try await server.control("restart")
                 #expect(try await read == hash)
-                // What was written meanwhile gets there.
+                // Files that are written while the server is down are uploaded when it is back.
                 try await server.control("kill", "rgw")
                 try await a.write("late", byteCount: 1000)
                 try await server.control("restart")
@@ -131,7 +128,7 @@ extension RealMount {
 }
 
 extension Sequence {
-    /// One after the other.
+    /// Transforms one element after the other.
     fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async throws -> [Value] {
         var values: [Value] = []
         for element in self { values.append(try await transform(element)) }

@@ -18,7 +18,7 @@ extension RealMount {
                 })
         }
 
-        @Test func `the least recently read go, and what must stay stays`() async throws {
+        @Test func `the least recently read files are evicted; pinned, open and modified files are not`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 var hashes: [String: String] = [:]
@@ -34,7 +34,7 @@ extension RealMount {
                 try await a.set("pinned", "1", on: "pinned")
                 try await a.set("download", "wait", on: "pinned")
                 #expect(try await a.sha256("open") == hashes["open"])
-                // What is not in the container cannot come again.
+                // A file that is not in the container could not be downloaded again.
                 try await a.set("syncPaused", "1", on: "")
                 try await a.write("changed", byteCount: megabyte)
                 let changed = try await a.sha256("changed")
@@ -48,7 +48,7 @@ extension RealMount {
                     FileManager.default.fileExists(atPath: over + "-open")
                 }
                 for name in ["1", "2", "3"] { #expect(try await a.sha256(name) == hashes[name]) }
-                // Read again: now 2 is what was not read for longest.
+                // 1 is read again, so 2 is now the least recently read file.
                 #expect(try await a.sha256("1") == hashes["1"])
                 #expect(try await a.sha256("4") == hashes["4"])
                 try await eventually("something goes when the limit is passed") {
@@ -69,7 +69,7 @@ extension RealMount {
                 let text = try await container.statusText()
                 #expect(text.contains("of at most 6.1 MiB"))
                 #expect(text.contains("stayed: 1 changed, 1 open, 1 pinned"))
-                // What went comes again, as it was.
+                // The evicted files are downloaded again, with the same bytes.
                 for name in ["1", "2", "3", "4", "5"] { #expect(try await a.sha256(name) == hashes[name]) }
                 try await Command.check(["touch", over])
                 _ = try await reader.value
@@ -79,7 +79,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a file larger than the limit is read, two at a time, and goes after its last close`() async throws {
+        @Test func `two files larger than the limit can be read at once and are evicted when closed`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 var hashes: [String] = []
@@ -99,7 +99,7 @@ extension RealMount {
             }
         }
 
-        @Test func `killed while it makes room, it goes on at the next start, and no byte is wrong`() async throws {
+        @Test func `a daemon killed during eviction continues at the next start and damages no file`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(
@@ -109,7 +109,7 @@ extension RealMount {
                 try await a.unmount()
                 for _ in 0..<3 {
                     try await a.mount(options: "cache_limit=2M")
-                    // Rounds run right at the start.
+                    // The cache evictor runs right after the start.
                     try await Task.sleep(for: .milliseconds(200))
                     try a.crash()
                     try await eventually("the daemon is gone") {

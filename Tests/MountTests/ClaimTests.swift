@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension RealMount {
-    /// The cases of `Drivers/coordination.py`, which speaks to the control API by itself.
+    /// The cases of `Drivers/coordination.py`, which has its own client of the control API.
     @Suite("Coordinated access") struct Claims {
         private func run(_ name: String, in container: MountedContainer, limit: Duration = .seconds(90)) async throws {
             try await Driver.run(
@@ -20,7 +20,7 @@ extension RealMount {
             "a_claim_says_that_it_downloads", "coordinate_runs_a_command_under_a_claim", "coordinate_says_how_it_ended",
             "a_claim_ends_with_its_connection_and_its_process", "a_holder_of_another_pid_namespace_is_shown_as_such",
         ])
-        func `claims order all who write`(name: String) async throws {
+        func `claims order access by coordinated and by plain programs`(name: String) async throws {
             try await MountedContainer.with { container in
                 try await run(name, in: container)
                 try await container.a.sync()
@@ -33,7 +33,7 @@ extension RealMount {
             "events_can_be_followed", "presenters_decide_about_evictions", "a_stopped_presenter_is_not_waited_for",
             "an_editor_saves_before_others_read",
         ])
-        func `presenters are asked and told`(name: String) async throws {
+        func `presenters are asked and notified`(name: String) async throws {
             try await MountedContainer.with { container in
                 try await run(name, in: container)
                 try await container.a.sync()
@@ -45,11 +45,11 @@ extension RealMount {
             "two_presenters_that_read_in_their_handlers", "a_deadlock_is_named", "evicting_inside_a_claim",
             "a_directory_is_moved_while_a_child_is_written", "a_slow_handler_delays_a_later_relinquish",
         ])
-        func `known pitfalls end well`(name: String) async throws {
+        func `known pitfalls of file coordination are handled`(name: String) async throws {
             try await MountedContainer.with { container in try await run(name, in: container) }
         }
 
-        @Test func `the last one of a deadlock is refused where that is asked for`() async throws {
+        @Test func `with deadlock=fail, the claim that completes a deadlock is refused`() async throws {
             try await MountedContainer.with(options: "deadlock=fail") { container in
                 try await run("a_deadlock_is_refused", in: container)
             }
@@ -60,7 +60,7 @@ extension RealMount {
             ("skip", "a_presenter_that_never_answers_is_skipped"),
             ("fail", "a_presenter_that_never_answers_fails_the_claim"),
         ])
-        func `a presenter that never answers`(patience: String, name: String) async throws {
+        func `presenter_patience decides about unresponsive presenters`(patience: String, name: String) async throws {
             try await MountedContainer.with(options: "presenter_timeout=1s,presenter_patience=\(patience)") {
                 container in
                 try await run(name, in: container)
@@ -72,7 +72,7 @@ extension RealMount {
             "a_claim_holds_another_device_off", "an_upload_asks_to_save_first",
             "what_is_written_under_a_claim_is_uploaded_after_it", "a_refusal_does_not_keep_a_change_away",
         ])
-        func `other devices' changes ask first`(name: String) async throws {
+        func `claims and presenters coordinate changes from and to other devices`(name: String) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 try await run(name, in: container)
                 try await container.a.sync()
@@ -82,16 +82,16 @@ extension RealMount {
             }
         }
 
-        @Test func `a hung presenter keeps no file from moving between devices`() async throws {
+        @Test func `a hung presenter does not keep changes from being synced`() async throws {
             try await MountedContainer.with(devices: ["A", "B"], options: "presenter_timeout=1s") { container in
                 try await run("a_hung_presenter_keeps_nothing_from_moving", in: container)
             }
         }
 
-        /// How many processes of the mixed load are killed: 500 of them when long tests are asked for.
+        /// How many processes of the mixed load are killed: 500 with `DEWPOINT_LONG`.
         private static var kills: Int { ProcessInfo.processInfo.environment["DEWPOINT_LONG"] == nil ? 60 : 500 }
 
-        @Test func `no claim outlives its process, and clients come back`() async throws {
+        @Test func `no claim outlives its process, and clients reconnect`() async throws {
             try await MountedContainer.with { container in
                 let printed = try await Driver.run(
                     "claim_crashes.py", container.a.point, container.binary, container.url, container.a.state,

@@ -1,25 +1,25 @@
 import Foundation
 
-/// A program run to its end within a time limit, and what came of it.
+/// A program that ran to its end within a time limit, and its outcome.
 ///
-/// `timeout` holds the limit, so it holds even when the tests themselves are killed. A program that is stuck in the
-/// kernel survives that; then ``run(_:limit:in:environment:)`` gives up on it and throws.
+/// `timeout` enforces the limit, so it applies even when the tests themselves are killed. A program that is stuck in
+/// the kernel survives that; then ``run(_:limit:in:environment:)`` gives up on it and throws.
 struct Command: Sendable {
     let status: Int32
     let output: String
     let errors: String
     let seconds: Double
-    /// Where it stood when its limit was near; empty if it had ended by then.
+    /// What the program was doing shortly before its limit; empty if it had ended by then.
     let standstill: String
 
     var succeeded: Bool { status == 0 }
 
-    /// What `timeout` exits with when the limit passed.
+    /// The exit status of `timeout` when the limit was exceeded.
     static let timedOut: Int32 = 124
 
-    /// How much longer than its limit a program may be waited for before it counts as stuck in the kernel.
+    /// How long after its limit a program that still runs counts as stuck in the kernel.
     private static let grace = Duration.seconds(20)
-    /// How often a running program is looked at.
+    /// How often a running program is polled.
     private static let interval = Duration.milliseconds(4)
 
     struct Stuck: Error, CustomStringConvertible {
@@ -38,7 +38,7 @@ struct Command: Sendable {
         }
     }
 
-    /// Runs a program and gives what came of it, success or not.
+    /// Runs a program and returns its outcome, success or not.
     static func run(
         _ arguments: [String], limit: Duration = .seconds(30), in directory: String? = nil,
         environment: [String: String] = [:]
@@ -59,14 +59,14 @@ struct Command: Sendable {
             try await Task.sleep(for: interval)
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        // A signal counts as the shell counts it.
+        // A signal is reported as in a shell: 128 plus its number.
         let ended = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + status & 0x7f
         return Command(
             status: ended, output: scratch.output, errors: scratch.errors, seconds: seconds,
             standstill: standstill ?? "")
     }
 
-    /// Runs a program that must succeed and gives what it printed.
+    /// Runs a program that must succeed and returns its output.
     @discardableResult
     static func check(
         _ arguments: [String], limit: Duration = .seconds(30), in directory: String? = nil,
@@ -77,7 +77,7 @@ struct Command: Sendable {
         return result.output
     }
 
-    /// Runs a bash script that must succeed; `$1` and on are `arguments`.
+    /// Runs a bash script that must succeed; `$1`, `$2` and so on are `arguments`.
     @discardableResult
     static func script(
         _ text: String, _ arguments: String..., limit: Duration = .seconds(60), in directory: String? = nil,
@@ -88,10 +88,11 @@ struct Command: Sendable {
             environment: environment)
     }
 
-    /// Starts a program that can be signalled, whatever the threads of this process block, and that prints into files:
-    /// a daemon that it leaves behind would hold a pipe open for ever.
+    /// Starts a program with no signals blocked, whatever the threads of this process block, and with its output in
+    /// files: a daemon that it leaves behind would hold a pipe open forever.
     ///
-    /// Not Foundation's `Process`: on Linux it reads past the end of the directory of its descriptors now and then.
+    /// Foundation's `Process` is not used: on Linux it occasionally reads past the end of the directory of its
+    /// descriptors.
     private static func spawn(
         _ arguments: [String], environment: [String: String], _ scratch: ScratchDirectory
     ) throws -> pid_t {
@@ -124,7 +125,7 @@ struct Command: Sendable {
     }
 }
 
-/// What one command prints, in a directory of its own below the system's temporary one.
+/// The output of one command, in a directory of its own below the system's temporary directory.
 private struct ScratchDirectory {
     let path: String
 
@@ -142,7 +143,7 @@ private struct ScratchDirectory {
     }
 
     func remove() {
-        // What cannot be removed is left to the system's cleaning of its temporary directory.
+        // A directory that cannot be removed is left for the system to clean up.
         try? FileManager.default.removeItem(atPath: path)
     }
 }

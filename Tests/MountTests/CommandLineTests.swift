@@ -4,7 +4,7 @@ import Testing
 
 extension RealMount {
     @Suite("Command line") struct CommandLine {
-        /// Runs a command that must fail, and gives what it said.
+        /// Runs a command that must fail with a message, and returns its output.
         private func refused(_ container: MountedContainer, _ arguments: String...) async throws -> String {
             let result = try await Command.run([container.binary] + arguments, environment: container.environment)
             #expect(result.status != 0, "\(arguments)")
@@ -14,7 +14,7 @@ extension RealMount {
             return text
         }
 
-        @Test func `mount says what to do when it cannot`() async throws {
+        @Test func `a mount that is not possible fails with a message and mounts nothing`() async throws {
             try await MountedContainer.with { container in
                 let (a, directory) = (container.a, container.directory)
                 try await Command.script(
@@ -43,7 +43,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a container is created once, and its identifier must be one`() async throws {
+        @Test func `a container is created only once, and its identifier must be valid`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 _ = try await refused(
                     container, "container", "create", container.url, "--id", MountedContainer.identifier)
@@ -54,7 +54,7 @@ extension RealMount {
             }
         }
 
-        @Test func `mount returns when the mount answers and holds no pipe open`() async throws {
+        @Test func `mount returns once the mount is usable, and the daemon holds no pipe open`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
                 let printed = try await Command.script(
@@ -83,14 +83,14 @@ extension RealMount {
                 #expect(whole.contains(MountedContainer.identifier))
                 _ = try await refused(container, "status", a.path("none"))
                 _ = try await refused(container, "evict", "/etc/hostname")
-                // Relative paths, as a shell gives them.
+                // Relative paths, as typed in a shell.
                 try await Command.check(
                     [container.binary, "download", "f", "--wait"], in: a.path("folder"),
                     environment: container.environment)
             }
         }
 
-        @Test func `check finds a difference by itself, mounted or not`() async throws {
+        @Test func `check passes on an intact replica, mounted or not, and finds a missing local file`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("f", byteCount: 5000)
@@ -104,7 +104,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a mount on which nothing happens lets the machine rest`() async throws {
+        @Test func `an idle mount uses almost no processor time`() async throws {
             try await MountedContainer.with { container in
                 try await container.a.write("f", byteCount: 1000)
                 try await container.a.sync()

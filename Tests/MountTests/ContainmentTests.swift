@@ -2,9 +2,9 @@ import Foundation
 import Testing
 
 extension RealMount {
-    /// Nothing outside of the container and the state is touched, whatever lies in them.
+    /// Nothing outside the container and the state directory is touched, whatever they contain.
     @Suite("Containment") struct Containment {
-        /// Runs the program, which must refuse with a sentence that has `word` in it.
+        /// Runs the program, which must fail with an error message that contains `word`.
         private func refused(
             _ container: MountedContainer, _ word: String, _ arguments: [String], environment: [String: String] = [:],
             sourceLocation: SourceLocation = #_sourceLocation
@@ -13,16 +13,14 @@ extension RealMount {
                 [container.binary] + arguments, environment: container.environment.merging(environment) { $1 })
             #expect((1..<124).contains(result.status), "\(arguments)", sourceLocation: sourceLocation)
             #expect(result.errors.contains(word), "\(arguments): \(result.errors)", sourceLocation: sourceLocation)
-            // What should not have been mounted must not be left behind.
+            // If the mount succeeded by mistake, it must not be left behind.
             if let point = Leftovers.mountpoints(below: container.directory).first {
                 try await container.dewpoint(["unmount", point])
             }
         }
 
         @Test(.needsDirectory)
-        func `a link in place of the temporary directory is refused, and nothing behind it deleted`()
-            async throws
-        {
+        func `a symbolic link in place of the temporary directory is refused and not followed`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let directory = container.directory
                 try await Command.script(
@@ -41,7 +39,8 @@ extension RealMount {
             }
         }
 
-        @Test(.needsDirectory) func `a link in place of the packs is not written through`() async throws {
+        @Test(.needsDirectory)
+        func `nothing is written through a symbolic link in place of the pack directory`() async throws {
             try await MountedContainer.with { container in
                 let directory = container.directory
                 try await Command.script(
@@ -51,7 +50,7 @@ extension RealMount {
                     """, directory)
                 try await refused(
                     container, "packs is a symbolic link", ["container", "import", directory + "/in", container.url])
-                // It waits, or says why it does not.
+                // The sync either waits or fails with a message.
                 _ = try await Command.run(
                     [container.binary, "sync", container.a.point, "--wait"], limit: .seconds(5),
                     environment: container.environment)
@@ -61,10 +60,10 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "make what belongs to another user"))
-        func `another user's scratch directories stay, and one's own go`() async throws {
+        func `leftover scratch replicas are removed, except those of other users and symbolic links`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let directory = container.directory
-                // No process has such numbers.
+                // No process has these ids.
                 try await Command.script(
                     """
                     mkdir -p "$1"/tmp/dewpoint-visit-99999991-theirs "$1"/tmp/dewpoint-visit-99999992-ours "$1/victim"
@@ -85,7 +84,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a state that others may change is refused`() async throws {
+        @Test func `a state directory that others can modify or redirect is refused`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let directory = container.directory
                 try await Command.script(
@@ -109,7 +108,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "make what belongs to another user"))
-        func `a state in another user's directory is refused`() async throws {
+        func `a state directory in another user's directory is refused`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let directory = container.directory
                 try await Command.script(#"mkdir "$1"/{A,theirs}; chown 64999 "$1/theirs""#, directory)
@@ -122,7 +121,7 @@ extension RealMount {
             }
         }
 
-        @Test func `what names and devices are called gives no orders to a terminal`() async throws {
+        @Test func `control characters in file and device names are escaped in the output`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
                 let hostile = "x\u{1b}[31m\u{9b}2J\u{202e}y\nforged"
@@ -151,7 +150,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a failure that nobody can be told of still has its exit status`() async throws {
+        @Test func `the exit status is correct even when the error message cannot be written`() async throws {
             let binary = try Requirement.binary()
             for script in [#""$1" status /nonexistent 2> /dev/full"#, #""$1" status /nonexistent 2>&-"#] {
                 let result = try await Command.run(["bash", "-c", script, "script", binary])

@@ -3,17 +3,18 @@ import Model
 import Testing
 
 extension RealMount {
-    /// What two devices changed while neither reached the store, and what comes of it.
+    /// Changes that two devices make while neither reaches the store, and the result of merging them.
     @Suite("Changes made offline on two devices") struct Convergence {
         private static let options = "network_timeout=2s"
 
-        /// Everything that must be equal on two devices, a line per item, bytes included.
+        /// Everything that must be equal on two devices, one line per item, bytes included.
         private static let inventory = #"""
             cd "$1"; find . -mindepth 1 -printf '%P %y %m %l\n' | LC_ALL=C sort
             find . -type f -printf '%P %s %T@\n' | LC_ALL=C sort; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum
             """#
 
-        /// Both devices have what `before` made, lose the store, make their changes one after the other, and come back.
+        /// Both devices get the result of `before`, lose the store, make their changes one after the other, and
+        /// reconnect.
         private func meet(
             before: String, onA: String, onB: String, _ body: (MountedContainer) async throws -> Void
         ) async throws {
@@ -22,11 +23,11 @@ extension RealMount {
                 let (a, b) = (container.a, container.b)
                 try await Command.script(#"cd "$1"; "# + before, a.point)
                 try await converge(container)
-                // Their bytes too, so that they can be edited without the store.
+                // Downloads the bytes too, so that the files can be edited without the store.
                 for device in [a, b] { try await container.dewpoint(["download", device.point, "--wait"]) }
                 try await container.disconnect()
                 try await Command.script(#"cd "$1"; "# + onA, a.point)
-                // Their times must differ.
+                // The modification times must differ.
                 try await Task.sleep(for: .milliseconds(20))
                 try await Command.script(#"cd "$1"; "# + onB, b.point)
                 try await container.reconnect()
@@ -36,7 +37,7 @@ extension RealMount {
             }
         }
 
-        /// Brings the changes of each to the other, and what they make of them.
+        /// Syncs both devices until each has the other's changes and the result of merging them.
         private func converge(_ container: MountedContainer) async throws {
             for _ in 1...3 { for device in [container.a, container.b] { try await device.sync() } }
         }
@@ -51,7 +52,7 @@ extension RealMount {
         }
 
         @Test(arguments: ["A", "B"], ["current", "loser"])
-        func `two edits of one file: both agree on the winner, and either resolves for both`(
+        func `devices agree on the winner of two edits, and a resolution on either applies to both`(
             resolver: String, keeping: String
         ) async throws {
             try await meet(
@@ -60,7 +61,7 @@ extension RealMount {
                 let devices = [container.a, container.b]
                 var losers: [ItemVersion] = []
                 for device in devices {
-                    // The later one wins.
+                    // The later edit wins.
                     #expect(try await text(device, "f") == "from B")
                     #expect(try await device.attribute("conflictCount", of: "f") == "1")
                     #expect(try await device.attribute("hasUnresolvedConflicts", of: "f") == "1")
@@ -82,7 +83,7 @@ extension RealMount {
                     #expect(try await versions(device, "f").allSatisfy { $0.kind != .conflict })
                 }
                 guard keeping == "loser" else { return }
-                // What was current until then is still to be had.
+                // The version that was current until then is still available.
                 let earlier = try await versions(device, "f").filter { $0.kind == .earlier && $0.computer == "B" }
                 let winner = try #require(earlier.first)
                 try await container.dewpoint(["versions", device.path("f"), "--restore", winner.id])
@@ -91,15 +92,15 @@ extension RealMount {
             }
         }
 
-        /// What the two devices do, and what must be there afterwards on both.
+        /// The changes on two devices, and the result that both must have.
         struct Meeting: Sendable, CustomTestStringConvertible {
             let what: String
             var before = "true"
             let onA: String
             let onB: String
-            /// The text of every file, each in one file.
+            /// The texts of all files, sorted.
             let texts: [String]
-            /// The paths that must be there; `nil` where it depends on who was first.
+            /// The expected paths; `nil` if they depend on which device was first.
             var paths: [String]?
 
             var testDescription: String { what }

@@ -3,11 +3,11 @@ import Testing
 
 extension RealMount {
     @Suite("Crashes") struct Crashes {
-        /// How often the daemon is killed under load, unless `DEWPOINT_LONG` asks for more.
+        /// How often the daemon is killed under load; more often with `DEWPOINT_LONG`.
         private static let kills = Requirement.long ? 200 : 5
 
         @Test(.timeLimit(.minutes(60)))
-        func `killing the daemon under load loses nothing`() async throws {
+        func `killing the daemon under load loses nothing that was fsynced`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let limit = Duration.seconds(60 + Self.kills * 12)
                 let printed = try await Command.check(
@@ -21,7 +21,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a dead daemon's mount is cleaned by the next mount`() async throws {
+        @Test func `the next mount replaces the mount of a daemon that died`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(#"echo text > "$1/f"; sync "$1/f""#, a.point)
@@ -35,7 +35,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a terminated daemon unmounts`() async throws {
+        @Test func `a daemon that receives SIGTERM unmounts and exits`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(#"echo text > "$1/f""#, a.point)
@@ -53,7 +53,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a program that still has a file open does not keep the daemon from unmounting`() async throws {
+        @Test func `unmounting while a program has a file open does not hang`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(

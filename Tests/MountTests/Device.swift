@@ -9,15 +9,15 @@ struct Device: Sendable {
 
     var point: String { container.directory + "/" + name }
     var state: String { container.directory + "/state-" + name }
-    /// The real files and placeholders behind the mount.
+    /// The backing directory, with the local files and placeholders.
     var backing: String { state + "/files" }
 
     func path(_ relative: String) -> String { point + "/" + relative }
 
-    // Life
+    // Mounting
 
     func mount(options: String? = nil) async throws {
-        // It exists already where a mount is repeated; where it cannot be made, mounting says so.
+        // The directory already exists if the device was mounted before; if it cannot be created, mounting fails.
         try? FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: true)
         try await container.dewpoint(
             ["mount", container.url, point, "--state", state, "--device-name", name]
@@ -26,7 +26,7 @@ struct Device: Sendable {
 
     func unmount() async throws { try await container.dewpoint(["unmount", point]) }
 
-    /// After most files were removed: what was uploaded by then is held as a mass delete.
+    /// Confirms the deletion hold that removing most files may have caused.
     func confirmDeletions() async throws {
         let synced = try await Command.run(
             [container.binary, "sync", point, "--wait"], limit: .seconds(60), environment: container.environment)
@@ -45,18 +45,18 @@ struct Device: Sendable {
         try await container.dewpoint(["sync", point, "--wait"], limit: limit)
     }
 
-    /// Whether index, backing directory and container agree.
+    /// Checks that index, backing directory and container agree.
     func check() async throws { try await container.dewpoint(["check", point]) }
 
     // Files
 
-    /// Writes a file with bytes that repeat nowhere.
+    /// Writes a file with random bytes.
     func write(_ relative: String, byteCount: Int) async throws {
         try await Command.script(
             #"mkdir -p "$(dirname "$1")"; head -c "$2" /dev/urandom > "$1""#, path(relative), "\(byteCount)")
     }
 
-    /// Writes a file, brings it into the container and lets its bytes go.
+    /// Writes a file, uploads it and evicts it.
     /// - Returns: Its SHA-256.
     func placeholder(_ relative: String, byteCount: Int) async throws -> String {
         try await write(relative, byteCount: byteCount)
@@ -72,7 +72,7 @@ struct Device: Sendable {
         String(try await Command.check(["sha256sum", path(relative)], limit: limit).prefix(64))
     }
 
-    /// A bash script under a name of its own, by which rules know programs.
+    /// Creates a bash script with a name that download rules can match.
     func program(_ name: String, _ text: String) async throws -> String {
         let file = container.directory + "/" + name
         try await Command.script(#"printf '#!/bin/bash\n%s\n' "$2" > "$1"; chmod +x "$1""#, file, text)
@@ -90,7 +90,7 @@ struct Device: Sendable {
         try #require(DownloadingStatus(rawValue: try await attribute("downloadingStatus", of: relative)))
     }
 
-    /// The value of `user.dewpoint.NAME`, which must be there.
+    /// The value of `user.dewpoint.NAME`, which must exist.
     func attribute(_ name: String, of relative: String) async throws -> String {
         try await Command.check(
             ["getfattr", "--only-values", "--absolute-names", "-n", "user.dewpoint." + name, path(relative)])
@@ -118,14 +118,14 @@ struct Device: Sendable {
     }
 }
 
-/// The Python programs that do on the mount what a shell cannot.
+/// The Python programs for what a shell cannot do on the mount.
 enum Driver {
     static func path(_ name: String) -> String { Requirement.sources + "/Tests/MountTests/Drivers/" + name }
 
     /// Runs one case of a driver in a directory; it must succeed.
     ///
-    /// - Parameter limit: Far beyond what a case takes: it has the processors to itself no more than any other program,
-    ///   and another suite may run fifty daemons meanwhile.
+    /// - Parameter limit: Far more than a case needs: other programs share the processors, and another suite may run
+    ///   fifty daemons at the same time.
     @discardableResult
     static func run(
         _ name: String, _ arguments: String..., limit: Duration = .seconds(240), environment: [String: String] = [:]
@@ -134,10 +134,10 @@ enum Driver {
     }
 }
 
-/// Asks again and again until `condition` holds; records an issue when it does not within `limit`.
+/// Polls `condition` until it holds; records an issue if it does not hold within `limit`.
 ///
-/// The limit is far beyond what any of these takes: a test that waits for a state is no test of the time, and must pass
-/// on a busy machine.
+/// The limit is far more than any condition needs: a test that waits for a state does not test how long it takes, and
+/// must pass on a busy machine.
 func eventually(
     within limit: Duration = .seconds(90), _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Bool

@@ -2,28 +2,28 @@ import Model
 import Testing
 
 extension RealMount {
-    @Suite("Who may download") struct DownloadRules {
-        @Test func `a command that may not download reads what is here and is refused the rest`() async throws {
+    @Suite("Download rules") struct DownloadRules {
+        @Test func `a command run by no-download reads local files and is refused placeholders`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 _ = try await a.placeholder("d/away", byteCount: 3 << 20)
                 try await Command.script(#"echo needle > "$1/d/here""#, a.point)
                 try await a.sync()
-                // grep finds what is here, and says of the other that it cannot be had now.
+                // grep finds the local file and reports that the placeholder cannot be read.
                 let found = try await Command.run(
                     [container.binary, "no-download", "--", "grep", "-r", "needle", a.path("d")],
                     environment: container.environment)
                 #expect(found.output == "\(a.path("d/here")):needle\n")
                 #expect(found.errors.contains("Resource deadlock avoided"))
                 #expect(try await a.downloadingStatus("d/away") == .notDownloaded)
-                // No program takes the refusal for the end of the file.
+                // No program mistakes the refusal for the end of the file.
                 try await Command.check(
                     [
                         container.binary, "no-download", "--", Requirement.python, Driver.path("refusals.py"),
                         a.path("d/away"), "EDEADLK", container.directory,
                     ], environment: container.environment)
                 #expect(try await a.downloadingStatus("d/away") == .notDownloaded)
-                // Also what the command starts.
+                // Child processes of the command are refused too.
                 let deep = try await Command.run(
                     [
                         container.binary, "no-download", "--", "sh", "-c", #"sh -c 'cat "$0" > /dev/null'; exit 7"#,
@@ -32,13 +32,13 @@ extension RealMount {
                     environment: container.environment)
                 #expect(deep.status == 7)
                 #expect(try await a.downloadingStatus("d/away") == .notDownloaded)
-                // Everybody else may, at once.
+                // Other programs can download at once.
                 try await Command.check(["cat", a.path("d/away")])
                 #expect(try await a.downloadingStatus("d/away") == .current)
             }
         }
 
-        @Test func `a program that the mount names may not, and walkers cost nothing anywhere`() async throws {
+        @Test func `programs named in no_download are refused, and reading metadata downloads nothing`() async throws {
             try await MountedContainer.with(options: "no_download=md5sum:updatedb") { container in
                 let a = container.a
                 _ = try await a.placeholder("d/away", byteCount: 3 << 20)
@@ -58,7 +58,7 @@ extension RealMount {
             }
         }
 
-        @Test func `indexers and thumbnailers cost nothing unless the mount lets them`() async throws {
+        @Test func `indexers and thumbnailers download nothing unless the mount allows it`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(
@@ -69,17 +69,17 @@ extension RealMount {
                 let told = try await container.dewpoint(["download", "--dry-run", a.point])
                 #expect(told.hasPrefix("\(a.point): 3 files, "))
 
-                // An indexer that is a script, with other programs that it starts.
+                // An indexer that is a script and starts other programs.
                 let indexer = try await a.program(
                     "updatedb", #"find "$1" -type f -exec sh -c 'head -c 4096 "$0" > /dev/null || echo refused' {} \;"#)
                 #expect(try await Command.check([indexer, a.path("d")]) == "refused\nrefused\nrefused\n")
-                // A thumbnailer whose name is longer than what the kernel keeps of it.
+                // A thumbnailer whose name is longer than the part of it that the kernel keeps.
                 let thumbnailer = container.directory + "/gdk-pixbuf-thumbnailer"
                 try await Command.check(["cp", "/bin/cat", thumbnailer])
                 let refused = try await Command.run([thumbnailer, a.path("d/one.jpg")])
                 #expect(refused.status == 1)
                 #expect(refused.errors.contains("Resource deadlock avoided"))
-                // A worker that is told by what it was started with.
+                // A worker that is recognized by its arguments.
                 let worker = container.directory + "/kioworker"
                 try await Command.check(["cp", "/bin/bash", worker])
                 let preview = #"read -r -n 1 < "$1""#
@@ -102,7 +102,7 @@ extension RealMount {
             }
         }
 
-        @Test func `what only looks costs nothing, and what is told to compare bytes can be refused`() async throws {
+        @Test func `reading metadata downloads nothing, and rsync --checksum can be refused`() async throws {
             try await MountedContainer.with(options: "no_download=+rsync") { container in
                 let a = container.a
                 try await Command.script(
@@ -115,13 +115,13 @@ extension RealMount {
                 try await Command.script(
                     #"rsync -an "$1/" "$2/"; rsync -an "$1/" "$2-new/"; find "$1" -size +1 -printf ''; ls -lRZ "$1"; du -s --apparent-size "$1"; stat "$1"/*"#,
                     a.path("d"), container.directory + "/copy")
-                // What a file manager asks of each file of a folder.
+                // The attributes that a file manager reads of each file in a directory.
                 try await Command.script(
                     #"! command -v gio > /dev/null || gio list --attributes "$2" "$1""#, a.path("d"),
                     "standard::type,standard::size,standard::icon,standard::content-type,time::modified,access::can-read,thumbnail::path"
                 )
                 #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)
-                // Checksums are bytes, whatever rsync makes of those that it may not have.
+                // Checksums need the bytes; how rsync handles the refusal does not matter here.
                 let checksums = ["rsync", "-an", "--checksum", a.path("d") + "/", container.directory + "/copy/"]
                 _ = try await Command.run(checksums)
                 #expect(try await container.dewpoint(["download", "--dry-run", a.point]) == told)

@@ -4,8 +4,8 @@ import Testing
 
 extension RealMount {
     @Suite("Fast paths") struct FastPaths {
-        /// The work of a program on each kind of path: small files and a large one, brought here and read again,
-        /// listed, mapped, written.
+        /// Operations that use every fast path: small files and a large one are downloaded, read again, listed, mapped
+        /// and written.
         private static let work = #"""
             cd "$1"
             for pass in away here again; do
@@ -43,7 +43,7 @@ extension RealMount {
         }
 
         @Test(arguments: FastPath.allCases.map(\.rawValue) + ["all"])
-        func `without them programs see the same`(off: String) async throws {
+        func `programs see the same results with fast paths turned off`(off: String) async throws {
             let (printed, status) = try await Self.run(off: off)
             let expected = try await Self.expected.value
             #expect(printed == expected)
@@ -52,7 +52,7 @@ extension RealMount {
             }
         }
 
-        @Test func `the kernel is told which are off`() async throws {
+        @Test func `turning off read_ahead turns off the kernel's read-ahead`() async throws {
             try await MountedContainer.with(options: "off=read_ahead") { container in
                 let ahead = try await Self.readAhead(at: container.a.point)
                 #expect(ahead == "0\n")
@@ -64,12 +64,12 @@ extension RealMount {
             }
         }
 
-        /// What the kernel reads ahead, in KiB.
+        /// The kernel's read-ahead in KiB.
         private static func readAhead(at point: String) async throws -> String {
             try await Command.script(#"cat "/sys/class/bdi/$(mountpoint -d "$1")/read_ahead_kb""#, point)
         }
 
-        @Test func `a name that there is not is refused, and the known ones are named`() async throws {
+        @Test func `an unknown fast path is refused with a list of the known ones`() async throws {
             try await MountedContainer.with { container in
                 let result = try await Command.run(
                     [container.binary, "mount", container.url, container.b.point, "-o", "off=splice:fast"],

@@ -5,7 +5,7 @@ import Testing
 extension RealMount {
     @Suite("Faults") struct Faults {
         @Test(arguments: ["damaged", "shortened", "missing"])
-        func `a bad pack fails the files in it and nothing else`(how: String) async throws {
+        func `a damaged or missing pack affects only the files in it`(how: String) async throws {
             try await MountedContainer.with(options: "network_timeout=2s") { container in
                 let a = container.a
                 _ = try await a.placeholder("bad", byteCount: 50_000)
@@ -16,7 +16,7 @@ extension RealMount {
                     "shortened": #"truncate -s 20000 "$1""#, "missing": #"rm "$1""#,
                 ]
                 try await container.change(pack, try #require(spoil[how]))
-                // What is not there at all may still come.
+                // A missing pack may still appear.
                 let answer = how == "missing" ? "EREMOTEIO" : "EIO"
                 #expect(try await a.call("read", "bad", "19000", "5000") == answer)
                 #expect(try await a.call("setxattr", "bad", "user.dewpoint.download", "wait") == answer)
@@ -30,7 +30,7 @@ extension RealMount {
                 for (options, finds) in [([], how != "damaged"), (["--bytes"], true)] {
                     let check = try await Command.run(
                         [container.binary, "check", a.point] + options, environment: container.environment)
-                    // What is there in the right length is read only when that is asked for.
+                    // A pack of the right length is read only with --bytes.
                     #expect(check.status == (finds ? 65 : 0), "\(check.output)")
                     #expect(
                         check.output.hasPrefix("bad: ") == finds && !check.output.contains("good"), "\(check.output)")
@@ -40,7 +40,8 @@ extension RealMount {
             }
         }
 
-        @Test(.needsDirectory) func `with the container gone local work goes on and the rest fails in the stated time`()
+        @Test(.needsDirectory)
+        func `without the store, local work continues and the rest fails within the documented time`()
             async throws
         {
             try await MountedContainer.with(options: "network_timeout=3s") { container in
@@ -59,7 +60,7 @@ extension RealMount {
                 try await Command.script(
                     #"cd "$1"; echo more >> here; mkdir new; mv here new/; ls -l new; rm -r new; echo x > y"#, a.point)
 
-                // An empty directory in its place is no empty container.
+                // An empty directory in its place is not taken for an empty container.
                 try await Command.check(["mkdir", container.remote])
                 try await Command.script(#"sleep 1; ls "$1""#, a.point)
                 #expect(try listing(a.point) == ["away", "y"])
@@ -73,7 +74,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "change the limits of another process"))
-        func `a mount that is out of descriptors says so, answers its clients and goes on`() async throws {
+        func `a daemon without free descriptors returns ENFILE, answers its clients and recovers`() async throws {
             try await MountedContainer.with { container in
                 let daemons = Leftovers.daemons(mentioning: container.a.state)
                 try #require(daemons.count == 1)
@@ -85,7 +86,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "mount a small disk"))
-        func `a full disk refuses what does not fit and loses nothing`() async throws {
+        func `a full disk refuses writes and downloads that do not fit, and no data is lost`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
                 try await Command.script(#"mkdir -p "$1"; mount -t tmpfs -o size=48m,mode=700 tmpfs "$1""#, a.state)
@@ -122,7 +123,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "mount a small disk"))
-        func `small files that filled a disk can all be removed, and what is there can be overwritten`() async throws {
+        func `on a full disk, files can be removed and existing bytes can be overwritten`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
                 let image = container.directory + "/image"
@@ -154,7 +155,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "mount a disk that fails"))
-        func `a state that turns read-only loses nothing that was fsynced`() async throws {
+        func `a state directory that turns read-only loses nothing that was fsynced`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
                 let image = container.directory + "/image"
@@ -170,7 +171,7 @@ extension RealMount {
                     try await a.write("here", byteCount: 300_000)
                     try await Command.script(#"sync "$1/here" "$1""#, a.point)
                     let hashes = [try await a.sha256("uploaded"), try await a.sha256("here")]
-                    // As a disk that fails: the kernel lets nobody write any more.
+                    // As when a disk fails: the kernel makes the file system read-only.
                     try await Command.script(
                         #"d=$(findmnt -n -o SOURCE "$1"); echo test > "/sys/fs/ext4/${d#/dev/}/trigger_fs_error"; sleep 0.2; ! touch "$1/x" 2> /dev/null"#,
                         a.state)
@@ -181,7 +182,7 @@ extension RealMount {
                     #expect(try listing(a.point) == ["here", "uploaded"])
                     #expect(try await a.sha256("uploaded") == hashes[0])
                     #expect(try await a.sha256("here") == hashes[1])
-                    // Whether it ends orderly does not matter: there is nowhere to note it.
+                    // The daemon need not end cleanly: it has nowhere to record that.
                     _ = try await Command.run(
                         [container.binary, "unmount", a.point], environment: container.environment)
                     await Leftovers.end(mentioning: a.state)
@@ -196,7 +197,7 @@ extension RealMount {
                     try await a.mount()
                     try await container.dewpoint(["resume", a.point])
                     try await a.sync()
-                    // What was uploaded but not fsynced comes from the container again.
+                    // A file that was uploaded but not fsynced is downloaded again.
                     #expect(try await [a.sha256("uploaded"), a.sha256("here")] == hashes)
                     try await a.check()
                     try await container.b.mount()
@@ -210,7 +211,7 @@ extension RealMount {
             }
         }
 
-        @Test func `half skipping unreadable snapshot, and a device that has nothing else says so`() async throws {
+        @Test func `a truncated snapshot is skipped, and a device that has no other reports it`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 let (a, b, generated) = (container.a, container.b, container.directory + "/generated")
                 try await Command.check([
@@ -224,7 +225,7 @@ extension RealMount {
                 let count = try listing(a.point).count
                 #expect(count > 1)
 
-                // Half of what would be the newer one.
+                // The first half of a snapshot, stored as a newer one.
                 let first = "snapshot/00000000000000000001"
                 let half = container.directory + "/half"
                 try await Command.script(
@@ -244,7 +245,7 @@ extension RealMount {
                 #expect(sync.status != 0 && sync.errors.contains("no snapshot"), "\(sync.errors)")
                 #expect(try await container.statusOfAll().contains("no snapshot"))
                 #expect(try listing(c.point).isEmpty)
-                // Who has it all goes on.
+                // Devices that have the whole tree continue to sync.
                 try await a.write("more", byteCount: 1000)
                 try await a.sync()
                 try await b.sync()
@@ -288,17 +289,17 @@ extension RealMount {
                 "no kind",
                 "root",
             ])
-        func `a record that no honest device writes harms nothing`(how: String) async throws {
+        func `a hostile record harms neither the mount nor any other file`(how: String) async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("folder/kept", byteCount: 5000)
                 try await a.sync()
                 let hash = try await a.sha256("folder/kept")
                 try await Driver.run("hostile.py", how, container.remote)
-                // It is seen at once; nothing says when it has been refused.
+                // The commit is seen at once, but nothing reports that it was refused.
                 try await Task.sleep(for: .milliseconds(300))
                 #expect(try await a.sha256("folder/kept") == hash)
-                // Files come and go while find looks.
+                // Files may appear and disappear while find runs.
                 let found = try await Command.script(
                     #"find "$1" -maxdepth 3 -name 'hostile*' 2> /dev/null || true"#, container.directory)
                 #expect(
@@ -312,12 +313,12 @@ extension RealMount {
                 try await a.mount()
                 #expect(try await a.sha256("folder/kept") == hash)
                 #expect(FileManager.default.fileExists(atPath: a.path("after")))
-                // Looking at everything must end.
+                // Listing the whole tree must end.
                 try await Command.script(#"cd "$1"; find . -exec stat {} + > /dev/null"#, a.point, limit: .seconds(10))
             }
         }
 
-        @Test func `a commit of a newer format is refused with a sentence`() async throws {
+        @Test func `a commit of a newer format is reported in the status, and local work continues`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("f", byteCount: 100)

@@ -19,9 +19,10 @@ extension RealMount {
             "locks_of_an_open_file_description", "fifos", "sockets", "notifications", "threads_of_one_process",
         ]
 
-        /// Each case in a mount of its own; afterwards everything reaches the container and all copies agree.
+        /// Each case runs on a mount of its own; afterwards everything is uploaded, and index, backing directory and
+        /// container agree.
         @Test(arguments: cases)
-        func `the mount does what ext4 does`(name: String) async throws {
+        func `the mount behaves like ext4`(name: String) async throws {
             try await MountedContainer.with { container in
                 try await Driver.run("files.py", name, container.a.point)
                 if name == "listing_while_removing" { try await container.a.confirmDeletions() }
@@ -30,14 +31,14 @@ extension RealMount {
             }
         }
 
-        /// What depends on how reads get at the bytes, once more without the kernel's passthrough.
+        /// The cases that depend on how bytes are read and written, repeated without pass-through.
         @Test(arguments: [
             "open_handle_survives_rename", "truncating", "sparse_file_of_5_gib", "mapped_memory",
             "writing_beside_a_map", "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range",
             "a_store_changes_the_time_by_the_close", "asynchronous_direct_writes_are_seen", "times_go_forward",
             "times_of_changes", "sizes_while_others_close", "truncating_while_others_close",
         ])
-        func `the mount does what ext4 does, without passthrough`(name: String) async throws {
+        func `the mount behaves like ext4 without pass-through`(name: String) async throws {
             try await MountedContainer.with(options: "off=passthrough") { container in
                 try await Driver.run("files.py", name, container.a.point)
                 try await container.a.sync()
@@ -45,7 +46,7 @@ extension RealMount {
             }
         }
 
-        @Test func `what is special stays on this machine, and everything else isSynced`() async throws {
+        @Test func `special files and unsynced names stay on this machine; everything else is synced`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await Command.script(
@@ -60,7 +61,7 @@ extension RealMount {
                 #expect(try listing(b.point) == ["file", "folder", "link"])
                 #expect(try await a.call("getxattr", "fifo", "dewpoint.isUbiquitousItem") == "OK 0")
                 #expect(try await Command.check(["cat", b.path("folder/hard")]) == "text\n")
-                // Coming back, everything that stays here is still here.
+                // After remounting, the files that are not synced are still here.
                 try await a.unmount()
                 try await a.mount()
                 #expect(try listing(a.point).count == 9)

@@ -1,52 +1,53 @@
 import Foundation
 
-/// What a test may leave on the machine, and how it goes away: directories, mounts, daemons.
+/// The directories, mounts and daemons that a test may leave behind, and their removal.
 enum Leftovers {
-    /// Without links, as the kernel lists mountpoints.
+    /// With symbolic links resolved, as the kernel lists mountpoints.
     private static let root =
         URL(fileURLWithPath: NSTemporaryDirectory()).resolvingSymlinksInPath().path + "/dewpoint-mounts"
 
-    /// A new directory that says which process it belongs to.
+    /// Creates a directory whose name contains the id of this process.
     static func newDirectory() throws -> String {
         let path = "\(root)/\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
         try FileManager.default.createDirectory(atPath: path + "/run", withIntermediateDirectories: true)
         return path
     }
 
-    /// Removes what test processes that are no more have left; done once.
+    /// Removes the leftovers of test processes that have ended; done once.
     static var sweep: Void {
         get async { await sweeping.value }
     }
 
     private static let sweeping = Task {
-        // No directory of ours yet: nothing to sweep.
+        // Without the directory there is nothing to remove.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] {
             guard let pid = name.split(separator: "-").first.flatMap({ pid_t($0) }), kill(pid, 0) != 0 else { continue }
             await remove(root + "/" + name)
         }
     }
 
-    /// The mountpoints below a directory, innermost first, as the kernel lists them: a dead mount answers no other way.
+    /// The mountpoints below a directory, innermost first, from the kernel's list: a dead mount itself cannot be
+    /// queried.
     static func mountpoints(below directory: String) -> [String] {
         let table = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
         return table.split(separator: "\n").map { String($0.split(separator: " ")[4]) }
             .filter { $0.hasPrefix(directory + "/") }.reversed()
     }
 
-    /// Unmounts what is mounted below a directory, ends the daemons that work in it and removes it.
+    /// Unmounts everything below a directory, kills the daemons that use it, and removes it.
     static func remove(_ directory: String) async {
         for point in mountpoints(below: directory) {
-            // Forcing aborts the FUSE connection: every program that hangs in it gets an error. Others than root have
-            // no such way; there the end of the daemon does it.
+            // Forcing aborts the FUSE connection: every program that hangs in it gets an error. Only root can do that;
+            // for other users, killing the daemon has the same effect.
             _ = try? await Command.run(
                 Requirement.root ? ["umount", "--force", "--lazy", point] : ["fusermount3", "-u", "-z", point])
         }
         for pid in daemons(mentioning: directory) { kill(pid, SIGKILL) }
-        // What is still there is swept by the next run.
+        // Whatever is left is removed by the next run.
         _ = try? await Command.run(["rm", "-rf", "--one-file-system", directory], limit: .seconds(120))
     }
 
-    /// Ends the daemons that work in a directory, and waits until they are gone.
+    /// Kills the daemons that use a directory, and waits until they are gone.
     static func end(mentioning path: String) async {
         for pid in daemons(mentioning: path) { kill(pid, SIGKILL) }
         let deadline = ContinuousClock.now + .seconds(10)
@@ -55,8 +56,8 @@ enum Leftovers {
         }
     }
 
-    /// The programs that have a file or a directory of a mount open, each with what it has. The mount itself is not
-    /// asked.
+    /// The programs that have a file or a directory of a mount open, each with the path. The mount itself is not
+    /// accessed.
     static func programs(using point: String) -> [String] {
         names(in: "/proc").filter { pid_t($0) != nil }.flatMap { pid in
             (["cwd", "root"] + names(in: "/proc/\(pid)/fd").map { "fd/" + $0 }).compactMap { link in
@@ -76,7 +77,7 @@ enum Leftovers {
         (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     }
 
-    /// The daemons with an argument that lies in, or is, `path`.
+    /// The daemons with an argument that is `path` or below it.
     static func daemons(mentioning path: String) -> [pid_t] {
         processes(mentioning: path).filter { pid in
             let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
@@ -84,7 +85,7 @@ enum Leftovers {
         }
     }
 
-    /// The processes with an argument that lies in, or is, `path`.
+    /// The processes with an argument that is `path` or below it.
     static func processes(mentioning path: String) -> [pid_t] {
         names(in: "/proc").compactMap { pid_t($0) }.filter { pid in
             guard let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return false }
@@ -95,7 +96,7 @@ enum Leftovers {
         }
     }
 
-    /// The directory of a test, as ``newDirectory()`` makes it, that a path is in.
+    /// The test directory, created by ``newDirectory()``, that contains a path.
     static func directory(of path: String) -> String? {
         guard path.hasPrefix(root + "/"), let name = path.dropFirst(root.count + 1).split(separator: "/").first else {
             return nil

@@ -8,22 +8,22 @@ import Testing
 ///     DIRECTORY/A, B …     mountpoints
 ///     DIRECTORY/state-A …  the devices' state
 ///
-/// Whatever way the test ends, nothing stays mounted and no daemon stays behind; what an earlier run that was killed
-/// left is swept away first.
+/// However the test ends, no mount and no daemon is left behind. The leftovers of earlier runs that were killed are
+/// removed first.
 struct MountedContainer: Sendable {
     let directory: String
     let binary: String
-    /// Where the container is when it is in a bucket.
+    /// The URL of the container if it is in a bucket.
     var bucketURL: String?
-    /// What the program under test finds in its environment beside our own variables.
+    /// Environment variables of the program under test, besides those of this process.
     var variables: [String: String] = [:]
-    /// The line to the server, where a test may want to cut it.
+    /// The connection to the server, if the test can cut it.
     var uplink: Uplink?
 
     var remote: String { directory + "/remote" }
     var url: String { bucketURL ?? "file://" + remote }
 
-    /// The devices that most tests are about.
+    /// The devices that most tests use.
     var a: Device { device("A") }
     var b: Device { device("B") }
 
@@ -31,11 +31,11 @@ struct MountedContainer: Sendable {
 
     static let identifier = "iCloud.org.dewpoint.Tests"
 
-    /// Runs `body` with a new container where ``TestStore`` says, mounted by every device of `devices`.
+    /// Runs `body` with a new container in the store that ``TestStore`` chooses, mounted by every device of `devices`.
     ///
     /// - Parameters:
-    ///   - options: What follows `-o` of every mount.
-    ///   - isDisconnectable: Whether the store may be taken away (``disconnect()``).
+    ///   - options: The argument of `-o` of every mount.
+    ///   - isDisconnectable: Whether the test can disconnect the store (``disconnect()``).
     static func with(
         devices: [String] = ["A"], options: String? = nil, creating: [String] = [], isDisconnectable: Bool = false,
         _ body: (MountedContainer) async throws -> Void
@@ -89,8 +89,8 @@ struct MountedContainer: Sendable {
         container.uplink?.cut()
     }
 
-    /// Takes the store away from all devices: of an unmounted disk an empty directory is left, of a server nothing that
-    /// answers.
+    /// Disconnects the store from all devices: a directory becomes empty, as when its disk is not mounted, and a server
+    /// no longer answers.
     func disconnect() async throws {
         if bucketURL == nil {
             try await Command.script(#"mv "$1" "$1-away"; mkdir "$1""#, remote)
@@ -107,13 +107,13 @@ struct MountedContainer: Sendable {
         }
     }
 
-    /// Runs the program under test, which must succeed, and gives what it printed.
+    /// Runs the program under test, which must succeed, and returns its output.
     @discardableResult
     func dewpoint(_ arguments: [String], limit: Duration = .seconds(60)) async throws -> String {
         try await Command.check([binary] + arguments, limit: limit, environment: environment)
     }
 
-    /// The container's objects as files of a directory: the container itself, or what is in the bucket now.
+    /// A directory with the container's objects as files: the container itself, or a copy of the objects in the bucket.
     func objects() async throws -> String {
         guard bucketURL != nil else { return remote }
         let copy = directory + "/objects-\(UInt32.random(in: 0...UInt32.max))"
@@ -130,7 +130,8 @@ struct MountedContainer: Sendable {
         return names.map { "packs/" + $0 }
     }
 
-    /// Changes an object as no device does: `script` gets the path of a file with its bytes, and may remove it.
+    /// Changes an object in a way that no device does: `script` gets the path of a file with its bytes, and may remove
+    /// the file.
     func change(_ key: String, _ script: String) async throws {
         guard bucketURL != nil else {
             try await Command.script(script, remote + "/" + key)
@@ -149,14 +150,14 @@ struct MountedContainer: Sendable {
     /// Writes an object that no device wrote.
     func put(_ file: String, as key: String) async throws {
         if bucketURL == nil {
-            // Beside it first: a watched directory is looked at as soon as the name is there.
+            // Written under another name first: a watched directory is read as soon as the name appears.
             try await Command.script(#"cp "$1" "$2/next"; mv "$2/next" "$2/$3""#, file, remote, key)
         } else {
             try await bucket("put", file, prefix + "/" + key)
         }
     }
 
-    /// Puts another container in this one's place: the objects in a directory.
+    /// Replaces the container with another one, whose objects are in a directory.
     func replace(with directory: String) async throws {
         if bucketURL == nil {
             try await Command.script(#"rm -r "$1"; cp -a "$2" "$1""#, remote, directory)
@@ -166,7 +167,7 @@ struct MountedContainer: Sendable {
         }
     }
 
-    /// Takes all packs out of the container, so that nothing can be downloaded.
+    /// Removes all packs from the container, so that nothing can be downloaded.
     func takePacksAway() async throws {
         if bucketURL == nil {
             try await Command.script(#"mv "$1/packs" "$2/packs"; mkdir "$1/packs""#, remote, directory)
@@ -178,15 +179,14 @@ struct MountedContainer: Sendable {
 
     func bringPacksBack() async throws {
         if bucketURL == nil {
-            // What was written meanwhile stays.
+            // Packs that were written in the meantime are kept.
             try await Command.script(#"mv "$2"/packs/* "$1/packs/""#, remote, directory)
         } else {
             try await bucket("store", directory + "/packs", prefix + "/packs")
         }
     }
 
-    /// Does something to the bucket that Dewpoint would not; see `Drivers/bucket.py`. ``prefix`` is where the container
-    /// is.
+    /// Reads or changes the bucket without Dewpoint; see `Drivers/bucket.py`. The container is at ``prefix``.
     @discardableResult
     func bucket(_ arguments: String...) async throws -> String {
         try await Command.check(
@@ -196,17 +196,18 @@ struct MountedContainer: Sendable {
     /// The bucket and the container's prefix in it.
     var prefix: String { String((bucketURL ?? "").dropFirst("s3://".count)) }
 
-    /// What `dewpoint status` says of all mounts of this machine; a mount that is none of ours may not answer.
+    /// The output of `dewpoint status` for all mounts of this machine; mounts that are not part of the test may not
+    /// answer.
     func statusOfAll() async throws -> String {
         try await Command.run([binary, "status", "--json"], environment: environment).output
     }
 
-    /// The same for people.
+    /// The same as text.
     func statusText() async throws -> String {
         try await Command.run([binary, "status"], environment: environment).output
     }
 
-    /// Keeps the control sockets of one test apart from all others.
+    /// The environment of the program under test, which keeps the control sockets of one test apart from all others.
     var environment: [String: String] {
         variables.merging(["XDG_RUNTIME_DIR": directory + "/run", "XDG_STATE_HOME": directory + "/state-home"]) { $1 }
     }
@@ -215,7 +216,7 @@ struct MountedContainer: Sendable {
         let mounted = Leftovers.mountpoints(below: directory)
         for point in mounted {
             var result = try? await Command.run([binary, "unmount", point], environment: environment)
-            // The status of all mounts, which another suite asks for, keeps this one busy for a moment.
+            // Another suite's query for the status of all mounts keeps this mount busy for a moment.
             let deadline = ContinuousClock.now + .seconds(10)
             while result?.errors.contains("is in use") == true, ContinuousClock.now < deadline {
                 try? await Task.sleep(for: .milliseconds(200))

@@ -4,9 +4,9 @@ import S3Server
 import Testing
 
 extension RealMount {
-    /// Trees that move in and out of containers: by `mv` on the mount, and without one.
+    /// Moving trees into and out of containers: by `mv` on a mount, and by import, export and adoption.
     @Suite("Moving in and out") struct Moving {
-        @Test func `mv out of the mount downloads first and deletes after`() async throws {
+        @Test func `mv out of the mount downloads the files before it deletes them`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 let hash = try await a.placeholder("folder/long", byteCount: 5 << 20 + 3)
@@ -27,7 +27,8 @@ extension RealMount {
             }
         }
 
-        @Test func `mv out of a file that cannot be downloaded fails and leaves it`() async throws {
+        @Test
+        func `mv out of the mount fails for a file that cannot be downloaded and leaves it in place`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let hash = try await a.placeholder("f", byteCount: 3 << 20)
@@ -36,7 +37,7 @@ extension RealMount {
                 try await Command.check(["mv", container.remote + "/packs", container.directory + "/packs"])
                 let result = try await Command.run(["mv", a.path("f"), a.path("here"), container.directory])
                 #expect(!result.succeeded && result.errors.contains("/f"))
-                // What could be had is out; what could not is where it was.
+                // The local file was moved; the file that could not be downloaded is still in place.
                 #expect(!FileManager.default.fileExists(atPath: a.path("here")))
                 #expect(try await a.call("stat", "f") == "OK \(3 << 20)")
                 #expect(try await a.downloadingStatus("f") == .notDownloaded)
@@ -69,7 +70,7 @@ extension RealMount {
             }
         }
 
-        @Test func `what is imported appears on the mount, and what is exported is the same`() async throws {
+        @Test func `imported files appear on the mount, and an export contains the same tree`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let (source, output) = (container.directory + "/source", container.directory + "/output")
@@ -144,7 +145,7 @@ extension RealMount {
                     ], environment: container.environment)
                 try await Command.script(#"diff -r "$1" "$2""#, output, container.directory + "/restored")
 
-                // What is changed there can no longer be read here, and is told apart.
+                // An adopted object that was changed can no longer be read, and the error names it.
                 try await put(container, prefix, ["d/long": 3_000_001])
                 let refused = try await Command.run(
                     [container.binary, "evict", a.path("photos/d/long")], environment: container.environment)
@@ -183,7 +184,7 @@ extension RealMount {
             }
         }
 
-        /// The objects below a prefix, by the rest of their keys, with the SHA-256 of their bytes.
+        /// The SHA-256 of each object below a prefix, by the rest of its key.
         private func list(_ container: MountedContainer, _ prefix: String) async throws -> [String: String] {
             let printed = try await python(
                 container,

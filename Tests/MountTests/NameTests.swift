@@ -4,7 +4,7 @@ import Testing
 
 extension RealMount {
     @Suite("Names") struct Names {
-        @Test func `names of 255 bytes are fine and 256 are too long`() async throws {
+        @Test func `a name of 255 bytes is allowed, and one of 256 bytes is too long`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let longest = String(repeating: "n", count: 255)
@@ -13,7 +13,7 @@ extension RealMount {
                 #expect(try await a.call("open", longest + "n", "O_CREAT,O_WRONLY") == "ENAMETOOLONG")
                 #expect(try await a.call("mkdir", longest + "n") == "ENAMETOOLONG")
                 #expect(try await a.call("stat", longest + "n") == "ENAMETOOLONG")
-                // 85 letters of three bytes each.
+                // 85 characters of three bytes each.
                 #expect(try await a.call("open", String(repeating: "字", count: 85), "O_CREAT,O_WRONLY") == "OK")
                 #expect(
                     try await a.call("open", String(repeating: "字", count: 86), "O_CREAT,O_WRONLY") == "ENAMETOOLONG")
@@ -22,7 +22,8 @@ extension RealMount {
             }
         }
 
-        @Test func `names too long for a placeholder's name are evicted and come back`() async throws {
+        @Test
+        func `files whose names are too long for a placeholder's name can be evicted and downloaded`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 for count in [247, 248, 251, 255] {
@@ -35,7 +36,7 @@ extension RealMount {
             }
         }
 
-        @Test func `names that look like placeholders are names like any other`() async throws {
+        @Test func `names that look like placeholders are ordinary names`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let names = [".x.icloud", "x", ".icloud", "..icloud", ".dewpoint-00.icloud"]
@@ -66,7 +67,7 @@ extension RealMount {
             }
         }
 
-        @Test func `odd names survive the container`() async throws {
+        @Test func `unusual names are synced unchanged`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let names = [
                     "new%0Aline", "tab%09", "%20lead", "trail%20", "-rf", "*?[", "%22quoted%22", "%5Cback", "👩‍👩‍👧", "%01",
@@ -82,7 +83,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a large directory is listed whole`() async throws {
+        @Test func `a large directory is listed completely, and its deletion is held until confirmed`() async throws {
             let count = Requirement.long ? 50_000 : 5_000
             try await MountedContainer.with { container in
                 let a = container.a
@@ -96,7 +97,7 @@ extension RealMount {
                 try await Command.check(["mv", a.path("many"), a.path("moved")])
                 try await Command.check(["rm", "-r", a.path("moved")], limit: .seconds(300))
                 #expect(try listing(a.point).isEmpty)
-                // So much deleted at once is asked about.
+                // A deletion of this size is held until it is confirmed.
                 let held = try await Command.run(
                     [container.binary, "sync", a.point, "--wait"], environment: container.environment)
                 #expect(held.status == 75)

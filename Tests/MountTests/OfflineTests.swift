@@ -9,10 +9,8 @@ extension RealMount {
             return (result.status, result.output + result.errors)
         }
 
-        @Test func `a known container is mounted without its store, and what was changed arrives in order`()
-            async throws
-        {
-            // Long enough to be told from what takes its time on a busy machine.
+        @Test func `a known container mounts without its store; offline changes are uploaded in order`() async throws {
+            // Long enough to be distinguished from the delays of a busy machine.
             let options = "network_timeout=8s"
             try await MountedContainer.with(devices: ["A", "B"], options: options, isDisconnectable: true) {
                 container in
@@ -48,7 +46,7 @@ extension RealMount {
                 try await eventually("the changes arrive") {
                     try listing(b.point) == ["away", "moved"] + (1...5).map { "new \($0)" }
                 }
-                // Five seconds at most, and what a busy machine needs.
+                // At most five seconds, plus a margin for a busy machine.
                 #expect(ContinuousClock.now - start < .seconds(20))
                 let order = try await Command.check([
                     Requirement.python, "-c",
@@ -67,17 +65,17 @@ extension RealMount {
             }
         }
 
-        @Test func `the first mount needs the store and says so`() async throws {
+        @Test func `the first mount fails without the store, and the error names the store`() async throws {
             try await MountedContainer.with(devices: [], isDisconnectable: true) { container in
                 try await container.disconnect()
                 let point = container.directory + "/point"
                 try await Command.check(["mkdir", point])
                 let (status, said) = try await run(
                     container, "mount", container.url, point, "--state", container.directory + "/state")
-                // An empty directory holds no container; a server does not answer.
+                // A disconnected directory holds no container; a disconnected server does not answer.
                 #expect(status == (container.bucketURL == nil ? 66 : 69) && said.contains(container.url), "\(said)")
                 try await container.reconnect()
-                // Without --state the known container is found again, too.
+                // Without --state, the state directory of a known container is found again.
                 #expect(try await run(container, "mount", container.url, point).0 == 0)
                 #expect(try await run(container, "unmount", point).0 == 0)
                 try await container.disconnect()
@@ -86,8 +84,8 @@ extension RealMount {
             }
         }
 
-        @Test(.needsDirectory) func `an emptied store stops sync until it is put back, and gets nothing`() async throws
-        {
+        @Test(.needsDirectory)
+        func `an emptied store stops sync until its objects are back, and no object is written to it`() async throws {
             try await MountedContainer.with(options: "network_timeout=2s") { container in
                 let a = container.a
                 try await a.write("f", byteCount: 1000)
@@ -96,7 +94,7 @@ extension RealMount {
                 try await Command.script(#"mkdir "$1-kept"; mv "$1"/* "$1-kept""#, container.remote)
                 try await a.mount(options: "network_timeout=2s")
                 try await a.write("g", byteCount: 1000)
-                // An empty directory may also be one whose disk is not there.
+                // An empty directory may also be the mountpoint of a disk that is not mounted.
                 let (status, said) = try await run(container, "sync", a.point, "--wait")
                 #expect(status == 69 && said.contains("missing or empty"), "\(said)")
                 #expect(try await container.statusOfAll().contains("missing or empty"))
@@ -129,7 +127,7 @@ extension RealMount {
             }
         }
 
-        @Test func `an index that is missing beside its files is asked for`() async throws {
+        @Test func `mounting fails if the index is missing but the backing directory is not`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("f", byteCount: 1000)
@@ -145,7 +143,7 @@ extension RealMount {
             }
         }
 
-        @Test func `pause and resume, of an item and of the container`() async throws {
+        @Test func `sync can be paused and resumed for an item and for the whole container`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await a.write("f", byteCount: 10)
@@ -169,14 +167,14 @@ extension RealMount {
             }
         }
 
-        @Test func `what is excluded goes from the others and stays here`() async throws {
+        @Test func `an item excluded from sync is removed from other devices and stays on this one`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await a.write("folder/f", byteCount: 5000)
                 let hash = try await a.sha256("folder/f")
                 try await a.sync()
                 try await b.sync()
-                // Its bytes come first.
+                // The bytes are downloaded before the item is excluded.
                 try await b.set("isExcludedFromSync", "1", on: "folder")
                 try await b.sync()
                 try await a.sync()
@@ -193,7 +191,7 @@ extension RealMount {
         }
 
         @Test(arguments: [false, true])
-        func `a mass delete is held until it is confirmed or taken back`(discarding: Bool) async throws {
+        func `a mass deletion is held until it is confirmed or discarded`(discarding: Bool) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 let count = 1100

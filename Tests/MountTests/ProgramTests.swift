@@ -3,7 +3,7 @@ import Testing
 
 extension RealMount {
     @Suite("Ordinary programs") struct Programs {
-        /// Runs a script in the mount, and again after everything went to the container and only placeholders are left.
+        /// Runs a script on the mount, and `after` when everything is uploaded and evicted.
         private func run(_ script: String, after: String = "", limit: Duration = .seconds(120)) async throws {
             try await MountedContainer.with { container in
                 let a = container.a
@@ -16,7 +16,7 @@ extension RealMount {
             }
         }
 
-        @Test(.needs("git")) func `git clones, commits, collects garbage and checks`() async throws {
+        @Test(.needs("git")) func `git clones, merges, collects garbage and passes fsck`() async throws {
             let identity =
                 "export GIT_AUTHOR_NAME=N GIT_AUTHOR_EMAIL=n@example.org GIT_COMMITTER_NAME=N GIT_COMMITTER_EMAIL=n@example.org;"
             try await run(
@@ -33,7 +33,8 @@ extension RealMount {
             )
         }
 
-        @Test(.needs("sqlite3")) func `sqlite3 keeps its database whole`() async throws {
+        @Test(.needs("sqlite3"))
+        func `an SQLite database passes its integrity check, also after eviction`() async throws {
             try await run(
                 """
                 sqlite3 db 'create table t (n integer primary key, b blob);'
@@ -49,7 +50,7 @@ extension RealMount {
             )
         }
 
-        @Test(.needs("rsync")) func `rsync goes there and back without a difference`() async throws {
+        @Test(.needs("rsync")) func `rsync copies a tree into and out of the mount without differences`() async throws {
             try await run(
                 """
                 cp -a /usr/include/linux "$1/source"; cd "$1/source"; ln -s fuse.h link; ln fuse.h hard; mkdir empty
@@ -64,7 +65,7 @@ extension RealMount {
             )
         }
 
-        @Test func `tar keeps holes and attributes`() async throws {
+        @Test func `tar preserves holes, extended attributes and hard links`() async throws {
             try await run(
                 """
                 mkdir tree; cp -a /usr/include/linux/f*.h tree; truncate -s 100M tree/sparse; echo end >> tree/sparse
@@ -83,7 +84,7 @@ extension RealMount {
         }
 
         @Test(.needs("vim"), arguments: ["yes", "no", "auto"])
-        func `vim saves with every way of making a backup`(backupCopy: String) async throws {
+        func `vim saves with every setting of backupcopy`(backupCopy: String) async throws {
             try await run(
                 """
                 printf 'one\\ntwo\\n' > text; chmod 640 text; setfattr -n user.colour -v green text
@@ -107,7 +108,7 @@ extension RealMount {
                 """)
         }
 
-        @Test(.needs("stress-ng")) func `stress-ng's file system stressors find nothing`() async throws {
+        @Test(.needs("stress-ng")) func `stress-ng's file system stressors find no errors`() async throws {
             let stressors = [
                 "access", "chdir", "chmod", "chown", "copy-file", "dentry", "dir", "dup", "fallocate", "fcntl",
                 "file-ioctl",
@@ -115,7 +116,7 @@ extension RealMount {
                 "mknod", "open", "readahead", "rename", "seek", "sendfile", "symlink", "sync-file", "touch", "utime",
                 "verity", "xattr",
             ]
-            // Each for itself where there is time, else all at once.
+            // One at a time in long runs, otherwise all at once.
             try await RealMount.stress(with: Requirement.long ? stressors.map { [$0] } : [stressors])
         }
 
@@ -123,7 +124,7 @@ extension RealMount {
             .enabled(
                 if: FileManager.default.fileExists(atPath: "/usr/lib/python3.11/test/test_os.py"),
                 "Python's own tests are not installed"))
-        func `Python's own tests pass, but those of names that are not UTF-8`() async throws {
+        func `Python's own tests pass, except those for names that are not UTF-8`() async throws {
             try await MountedContainer.with { container in
                 let tests = [
                     "test_os", "test_shutil", "test_tempfile", "test_zipfile", "test_mailbox", "test_mmap",
@@ -134,7 +135,7 @@ extension RealMount {
                     !$0.contains("Pep383Tests")
                 }
                 guard !mounted.isEmpty else { return }
-                // Those that fail on this machine's local disk too say nothing about the mount.
+                // Tests that also fail on the local disk say nothing about the mount.
                 let local = try await failures(tests, in: container.directory + "/local")
                 #expect(mounted.subtracting(local).isEmpty, "\(mounted.subtracting(local).sorted())")
             }
@@ -183,25 +184,26 @@ extension RealMount {
         }
     }
 
-    /// What opens every mount of the machine, and keeps those of other tests from being unmounted meanwhile.
+    /// Programs that open every mount of the machine, and so keep mounts of other tests from being unmounted.
     @Suite("Programs that open all mounts") struct AllMounts {
-        @Test(.needs("stress-ng")) func `stress-ng's syncs of all file systems find nothing`() async throws {
+        @Test(.needs("stress-ng"))
+        func `stress-ng's io stressor, which syncs all file systems, finds no errors`() async throws {
             try await RealMount.stress(with: [["io"]])
         }
     }
 
-    /// Runs stress-ng's stressors on a mount, one set of them after the other.
+    /// Runs stress-ng's stressors on a mount, one set after the other.
     fileprivate static func stress(with runs: [[String]]) async throws {
         try await MountedContainer.with { container in
             for run in runs {
                 let result = try await Command.run(
                     ["stress-ng", "--verify", "--timeout", "20s", "--temp-path", container.a.point]
                         + run.flatMap { ["--" + $0, "1"] }, limit: .seconds(120))
-                // 3, 4, 6: stressors that this kernel or this file system cannot run, which is no failure.
+                // 3, 4, 6: stressors that this kernel or this file system cannot run, which is not a failure.
                 #expect(
                     [0, 3, 4, 6].contains(result.status), "\(run): \(result.status)\n\(result.output)\(result.errors)")
             }
-            // They may have made and removed so much at once that it is asked about.
+            // The stressors may have removed so much at once that the deletions are held.
             let confirmed = try await Command.run(
                 [container.binary, "confirm", container.a.point], environment: container.environment)
             #expect(

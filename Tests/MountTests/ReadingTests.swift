@@ -4,10 +4,10 @@ import Testing
 
 extension RealMount {
     @Suite("Reading") struct Reading {
-        /// A link on which a download of some MiB takes seconds.
+        /// A link on which a download of a few MiB takes seconds.
         private static let slowLink = "link_down=2048"
 
-        @Test func `a placeholder looks like its file and reading it brings the bytes`() async throws {
+        @Test func `a placeholder has the size of its file, and reading it downloads the bytes`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let size = 3 << 20 + 17
@@ -24,7 +24,7 @@ extension RealMount {
         }
 
         @Test(arguments: [0, 1, 4096, 1 << 20, 1 << 20 + 1, 70 << 20])
-        func `files of every size come back as they were`(byteCount: Int) async throws {
+        func `files of every size are downloaded unchanged`(byteCount: Int) async throws {
             try await MountedContainer.with { container in
                 let hash = try await container.a.placeholder("f", byteCount: byteCount)
                 #expect(try await container.a.call("stat", "f") == "OK \(byteCount)")
@@ -32,7 +32,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a placeholder carries Apple's three keys`() async throws {
+        @Test func `a placeholder contains Apple's three property list keys`() async throws {
             try await MountedContainer.with { container in
                 _ = try await container.a.placeholder("lesson1.pdf", byteCount: 206_739)
                 let printed = try await Command.check([
@@ -59,7 +59,7 @@ extension RealMount {
             }
         }
 
-        @Test func `the percentage passes through values between none and all`() async throws {
+        @Test func `percentDownloaded takes intermediate values during a download`() async throws {
             try await MountedContainer.with(options: Self.slowLink) { container in
                 let a = container.a
                 _ = try await a.placeholder("f", byteCount: 8 << 20)
@@ -79,7 +79,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a reader has its range before the rest is here`() async throws {
+        @Test func `a read returns as soon as its range is downloaded`() async throws {
             try await MountedContainer.with(options: Self.slowLink) { container in
                 let a = container.a
                 _ = try await a.placeholder("f", byteCount: 40 << 20)
@@ -110,7 +110,8 @@ extension RealMount {
             }
         }
 
-        /// The kernel lets no second setxattr at an item whose first one waits, so this takes the command.
+        /// The kernel blocks a second setxattr on an item while the first one waits, so the test cancels with the
+        /// command.
         @Test func `cancelling ends a wait with ECANCELED`() async throws {
             try await MountedContainer.with(options: Self.slowLink) { container in
                 let a = container.a
@@ -126,7 +127,7 @@ extension RealMount {
         }
 
         @Test(arguments: [false, true])
-        func `a download goes on after a restart`(afterCrash: Bool) async throws {
+        func `a download resumes after a restart`(afterCrash: Bool) async throws {
             try await MountedContainer.with(options: Self.slowLink) { container in
                 let a = container.a
                 let hash = try await a.placeholder("f", byteCount: 16 << 20)
@@ -136,7 +137,7 @@ extension RealMount {
                 }
                 if afterCrash { try a.crash() } else { try await a.unmount() }
                 try await a.mount(options: Self.slowLink)
-                // Chunks that were under way begin anew.
+                // Chunks that were in transit are downloaded again.
                 let resumed = try await a.status("f")
                 #expect(resumed.percentDownloaded >= (afterCrash ? 10 : 30), "what was here is here no more")
                 try await eventually("it goes on without being asked") {
@@ -146,7 +147,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a reader that waits dies at once of SIGKILL`() async throws {
+        @Test func `SIGKILL ends a waiting reader at once`() async throws {
             try await MountedContainer.with(options: "link_down=64") { container in
                 _ = try await container.a.placeholder("f", byteCount: 8 << 20)
                 let result = try await Command.run(
@@ -164,7 +165,7 @@ extension RealMount {
                 }
                 try await a.sync()
                 try await a.evict("")
-                // Without the packs every download fails, and so would every one of these.
+                // Without the packs every download fails, and so would any of these that needed one.
                 try await container.takePacksAway()
                 try await Command.script(
                     #"""
@@ -190,7 +191,7 @@ extension RealMount {
                 let a = container.a
                 let hash = try await a.placeholder("f", byteCount: 3 << 20)
                 try await container.takePacksAway()
-                // Without this option cp takes a file of few blocks for one with holes, and reads it.
+                // Without this option, cp takes a file with few blocks for a sparse one and reads it.
                 try await Command.check(["cp", "--sparse=never", a.path("f"), a.path("g")])
                 #expect(try await a.downloadingStatus("f") == .notDownloaded)
                 try await container.bringPacksBack()
@@ -198,7 +199,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a partial overwrite keeps the rest`() async throws {
+        @Test func `a partial change of a placeholder keeps the other bytes`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 for (name, edit) in [
@@ -223,7 +224,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a mapped placeholder has its bytes`() async throws {
+        @Test func `a mapping of a placeholder contains the file's bytes`() async throws {
             try await MountedContainer.with { container in
                 let hash = try await container.a.placeholder("f", byteCount: 5 << 20)
                 let printed = try await Command.check([
@@ -238,7 +239,7 @@ extension RealMount {
             }
         }
 
-        @Test func `evicting while a reader has the file open does not disturb it`() async throws {
+        @Test func `evicting a file does not disturb a reader that has it open`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let hash = try await a.placeholder("f", byteCount: 8 << 20)

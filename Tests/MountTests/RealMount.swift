@@ -2,7 +2,7 @@ import Testing
 
 /// Everything that runs on a real mount, driven by other programs.
 ///
-/// One test at a time: two cores hold one mount with its programs, and the timing that some tests are about.
+/// Tests run one at a time: two cores suffice for one mount with its programs, and some tests measure time.
 @Suite(
     "The mount, driven by other programs", .serialized, .timeLimit(.minutes(10)),
     .enabled(if: Requirement.fuse, "there is no /dev/fuse here"),

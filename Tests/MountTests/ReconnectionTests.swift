@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 extension RealMount.Claims {
-    /// Notes what it is told.
+    /// Records the notices that it receives.
     private final class Listener: PresenterHandler {
         private let heard = Mutex<[PresenterMethod]>([])
 
@@ -17,9 +17,7 @@ extension RealMount.Claims {
         func forget() { heard.withLock { $0 = [] } }
     }
 
-    @Test func `a client comes back after its daemon was killed, with its presenters and without its claims`()
-        async throws
-    {
+    @Test func `after a daemon crash, a client reconnects with its presenters and loses its claims`() async throws {
         try await MountedContainer.with { container in
             let a = container.a
             try await a.write("f", byteCount: 10)
@@ -42,7 +40,7 @@ extension RealMount.Claims {
             try await eventually("the client does not come back") { isBack.withLock { $0 } }
             #expect(isLost.withLock { $0 })
             listener.forget()
-            // Nobody holds it any more, and the presenter is there again.
+            // No claim blocks the write any more, and the presenter is registered again.
             try await Command.script(#"echo more >> "$1""#, a.path("f"), limit: .seconds(10))
             try await eventually("the presenter is not told") { listener.hears(.didChange) }
             await session.close()

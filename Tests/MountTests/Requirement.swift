@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// What a test needs of this machine; a test whose needs are not met is skipped and says why.
+/// What a test requires of this machine; a test whose requirements are not met is skipped with a reason.
 enum Requirement {
     static let fuse = FileManager.default.fileExists(atPath: "/dev/fuse")
 
     static let root = geteuid() == 0
 
-    /// Whether the loops are as long as a release needs them.
+    /// Whether loops are as long as for a release.
     static let long = ProcessInfo.processInfo.environment["DEWPOINT_LONG"] == "1"
 
     static func isInstalled(_ program: String) -> Bool {
@@ -16,7 +16,7 @@ enum Requirement {
         return directories.contains { FileManager.default.isExecutableFile(atPath: $0 + "/" + program) }
     }
 
-    /// The built program: next to the test bundle, or what `DEWPOINT_BINARY` says.
+    /// The built program: next to the test bundle, or the path in `DEWPOINT_BINARY`.
     static func builtBinary() throws -> String {
         let built = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let path = ProcessInfo.processInfo.environment["DEWPOINT_BINARY"] ?? built.path + "/dewpoint"
@@ -24,8 +24,8 @@ enum Requirement {
         return path
     }
 
-    /// The program under test: the built one, or, with `DEWPOINT_TEST_OFF`, a script that mounts by it with these fast
-    /// paths turned off.
+    /// The program under test: the built one, or, with `DEWPOINT_TEST_OFF`, a script that runs it and mounts with these
+    /// fast paths turned off.
     static func binary() throws -> String { try TestMode.program.get() }
 
     struct NoBinary: Error, CustomStringConvertible {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What the programs of a test were doing shortly before a time limit passed: whether they worked, and where they
-/// waited.
+/// What the programs of a test were doing shortly before a time limit passed: whether they were running, and where they
+/// were waiting.
 ///
-/// A hang that happens once in a thousand runs tells nothing else.
+/// A hang that happens once in a thousand runs leaves no other evidence.
 enum Standstill {
-    /// How long before its time limit a program is looked at.
+    /// How long before its time limit a program is inspected.
     static let lead = Duration.seconds(1)
 
-    /// One line about every process that works where `arguments` say: its daemons, and the program itself.
+    /// One line about every process that uses the test directory in `arguments`: the daemons and the program itself.
     static func report(on arguments: [String]) -> String {
         guard let place = arguments.lazy.compactMap(Leftovers.directory(of:)).first else { return "" }
         let processes = Leftovers.processes(mentioning: place).map { describe("/proc/\($0)") }
@@ -24,7 +24,7 @@ enum Standstill {
 
     /// User and system time. Related: proc_pid_stat(5), fields 14 and 15.
     private static func processorSeconds(of process: String) -> Double {
-        // The command, in parentheses, may have spaces.
+        // The command, in parentheses, may contain spaces.
         let fields = text(process + "/stat").split(separator: ")").last?.split(separator: " ") ?? []
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))

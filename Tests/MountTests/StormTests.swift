@@ -3,7 +3,7 @@ import Model
 import Testing
 
 extension RealMount {
-    @Suite("Who reads too much") struct Storm {
+    @Suite("Download throttle") struct Storm {
         private func storms(_ container: MountedContainer) async throws -> [StormReport] {
             let output = try await container.statusOfAll()
             let status = try JSONDecoder().decode([ContainerStatus].self, from: Data(output.utf8)).first {
@@ -31,9 +31,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a process that reads more than so many files waits, is told of, and goes on when it may`()
-            async throws
-        {
+        @Test func `a process that downloads too many files is held, reported, and resumed on request`() async throws {
             try await withFiles { container in
                 let a = container.a
                 let grep = Task {
@@ -47,7 +45,7 @@ extension RealMount {
                 #expect(try await missingFileCount(container) == 15)
                 let text = try await container.statusText()
                 #expect(text.contains("resume with: dewpoint allow-download \(storm.group)"))
-                // Others read on, and what is asked for outright is not counted.
+                // Other processes can read, and explicit downloads are not counted.
                 try await Command.check(["cat", a.path("d/29")])
                 try await container.dewpoint(["download", "--wait", a.path("d/28"), a.path("d/27"), a.path("d/26")])
                 #expect(try await storms(container).first?.state == .held)
@@ -56,19 +54,17 @@ extension RealMount {
                 let result = try await grep.value
                 #expect(result.status == 1 && result.errors.isEmpty)
                 #expect(try await missingFileCount(container) == 0)
-                // Who is gone is forgotten.
+                // A process that has ended is no longer reported.
                 #expect(try await storms(container) == [])
                 let unknown = try await Command.run(
                     [container.binary, "allow-download", "\(storm.group)"], environment: container.environment)
-                // 69 where other mounts of the machine do not answer us.
+                // 69 if other mounts of the machine do not answer.
                 #expect([66, 69].contains(unknown.status))
             }
         }
 
         @Test
-        func `a process for each file is counted as one, refused it fails, and a reader that waits can be killed`()
-            async throws
-        {
+        func `processes of one command count together, fail when refused, and can be killed when held`() async throws {
             try await withFiles { container in
                 let a = container.a
                 let find = Task {

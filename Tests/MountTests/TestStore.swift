@@ -16,21 +16,21 @@ enum TestStore: String {
         return store
     }()
 
-    /// Why the chosen one cannot be had here; `nil` when it can.
+    /// Why the chosen store is not available here; `nil` if it is.
     static var unavailable: String? { chosen == .s3 ? S3Server.unavailable : nil }
 
-    /// How long a change takes to reach the other device: a directory is watched, a bucket asked every second while
-    /// there is activity, and every 15 s otherwise.
+    /// How long a change takes to reach the other device: a directory is watched, and a bucket is polled every second
+    /// while there is activity and every 15 s otherwise.
     static var travelLimit: Duration { chosen == .s3 ? .seconds(30) : .seconds(10) }
 }
 
 extension Trait where Self == ConditionTrait {
-    /// For a test that moves or changes the container's files by themselves.
+    /// For a test that moves or changes the container's files directly.
     static var needsDirectory: Self {
         .enabled(if: TestStore.chosen == .directory, "it reaches into the directory that the container is")
     }
 
-    /// For a test that promises what only a store that tells of changes can keep.
+    /// For a test whose time limit only a store that reports changes can meet.
     static var needsHints: Self {
         .enabled(
             if: TestStore.chosen == .directory, "a bucket is asked now and then, a directory tells of changes at once")

@@ -4,14 +4,14 @@ import Testing
 
 extension RealMount {
     @Suite("Two devices") struct TwoDevices {
-        /// Everything that must be equal on two devices, a line per item; bytes are not read.
+        /// Everything that must be equal on two devices, one line per item; bytes are not read.
         private static let inventory =
             #"cd "$1"; find . -mindepth 1 -printf '%P %y %s %m %T@ %l\n' | sed -E 's/^(.* d) [0-9]+ /\1 - /' | LC_ALL=C sort"#
         private static let hashes = #"cd "$1"; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 -r sha256sum"#
 
         @Test func `a new device has the whole tree when mount returns`() async throws {
             try await MountedContainer.with { container in
-                // A commit takes at most 1000 items: the tree comes in several.
+                // A commit contains at most 1000 items, so the tree takes several.
                 try await Command.script(
                     #"for d in 1 2 3; do mkdir "$1/$d"; for i in $(seq 900); do : > "$1/$d/$i"; done; done"#,
                     container.a.point, limit: .seconds(120))
@@ -22,9 +22,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a tree of files, links and repositories is the same on both, before and after reading`()
-            async throws
-        {
+        @Test func `a large tree is equal on both devices, before its bytes are downloaded and after`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 let (trees, byteCount) =
@@ -65,7 +63,7 @@ extension RealMount {
             }
         }
 
-        @Test func `the way out without us rebuilds the same tree`() async throws {
+        @Test func `restore.py rebuilds the same files without Dewpoint`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(
@@ -83,11 +81,11 @@ extension RealMount {
             }
         }
 
-        @Test(.needsHints) func `a change is seen by the other within a second`() async throws {
+        @Test(.needsHints) func `a change reaches the other device within a second`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 for step in 1...5 {
-                    // On one device and on the other in turn.
+                    // On both devices in turn.
                     let (from, to) = step.isMultiple(of: 2) ? (b, a) : (a, b)
                     try await Command.script(#"echo "$2" > "$1""#, from.path("f\(step)"), "text \(step)")
                     let start = ContinuousClock.now
@@ -96,13 +94,13 @@ extension RealMount {
                         return text == Data("text \(step)\n".utf8)
                     }
                     let took = ContinuousClock.now - start
-                    // A second, and what a busy machine needs.
+                    // One second, plus a margin for a busy machine.
                     #expect(took < .seconds(2), "step \(step): \(took)")
                 }
             }
         }
 
-        @Test func `a file is not seen before its writer has closed it`() async throws {
+        @Test func `another device does not see a file before its writer has closed it`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 let seen = try await Command.script(
@@ -115,7 +113,7 @@ extension RealMount {
             }
         }
 
-        @Test func `who stands in a directory or has it open goes on when another device renames it`() async throws {
+        @Test func `open and working directories stay usable when another device renames them`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 try await Driver.run("standing.py", container.a.point, container.b.point)
                 try await container.a.sync()
@@ -124,7 +122,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a rename moves the placeholder and keeps its identity`() async throws {
+        @Test func `another device's rename moves the placeholder and keeps its item id`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await a.write("folder/f", byteCount: 5000)
@@ -142,7 +140,7 @@ extension RealMount {
             }
         }
 
-        @Test func `an atomic save keeps the item's identity`() async throws {
+        @Test func `an atomic save keeps the item's id and pin`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.write("f", byteCount: 5000)
@@ -157,7 +155,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a deletion, a new mode, a new time and an attribute travel`() async throws {
+        @Test func `deletions, modes, times and extended attributes are synced`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await Command.script(#"cd "$1"; touch gone kept; mkdir folder; touch folder/f"#, a.point)
@@ -176,7 +174,7 @@ extension RealMount {
             }
         }
 
-        @Test func `a remote change to an open file leaves the old bytes to who has it open`() async throws {
+        @Test func `a program that has a file open keeps the old bytes when another device changes it`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await Command.script(#"echo old > "$1/f""#, a.point)
@@ -193,9 +191,9 @@ extension RealMount {
             }
         }
 
-        /// Passed through, such a store tells nobody, and a mapping outlives the close.
+        /// With pass-through, nothing reports such a store, and a mapping outlives the close.
         @Test(arguments: ["closed", "open"])
-        func `stores into a mapping reach the other while the file is mapped, and after it`(how: String) async throws {
+        func `stores into a mapping are synced while the file is mapped and afterwards`(how: String) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await Driver.run(
@@ -205,7 +203,7 @@ extension RealMount {
             }
         }
 
-        @Test func `no edit is lost when both change one file`() async throws {
+        @Test func `no edit is lost when both devices change the same file`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)
                 try await Command.script(#"echo base > "$1/f""#, a.point)
@@ -220,7 +218,7 @@ extension RealMount {
                 }
                 let ours = try await Command.script(Self.hashes, a.point)
                 #expect(try await Command.script(Self.hashes, b.point) == ours)
-                // Of two new items of one name the later one gets another name.
+                // Of two new items with the same name, the later one gets another name.
                 #expect(Set(try await Command.script(#"cat "$1"/new*"#, a.point).split(separator: "\n")) == ["A", "B"])
                 try await a.check()
                 try await b.check()

@@ -3,7 +3,7 @@ import S3Server
 import Synchronization
 import Testing
 
-/// The line between the devices of one test and the server, which can be cut: connections break, and new ones are
+/// The link between the devices of a test and the server, which can be cut: open connections break, and new ones are
 /// refused.
 final class Uplink: Sendable {
     private let forwarder = Mutex<Program?>(nil)
@@ -18,7 +18,7 @@ final class Uplink: Sendable {
         port = try Self.freePort()
     }
 
-    /// Where the server answers by way of this line.
+    /// The server's endpoint through this link.
     var endpoint: String { "http://127.0.0.1:\(port)" }
 
     func connect() async throws {

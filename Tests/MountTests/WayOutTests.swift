@@ -3,15 +3,14 @@ import Model
 import Testing
 
 extension RealMount {
-    /// A mount can be ended, and its state used again, whatever holds it.
-    @Suite("Way out") struct WayOut {
+    /// A mount can always be ended and its state directory used again, whatever holds the mount.
+    @Suite("Ending a mount and reusing its state") struct WayOut {
         @Test(.needsRoot(to: "make a mount namespace"))
-        func `a copy of the mount in another namespace does not hold up the end`() async throws {
+        func `a copy of the mount in another mount namespace does not delay unmounting`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(#"echo text > "$1/f""#, a.point)
-                // The copy lives as long as the process; it maps a file and stores into it, which the kernel has not
-                // written back.
+                // The copy exists as long as the process.
                 let copy = try await Command.script(
                     #"unshare --mount --propagation private sleep 120 > /dev/null 2>&1 & sleep 1; echo "$!""#, a.point)
                 let process = try #require(pid_t(copy.trimmingCharacters(in: .newlines)))
@@ -28,7 +27,7 @@ extension RealMount {
             }
         }
 
-        @Test func `unmount says what has not been uploaded`() async throws {
+        @Test func `unmount reports changes that are not uploaded yet`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await container.dewpoint(["pause", a.point])
@@ -48,7 +47,7 @@ extension RealMount {
             }
         }
 
-        @Test func `the device's name is remembered in the state`() async throws {
+        @Test func `the state directory remembers the device's name`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await a.unmount()
@@ -99,7 +98,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "act as another user"))
-        func `the owner of a file that he may not write drives it by the spelling for owners`() async throws {
+        func `the owner of a read-only file can set its attributes by their system.dewpoint names`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 try await Command.script(
@@ -114,7 +113,7 @@ extension RealMount {
                     64999, "getfattr", "--only-values", "--absolute-names", "-n", "system.dewpoint.pinned", a.path("f"))
                 #expect(read.output == "1")
                 #expect(try await a.attribute("pinned", of: "f") == "1")
-                // Where the kernel checks nothing, nobody else may do or see anything.
+                // The kernel does not check these names, so the daemon must refuse other users.
                 for arguments in [["setfattr"] + set, ["getfattr", "-n", "system.dewpoint.pinned"]] {
                     let result = try await Command.run(
                         ["setpriv", "--reuid=64998", "--regid=64998", "--clear-groups"] + arguments + [a.path("f")])
@@ -124,7 +123,8 @@ extension RealMount {
             }
         }
 
-        /// A small disk for a device's state, with the container mounted on it, and away again whatever happens.
+        /// Runs `body` with a device whose state directory is on a small disk, and unmounts the disk however `body`
+        /// ends.
         private func withSmallDisk(_ body: (MountedContainer) async throws -> Void) async throws {
             try await MountedContainer.with(devices: []) { container in
                 let a = container.a
@@ -140,7 +140,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "mount a small disk"))
-        func `with a disk that is full to the last byte it is mounted, and something can be evicted`() async throws {
+        func `a container mounts with a completely full state disk, and files can be evicted`() async throws {
             try await withSmallDisk { container in
                 let a = container.a
                 try await a.mount()
@@ -161,7 +161,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "mount a small disk"))
-        func `a state is moved to another disk by its command, and a copy is none`() async throws {
+        func `move-state moves a state directory to another disk, and a plain copy is refused`() async throws {
             try await withSmallDisk { container in
                 let (a, directory) = (container.a, container.directory)
                 let (copy, new) = (directory + "/copy", directory + "/new")
@@ -196,7 +196,7 @@ extension RealMount {
                 try await a.sync()
                 #expect(try await a.sha256("away") == away)
                 try await a.check()
-                // On the same disk it is a rename.
+                // On the same disk, move-state renames the directory.
                 try await a.unmount()
                 try await container.dewpoint(["move-state", new, copy])
                 try await container.dewpoint(["mount", container.url, a.point, "--state", copy])
@@ -207,7 +207,7 @@ extension RealMount {
             }
         }
 
-        /// Libraries that make one system call fail as on a file system that lacks it.
+        /// Each library makes one system call fail, as on a file system that lacks it.
         @Test(
             .needs("cc"),
             arguments: [
@@ -217,7 +217,7 @@ extension RealMount {
                 ),
                 ("statvfs", "int statvfs(const char *a, void *b)", "statfs"),
             ])
-        func `a disk that lacks what a state needs is refused by name`(
+        func `a state directory is refused on a file system that lacks a required feature`(
             call: String, declaration: String, lack: String
         ) async throws {
             try await MountedContainer.with(devices: []) { container in

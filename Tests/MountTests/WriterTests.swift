@@ -24,7 +24,7 @@ extension RealMount {
         }
 
         @Test(arguments: ["delete", "wal"])
-        func `four processes write into one SQLite database`(mode: String) async throws {
+        func `four processes write to one SQLite database without losing a transaction`(mode: String) async throws {
             try await MountedContainer.with { container in
                 let printed = try await Driver.run("databases.py", mode, container.a.point, limit: .seconds(60))
                 print("SQLite, journal mode \(mode): \(printed)", terminator: "")
@@ -33,7 +33,7 @@ extension RealMount {
             }
         }
 
-        @Test func `who holds and who waits can be listed`() async throws {
+        @Test func `dewpoint locks lists holders and waiters`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a
                 let listed = try await Command.script(

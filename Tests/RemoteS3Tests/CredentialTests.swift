@@ -57,7 +57,7 @@ import Testing
             """)
     }
 
-    @Test func `variables come before files`() throws {
+    @Test func `environment variables take precedence over files`() throws {
         try writeFiles()
         let found = try credentials([
             "AWS_ACCESS_KEY_ID": "ENV", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token",
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"])
-    func `half a key pair in the variables is refused`(name: String) {
+    func `an incomplete key pair in the environment is refused`(name: String) {
         #expect(throws: denied) { try source([name: "x"]) }
     }
 
@@ -81,7 +81,7 @@ import Testing
                 == Credentials(accessKeyID: "DEFAULT", secretAccessKey: "s/e+c=ret#1", origin: "profile default"))
     }
 
-    @Test func `a chosen profile is read, and the credentials file counts before config`() throws {
+    @Test func `the chosen profile is read, and the credentials file takes precedence over config`() throws {
         try writeFiles()
         #expect(
             try credentials(["AWS_PROFILE": "work"])
@@ -91,7 +91,7 @@ import Testing
         #expect(try credentials(["AWS_DEFAULT_PROFILE": "other"]).accessKeyID == "OTHER")
     }
 
-    @Test func `the files may lie elsewhere`() throws {
+    @Test func `environment variables can set the paths of the files`() throws {
         let keys = try home.write("keys", "[default]\naws_access_key_id = A\naws_secret_access_key = b\n")
         #expect(try credentials(["AWS_SHARED_CREDENTIALS_FILE": keys]).accessKeyID == "A")
         #expect(try credentials(["AWS_SHARED_CREDENTIALS_FILE": "~/keys"]).accessKeyID == "A")
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: ["missing", "sso", "with blank", "corp"])
-    func `a chosen profile that gives no keys is refused`(profile: String) throws {
+    func `a chosen profile without keys is refused`(profile: String) throws {
         try writeFiles()
         #expect(throws: denied) { try source(["AWS_PROFILE": profile]) }
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(work.endpoint.url == "http://work:1")
     }
 
-    @Test func `without keys a container's server is asked, then the machine`() throws {
+    @Test func `without keys, the source is a container's credential server or the metadata service`() throws {
         #expect(try source([:]) == .instance(endpoint: "http://169.254.169.254"))
         #expect(try source(["AWS_EC2_METADATA_DISABLED": "TRUE"]) == nil)
         #expect(
@@ -140,7 +140,7 @@ import Testing
     @Test(arguments: [
         "http://example.com/x", "http://127.0.0.1.example.com/", "http://169.254.169.254/", "ftp://127.0.0.1/", "x",
     ])
-    func `a container's server is not asked in the open`(url: String) {
+    func `an insecure or invalid URL of a credential server is refused`(url: String) {
         #expect(throws: denied) { try source(["AWS_CONTAINER_CREDENTIALS_FULL_URI": url]) }
     }
 }
@@ -159,7 +159,7 @@ import Testing
         return .text(200, [:], #"{"AccessKeyId":"\#(id)","SecretAccessKey":"hush","Token":"tok"\#(end),"RoleArn":"r"}"#)
     }
 
-    @Test func `a container's server gives them for its token`() async throws {
+    @Test func `a container's credential server returns credentials for its token`() async throws {
         let directory = try TemporaryDirectory()
         let server = try ScriptedServer { request in
             request.headers["authorization"] == "Bearer x" ? Self.document("BOX") : .answer(401)
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `the machine's service gives them for a token that is asked for first`() async throws {
+    @Test func `the instance metadata service returns credentials for a session token`() async throws {
         let server = try ScriptedServer { request in
             switch (request.method, request.target) {
             case ("PUT", "/latest/api/token"): return .text(200, [:], "TOKEN")
@@ -204,12 +204,12 @@ import Testing
         #expect(server.requests.count == 3)
     }
 
-    @Test func `nobody's credentials are denied with a sentence`() async throws {
+    @Test func `missing credentials are reported as denied, and the error says how to set them`() async throws {
         let error = await #expect(throws: StoreError(.denied, key: "credentials")) {
             try await chain([:]).credentials()
         }
         #expect(error?.detail.contains("AWS_ACCESS_KEY_ID") == true)
-        // A machine without a metadata service: nothing listens there.
+        // A machine without a metadata service: nothing listens at this port.
         await #expect(throws: StoreError(.denied, key: "credentials")) {
             try await chain([
                 "AWS_EC2_METADATA_DISABLED": "false", "AWS_EC2_METADATA_SERVICE_ENDPOINT": "http://127.0.0.1:1",
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `they are fetched once, however many ask, and anew before they expire`() async throws {
+    @Test func `concurrent requests fetch credentials once, and they are renewed before they expire`() async throws {
         let count = Shared(Mutex(0))
         let server = try ScriptedServer { _ in
             Thread.sleep(forTimeInterval: 0.1)
@@ -241,7 +241,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func `the old ones serve while the source is away, but not beyond their end`() async throws {
+    @Test func `credentials are used until they expire while their source is unavailable`() async throws {
         let isAway = Shared(Mutex(false))
         let server = try ScriptedServer { _ in
             isAway.value.withLock { $0 } ? .answer(500) : Self.document("KEY", expiration: "2020-01-01T01:00:00Z")
@@ -253,13 +253,13 @@ import Testing
         clock.now += 3600 - 200
         #expect(try await chain.credentials().accessKeyID == "KEY")
         #expect(try await chain.credentials().accessKeyID == "KEY")
-        // The second call left the source alone.
+        // The second call did not query the source.
         #expect(server.requests.count == 2)
         clock.now += 201
         await #expect(throws: StoreError(.unavailable, key: "credentials")) { try await chain.credentials() }
     }
 
-    @Test func `rejected ones are looked for again`() async throws {
+    @Test func `rejected credentials are read again from their source`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("keys", "[default]\naws_access_key_id = OLD\naws_secret_access_key = a\n")
         let chain = chain(["AWS_SHARED_CREDENTIALS_FILE": path])
@@ -273,7 +273,7 @@ import Testing
         #expect(try await chain.credentials() == new)
     }
 
-    @Test func `no way of printing them shows a secret`() {
+    @Test func `printing credentials never shows a secret`() {
         let credentials = Credentials(
             accessKeyID: "PUBLIC", secretAccessKey: "hush-1", sessionToken: "hush-2", origin: "the environment")
         var dumped = ""

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RemoteS3
 
-/// Answers as services send them, and what becomes of them.
+/// Responses as services send them, and the errors that they are translated to.
 @Suite struct S3FaultTests {
     struct Sample: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -13,7 +13,7 @@ import Testing
         var headers: [String: String] = [:]
         var body = ""
         let code: StoreError.Code
-        /// What the sentence must name.
+        /// What the error message must contain.
         var words: [String] = []
         var isTransient = false
     }
@@ -116,7 +116,7 @@ import Testing
         Sample(testDescription: "no XML at all", status: 418, body: "<<<&", code: .invalid, words: ["418"]),
     ]
 
-    @Test(arguments: samples) func `an answer is translated once`(sample: Sample) throws {
+    @Test(arguments: samples) func `a response is translated to a store error`(sample: Sample) throws {
         var headers = HTTPHeaders()
         for (name, value) in sample.headers { headers.add(name: name, value: value) }
         let fault = S3Fault(status: sample.status, headers: headers, body: Array(sample.body.utf8))
@@ -134,22 +134,22 @@ import Testing
     }
 
     @Test(arguments: [("7", Duration.seconds(7)), ("-1", .zero), ("soon", nil), ("Fri, 31 Dec 1999 23:59:59 GMT", nil)])
-    func `patience is asked for in seconds`(text: String, expected: Duration?) {
+    func `Retry-After is understood in seconds only`(text: String, expected: Duration?) {
         #expect(S3Fault(status: 503, headers: ["Retry-After": text], body: []).retryAfter == expected)
     }
 
     @Test(arguments: ["us-east-1", "", "evil.example.com/", "eu-west-1\r\nX: y"])
-    func `a region that is the same, or none, is not followed`(region: String) {
+    func `a redirect to the same or an invalid region is not followed`(region: String) {
         let fault = S3Fault(status: 301, headers: ["x-amz-bucket-region": region], body: [])
         #expect(fault.otherRegion(than: "us-east-1") == nil)
     }
 
-    @Test func `elements nest no deeper than they must`() {
+    @Test func `a document with deeply nested elements is rejected`() {
         let deep = String(repeating: "<a>", count: 10_000) + String(repeating: "</a>", count: 10_000)
         #expect(S3Document.parse(Array(deep.utf8)) == nil)
     }
 
-    @Test func `entities of a document's own are not expanded without end`() {
+    @Test func `the expansion of entities that a document declares is limited`() {
         var text = "<!DOCTYPE a [<!ENTITY x0 \"0123456789\">"
         for level in 1...12 {
             text += "<!ENTITY x\(level) \"" + String(repeating: "&x\(level - 1);", count: 10) + "\">"
@@ -160,7 +160,7 @@ import Testing
 }
 
 @Suite struct ListPageTests {
-    @Test func `keys are decoded and the next page is named`() throws {
+    @Test func `keys are decoded, and the continuation token is read`() throws {
         let text = """
             <?xml version="1.0" encoding="UTF-8"?>
             <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>notes</Name><Prefix>a%20b/</Prefix>
@@ -184,7 +184,7 @@ import Testing
         "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
         "<ListBucketResult><IsTruncated>false</IsTruncated>",
     ])
-    func `what is no listing is not an empty one`(text: String) {
+    func `an invalid listing is an error, not an empty listing`(text: String) {
         #expect(throws: StoreError(.unavailable, key: "log/")) { try ListPage(Array(text.utf8), key: "log/") }
     }
 }

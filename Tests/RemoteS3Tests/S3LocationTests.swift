@@ -4,7 +4,7 @@ import Testing
 @testable import RemoteS3
 
 @Suite struct S3LocationTests {
-    /// No files, no variables.
+    /// An environment without files and variables.
     static let nowhere = ["HOME": "/nonexistent"]
 
     private func location(
@@ -34,11 +34,11 @@ import Testing
         "s3://notes/a?b", "s3://notes/a#b", "s3://notes/a\nb", "https://notes", "s3://key:secret@notes",
         "s3://notes/" + String(repeating: "a", count: 600), "s3://" + String(repeating: "a", count: 64),
     ])
-    func `a URL that could mean anything else is refused`(url: String) {
+    func `an invalid or ambiguous URL is refused`(url: String) {
         #expect(throws: StoreError(.invalid, key: url)) { try location(url) }
     }
 
-    @Test func `the endpoint comes from the option, then the variables, then Amazon`() throws {
+    @Test func `the endpoint comes from the option, else the environment, else Amazon`() throws {
         let both = ["AWS_ENDPOINT_URL": "http://one:1", "AWS_ENDPOINT_URL_S3": "http://two:2/"]
         #expect(try location("s3://notes", endpoint: "https://three", both).endpoint.url == "https://three")
         #expect(try location("s3://notes", both).endpoint.url == "http://two:2")
@@ -49,7 +49,7 @@ import Testing
         #expect(try location("s3://notes", ["AWS_ENDPOINT_URL": ""]).endpoint.isAmazon)
     }
 
-    @Test func `the region comes from the option, then the variables, then the endpoint`() throws {
+    @Test func `the region comes from the option, else the environment, else the default`() throws {
         let both = ["AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "eu-west-2"]
         #expect(try location("s3://notes", region: "eu-west-3", both).region == "eu-west-3")
         #expect(try location("s3://notes", both).region == "eu-west-2")
@@ -64,7 +64,7 @@ import Testing
         ("https://s3-fips.us-gov-west-1.amazonaws.com", "us-gov-west-1"), ("https://s3.amazonaws.com", "us-east-1"),
         ("https://s3.cn-north-1.amazonaws.com.cn", "cn-north-1"), ("https://s3.eu-west-1.example.com", "us-east-1"),
     ])
-    func `an endpoint of Amazon's names its region`(endpoint: String, region: String) throws {
+    func `the region is taken from an Amazon endpoint`(endpoint: String, region: String) throws {
         #expect(try location("s3://notes", endpoint: endpoint).region == region)
     }
 
@@ -74,7 +74,7 @@ import Testing
         ("s3://notes", "https://s3.example.com", false), ("s3://notes", "https://notamazonaws.com", false),
         ("s3://notes", "http://127.0.0.1:7480", false),
     ])
-    func `only Amazon's endpoints have a host for each bucket`(url: String, endpoint: String, expected: Bool) throws {
+    func `only Amazon's endpoints use a host name per bucket`(url: String, endpoint: String, expected: Bool) throws {
         #expect(try location(url, endpoint: endpoint).usesVirtualHost == expected)
     }
 
@@ -83,11 +83,11 @@ import Testing
         "https://example.com/#x",
         "/srv", "httpx://a",
     ])
-    func `an endpoint that is none is refused`(endpoint: String) {
+    func `an invalid endpoint is refused`(endpoint: String) {
         #expect(throws: StoreError(.invalid, key: endpoint)) { try location("s3://notes", endpoint: endpoint) }
     }
 
-    @Test func `an endpoint with keys in it is refused without showing them`() throws {
+    @Test func `an endpoint that contains keys is refused, and the error does not show them`() throws {
         let error = #expect(throws: StoreError.self) {
             try location("s3://notes", endpoint: "https://AKIA:hidden@s3.example.com")
         }
@@ -103,11 +103,11 @@ import Testing
         #expect(endpoint.url == "http://[::1]:9000/storage/v1/s3")
     }
 
-    @Test(arguments: ["", "eu west", "-x", "a/b", "ü"]) func `a region that is no word is refused`(region: String) {
+    @Test(arguments: ["", "eu west", "-x", "a/b", "ü"]) func `an invalid region is refused`(region: String) {
         #expect(throws: StoreError(.invalid, key: "s3://notes")) { try location("s3://notes", region: region) }
     }
 
-    @Test func `only what lies beside the container in its bucket can be adopted`() throws {
+    @Test func `only objects in the same bucket outside the container can be adopted`() throws {
         let place = try location("s3://notes/work/box")
         for (url, prefix) in [
             ("s3://notes/photos", "photos/"), ("s3://notes/work/other/", "work/other/"),

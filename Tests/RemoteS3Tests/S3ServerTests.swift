@@ -14,9 +14,10 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
-/// The store on a real server: what only one that checks can tell. See ``ObjectStoreContract`` for the rest.
+/// The store on a real server: behaviour that only a server that verifies requests can test. See
+/// ``ObjectStoreContract`` for the rest.
 @Suite(.needsS3Server, .timeLimit(.minutes(3))) struct S3ServerTests {
-    /// Runs `body` with a store in the shared server's bucket, or as `variables` change it.
+    /// Runs `body` with a store in the shared server's bucket, or with other `variables`.
     private func with<Value>(
         bucket: String = S3Server.bucket, prefix: String = "/server/\(UUID().uuidString)",
         variables: [String: String] = [:], environment: S3Environment = .system,
@@ -37,9 +38,9 @@ extension Trait where Self == ConditionTrait {
         return try await body(store)
     }
 
-    // MARK: Who may not
+    // MARK: Denied access
 
-    @Test func `a key that the server does not know is denied`() async throws {
+    @Test func `an access key that the server does not know is denied`() async throws {
         let error = await #expect(throws: StoreError(.denied, key: "a")) {
             try await with(variables: ["AWS_ACCESS_KEY_ID": "nobody"]) { try await $0.put("a", .bytes([1])) }
         }
@@ -54,7 +55,7 @@ extension Trait where Self == ConditionTrait {
         #expect(error?.description.contains("wrong") == false)
     }
 
-    @Test func `a user without rights is denied`() async throws {
+    @Test func `a user without permissions is denied`() async throws {
         try await with(variables: S3Server.stranger) { store in
             for operation in 0..<4 {
                 let error = await #expect(throws: StoreError.self) {
@@ -70,7 +71,7 @@ extension Trait where Self == ConditionTrait {
         }
     }
 
-    @Test func `a clock that is an hour off is denied, and both clocks are named`() async throws {
+    @Test func `a request from a clock that is an hour off is denied, and the error names both times`() async throws {
         var environment = S3Environment.system
         environment.now = { Date().addingTimeInterval(-3600) }
         let error = await #expect(throws: StoreError(.denied, key: "a")) {
@@ -81,7 +82,7 @@ extension Trait where Self == ConditionTrait {
         #expect(error.map { $0.detail.components(separatedBy: year).count - 1 } == 2)
     }
 
-    @Test func `a bucket that is not there is named`() async throws {
+    @Test func `the error for a missing bucket names the bucket`() async throws {
         try await with(bucket: "no-such-bucket") { store in
             let error = await #expect(throws: StoreError(.invalid, key: "a")) { try await store.put("a", .bytes([1])) }
             #expect(error?.detail.contains("there is no bucket no-such-bucket at http://127.0.0.1") == true)
@@ -92,9 +93,9 @@ extension Trait where Self == ConditionTrait {
         }
     }
 
-    // MARK: What is checked on the way
+    // MARK: Verification of bytes
 
-    @Test func `bytes that are not those that were hashed are refused`() async throws {
+    @Test func `the server refuses bytes that do not match their hash`() async throws {
         let server = try await S3Server.shared
         let connection = S3Connection(
             try S3Location("s3://\(S3Server.bucket)", environment: server.variables), variables: server.variables,
@@ -116,9 +117,9 @@ extension Trait where Self == ConditionTrait {
         await #expect(throws: S3Connection.Failure.self) { _ = try await connection.send(request) }
     }
 
-    // MARK: Beside the container
+    // MARK: Outside the container
 
-    @Test func `objects beside the container are listed and read, whatever their keys`() async throws {
+    @Test func `objects outside the container are listed and read, whatever their keys`() async throws {
         let server = try await S3Server.shared
         let base = "server/\(UUID().uuidString)"
         let connection = S3Connection(
@@ -141,7 +142,7 @@ extension Trait where Self == ConditionTrait {
             let rest = try await store.listNeighbours(prefix: "\(base)/beside/", after: keys[0], limit: 1)
             #expect(rest.map(\.object.key) == [keys[1]])
             for line in listing {
-                // Listing and object agree on what the object is called, without quotes.
+                // The listing and the object's own metadata agree, and the ETag has no quotes.
                 #expect(try await store.neighbour(line.object.key) == line.object)
                 #expect(line.object.etag.count == 32)
             }
@@ -160,7 +161,7 @@ extension Trait where Self == ConditionTrait {
 
     // MARK: Names
 
-    @Test func `containers side by side do not see each other`() async throws {
+    @Test func `containers with neighbouring prefixes do not see each other's objects`() async throws {
         let base = "/server/\(UUID().uuidString)"
         try await with(prefix: base + "/a") { try await $0.put("log/1", .bytes([1])) }
         try await with(prefix: base + "/a b/ü+!*'()~$&,:;=@[]") { store in
@@ -176,9 +177,9 @@ extension Trait where Self == ConditionTrait {
         }
     }
 
-    // MARK: Long bodies
+    // MARK: Large bodies
 
-    @Test(arguments: [true, false]) func `a long body goes in parts`(isFile: Bool) async throws {
+    @Test(arguments: [true, false]) func `a large body is uploaded in parts`(isFile: Bool) async throws {
         let byteCount = Int(MultipartUpload.byteThreshold) + 12_345
         let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
             for index in 0..<byteCount { buffer[index] = UInt8(truncatingIfNeeded: index &* 2_654_435_761 >> 13) }
@@ -197,7 +198,7 @@ extension Trait where Self == ConditionTrait {
         }
     }
 
-    @Test func `a long file that is too short leaves nothing`() async throws {
+    @Test func `an upload from a file that is too short leaves nothing behind`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("body")
         try Data(count: 50 << 20).write(to: URL(filePath: path))
@@ -219,7 +220,7 @@ extension Trait where Self == ConditionTrait {
     ]
 
     @Test(arguments: partings)
-    func `parts are few and none is too long`(byteCount: Int64, partCount: Int, last: Int64) {
+    func `a multipart upload covers the body with at most 10,000 parts`(byteCount: Int64, partCount: Int, last: Int64) {
         let parts = MultipartUpload.parts(byteCount: byteCount)
         #expect(parts.count == partCount)
         #expect(parts.first?.lowerBound == 0)
@@ -230,14 +231,14 @@ extension Trait where Self == ConditionTrait {
 
     // MARK: A container
 
-    @Test func `a container is made, probed and raced for`() async throws {
+    @Test func `a container is created, opened and probed, and a second one is refused`() async throws {
         try await with { store in
             let identity = ContainerIdentity(
                 id: try #require(ContainerIdentifier("iCloud.com.example.Bucket")), uuid: UUID(),
                 created: Timestamp(rawValue: 1),
                 settings: .init(name: "Bucket", documentScopePublic: false, folderLevels: .any))
             try await Container.create(in: store, identity: identity)
-            // The same once more is the same container; another is refused.
+            // Creating the same container again succeeds; another one is refused.
             try await Container.create(in: store, identity: identity)
             var other = identity
             other.uuid = UUID()
@@ -253,10 +254,9 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
-/// The store while its server dies and comes back.
+/// The store while its server is killed and restarted.
 @Suite(.needsS3Server, .serialized, .timeLimit(.minutes(5))) struct S3ServerFaultTests {
-    @Test func `a server that is down is unavailable within the bound, and is used again when it is back`() async throws
-    {
+    @Test func `a stopped server is unavailable within the limit, and is used again after a restart`() async throws {
         let server = try await S3Server.start()
         try await server.control("bucket", "notes")
         let store = S3Store(
@@ -272,8 +272,8 @@ extension Trait where Self == ConditionTrait {
         try await server.stop()
     }
 
-    /// Writers race for the numbers of a log while the gateway is killed again and again.
-    @Test func `of racing writers one wins each number, whatever dies meanwhile`() async throws {
+    /// Writers race for the numbers of a log while the gateway is killed repeatedly.
+    @Test func `exactly one of several racing writers wins each number while the gateway is killed`() async throws {
         let server = try await S3Server.start()
         try await server.control("bucket", "notes")
         let location = try S3Location("s3://notes", environment: server.variables)
@@ -316,7 +316,7 @@ extension Trait where Self == ConditionTrait {
         try await server.stop()
     }
 
-    /// Goes on until it is known who won, as a change log does: after a failure that says nothing, the bytes are read
+    /// Retries until it is known which writer won, as the log does: after an inconclusive failure, the bytes are read
     /// back.
     private static func wins(_ store: S3Store, _ number: Int, _ writer: Int) async throws -> Bool {
         let key = "log/\(number)"
@@ -327,7 +327,7 @@ extension Trait where Self == ConditionTrait {
             } catch {
                 switch error.code {
                 case .preconditionFailed:
-                    // What this writer wrote before, in a call that failed, is its own.
+                    // This writer may have written the object before, in a call that failed.
                     if let bytes = try? await store.get(key, range: nil).collect(upTo: 1000) {
                         return bytes.first == UInt8(writer)
                     }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import RemoteS3
 
-/// The store against a server that behaves as a test wants.
+/// The store with a server whose responses a test scripts.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct S3StoreTests {
     private static func error(_ code: String, _ rest: String = "") -> [UInt8] {
         Array("<Error><Code>\(code)</Code>\(rest)</Error>".utf8)
     }
 
-    /// Answers with one reply after the other, and with the last one for ever.
+    /// A server that answers with one reply after the other and repeats the last one.
     private static func script(_ replies: [ScriptedServer.Reply]) throws -> ScriptedServer {
         let next = Shared(Mutex(0))
         return try ScriptedServer { _ in
@@ -45,13 +45,13 @@ import Testing
         #expect(request.headers.values.allSatisfy { !$0.contains("hush") })
     }
 
-    @Test func `while one request is under way the next finds a connection that is open`() async throws {
+    @Test func `while a request is in progress, the next one uses another open connection`() async throws {
         let server = try ScriptedServer { request in
             if request.target.contains("slow") { Thread.sleep(forTimeInterval: 0.5) }
             return .answer(200, [:], [1])
         }
         try await TestStore(endpoint: server.url).run { store in
-            // As the log is looked at, one request after the other.
+            // One request after the other, as when the log is polled.
             for number in 0..<6 { _ = try await store.get("log/\(number)", range: nil).collect(upTo: 9) }
             async let slow = store.get("slow", range: nil).collect(upTo: 9)
             try await Task.sleep(for: .milliseconds(100))
@@ -63,7 +63,7 @@ import Testing
         #expect(server.requests.last?.target.contains("packs/1") == true)
     }
 
-    @Test func `a bucket that asks for an MD5 gets one from then on`() async throws {
+    @Test func `after a bucket has required an MD5, all later requests contain one`() async throws {
         let refusal =
             "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters"
         let server = try ScriptedServer { request in
@@ -80,7 +80,7 @@ import Testing
         #expect(server.requests.last?.headers["authorization"]?.contains("SignedHeaders=content-md5;host;") == true)
     }
 
-    @Test func `all that are under way when the bucket asks for an MD5 get through`() async throws {
+    @Test func `requests in progress when the bucket first requires an MD5 all succeed`() async throws {
         let server = try ScriptedServer { request in
             guard request.headers["content-md5"] == nil else { return .answer(200) }
             // Long enough for the others to be sent too.
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a bucket at Amazon has its own host, in the region it turned out to be in`() throws {
+    @Test func `a bucket at Amazon is addressed by its own host in its actual region`() throws {
         let location = try S3Location("s3://notes/box", region: "eu-west-1", environment: ["HOME": "/nonexistent"])
         let here = S3Address(location, region: "eu-west-1", key: "box/log/1")
         #expect(here.origin == "https://notes.s3.eu-west-1.amazonaws.com")
@@ -105,7 +105,7 @@ import Testing
         #expect(there.authority == "notes.s3.us-west-2.amazonaws.com")
     }
 
-    @Test func `two connections serve request after request in turns`() async throws {
+    @Test func `sequential requests alternate between two connections`() async throws {
         let server = try ScriptedServer { _ in .answer(200, [:], [1]) }
         try await TestStore(endpoint: server.url).run { store in
             for _ in 0..<5 {
@@ -125,8 +125,8 @@ import Testing
         .answer(409, [:], error("ConditionalRequestConflict")),
     ]
 
-    @Test(arguments: passing.indices) func `what passes is tried again`(index: Int) async throws {
-        // A PUT has its answer with the head: where only that came, it is done.
+    @Test(arguments: passing.indices) func `transient failures are retried`(index: Int) async throws {
+        // A PUT is complete when the head of the response has arrived.
         let isAnswered = index == 7
         let server = try Self.script([Self.passing[index], .answer(200, ["ETag": "x"])])
         let test = try TestStore(endpoint: server.url)
@@ -139,7 +139,7 @@ import Testing
         (ScriptedServer.Reply.answer(500), StoreError.Code.unavailable), (.answer(503), .throttled),
         (.reset, .unavailable),
     ])
-    func `after five attempts it is given up`(reply: ScriptedServer.Reply, code: StoreError.Code) async throws {
+    func `a request fails after five attempts`(reply: ScriptedServer.Reply, code: StoreError.Code) async throws {
         let server = try Self.script([reply])
         let test = try TestStore(endpoint: server.url)
         await #expect(throws: StoreError(code, key: "a")) {
@@ -149,14 +149,14 @@ import Testing
         #expect(test.delays == [100, 200, 400, 800].map { .milliseconds($0) })
     }
 
-    @Test func `the store's own patience is kept to`() async throws {
+    @Test func `the delay that Retry-After requests is kept`() async throws {
         let server = try Self.script([.answer(503, ["Retry-After": "2"]), .answer(200)])
         let test = try TestStore(endpoint: server.url)
         try await test.run { store in try await store.put("a", .bytes([1])) }
         #expect(test.delays == [.milliseconds(2100)])
     }
 
-    @Test func `patience beyond the limit is left to the caller`() async throws {
+    @Test func `a Retry-After beyond the limit fails at once as throttled`() async throws {
         let server = try Self.script([.answer(503, ["Retry-After": "60"])])
         await #expect(throws: StoreError(.throttled, key: "a")) {
             try await TestStore(endpoint: server.url).run { store in try await store.put("a", .bytes([1])) }
@@ -167,7 +167,7 @@ import Testing
     @Test(arguments: [
         (403, StoreError.Code.denied), (404, .notFound), (412, .preconditionFailed), (400, .invalid), (507, .full),
     ])
-    func `what does not pass is not tried again`(status: Int, code: StoreError.Code) async throws {
+    func `permanent failures are not retried`(status: Int, code: StoreError.Code) async throws {
         let server = try Self.script([.answer(status)])
         await #expect(throws: StoreError(code, key: "a")) {
             try await TestStore(endpoint: server.url).run { store in try await store.put("a", .bytes([1])) }
@@ -175,7 +175,7 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test func `nobody at the port is unavailable at once`() async throws {
+    @Test func `a refused connection is reported as unavailable at once`() async throws {
         let start = ContinuousClock.now
         let error = await #expect(throws: StoreError(.unavailable, key: "a")) {
             try await TestStore(endpoint: "http://127.0.0.1:1").run { store in _ = try await store.byteCount(of: "a") }
@@ -184,7 +184,7 @@ import Testing
         #expect(error?.detail.contains("Connection refused") == true)
     }
 
-    @Test func `a name that nobody has is unavailable`() async throws {
+    @Test func `a host name that does not exist is reported as unavailable`() async throws {
         let error = await #expect(throws: StoreError(.unavailable, key: "a")) {
             try await TestStore(endpoint: "http://no-such-host.invalid").run { store in
                 _ = try await store.byteCount(of: "a")
@@ -195,7 +195,7 @@ import Testing
 
     private static let short = S3Limits(connect: .seconds(2), read: .milliseconds(200), send: .milliseconds(200))
 
-    @Test func `a server that falls silent is unavailable within the limit`() async throws {
+    @Test func `a server that does not respond is reported as unavailable within the limit`() async throws {
         let server = try Self.script([.silence])
         let start = ContinuousClock.now
         await #expect(throws: StoreError(.unavailable, key: "a")) {
@@ -207,8 +207,8 @@ import Testing
         #expect(server.requests.count == 5)
     }
 
-    @Test func `a server that takes nothing is unavailable within the limit`() async throws {
-        // It accepts, and reads nothing.
+    @Test func `a server that does not read is reported as unavailable within the limit`() async throws {
+        // The kernel accepts the connection, and nothing reads from it.
         let listener = try DeafServer()
         let start = ContinuousClock.now
         await #expect(throws: StoreError(.unavailable, key: "a")) {
@@ -219,7 +219,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(20))
     }
 
-    @Test func `a task that is cancelled ends at once`() async throws {
+    @Test func `a cancelled task ends at once`() async throws {
         let server = try Self.script([.silence])
         let test = try TestStore(endpoint: server.url)
         let start = ContinuousClock.now
@@ -232,7 +232,7 @@ import Testing
 
     // MARK: Create
 
-    /// Keeps one object and forgets to answer: it resets the connection after each write that it made.
+    /// A server that keeps one object and resets the connection instead of answering the write that created it.
     private static func forgetful(_ other: String? = nil) throws -> ScriptedServer {
         let nonce = Shared(Mutex<String?>(other))
         return try ScriptedServer { request in
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func `a create whose answer got lost is recognised by its nonce`() async throws {
+    @Test func `a create whose response was lost is recognized by its nonce`() async throws {
         let server = try Self.forgetful()
         try await TestStore(endpoint: server.url).run { store in try await store.create("log/1", .bytes([1])) }
         #expect(server.requests.map(\.method) == ["PUT", "PUT", "HEAD"])
@@ -255,7 +255,7 @@ import Testing
         #expect(server.requests[0].headers["authorization"]?.contains("if-none-match;x-amz-content") == true)
     }
 
-    @Test func `a create that finds another's object has lost, and the first answer says so`() async throws {
+    @Test func `a create that finds another writer's object fails on the first response`() async throws {
         let server = try Self.forgetful("another's")
         await #expect(throws: StoreError(.preconditionFailed, key: "log/1")) {
             try await TestStore(endpoint: server.url).run { store in try await store.create("log/1", .bytes([1])) }
@@ -263,7 +263,7 @@ import Testing
         #expect(server.requests.map(\.method) == ["PUT"])
     }
 
-    @Test func `a create that failed and then finds another's object has lost`() async throws {
+    @Test func `a create that is retried and then finds another writer's object fails`() async throws {
         let count = Shared(Mutex(0))
         let server = try ScriptedServer { request in
             if request.method == "HEAD" { return .answer(200, ["x-amz-meta-dewpoint-nonce": "another's"]) }
@@ -278,7 +278,7 @@ import Testing
         #expect(server.requests.map(\.method) == ["PUT", "PUT", "HEAD"])
     }
 
-    @Test func `two creates of the same bytes are two`() async throws {
+    @Test func `a second create of the same bytes fails`() async throws {
         let server = try Self.forgetful()
         try await TestStore(endpoint: server.url).run { store in
             try await store.create("log/1", .bytes([1]))
@@ -292,7 +292,7 @@ import Testing
 
     private static let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    /// Sends at most `limit` bytes of the object and then hangs up.
+    /// A server that sends at most `limit` bytes of the object per response and then closes the connection.
     private static func breaking(limit: Int, etag: @escaping @Sendable (Int) -> String = { _ in "\"one\"" }) throws
         -> ScriptedServer
     {
@@ -316,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func `a transfer that breaks goes on from there`() async throws {
+    @Test func `an interrupted transfer resumes where it stopped`() async throws {
         let server = try Self.breaking(limit: 400)
         try await TestStore(endpoint: server.url).run { store in
             let whole = try await store.get("a", range: nil).collect(upTo: 1000)
@@ -330,7 +330,7 @@ import Testing
             ])
     }
 
-    @Test func `a transfer does not go on with another object`() async throws {
+    @Test func `a transfer is not resumed if the object has changed`() async throws {
         let server = try Self.breaking(limit: 400) { "\"\($0)\"" }
         await #expect(throws: StoreError(.unavailable, key: "a")) {
             try await TestStore(endpoint: server.url).run { store in
@@ -340,7 +340,7 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func `a transfer that brings nothing any more is given up`() async throws {
+    @Test func `a transfer that makes no progress fails`() async throws {
         let server = try Self.breaking(limit: 0)
         await #expect(throws: StoreError(.unavailable, key: "a")) {
             try await TestStore(endpoint: server.url).run { store in
@@ -350,7 +350,7 @@ import Testing
         #expect(server.requests.count == 4)
     }
 
-    @Test func `an object that is gone when a transfer goes on is not found`() async throws {
+    @Test func `resuming the transfer of a deleted object fails as not found`() async throws {
         let server = try Self.script([.part(200, ["Content-Length": "10", "ETag": "x"], [1, 2]), .answer(404)])
         try await TestStore(endpoint: server.url).run { store in
             let stream = try await store.get("a", range: nil)
@@ -364,7 +364,7 @@ import Testing
         .answer(206, ["Content-Range": "bytes */1000"], [1, 2, 3, 4]), .answer(206, [:], [1, 2, 3, 4]),
         .answer(206, ["Content-Range": "bytes 5-3/1000"], []),
     ])
-    func `another part than asked for is not handed on`(reply: ScriptedServer.Reply) async throws {
+    func `a response with a different range than requested is refused`(reply: ScriptedServer.Reply) async throws {
         let server = try Self.script([reply])
         await #expect(throws: StoreError(.invalid, key: "a")) {
             try await TestStore(endpoint: server.url).run { store in
@@ -373,7 +373,7 @@ import Testing
         }
     }
 
-    @Test func `the whole object for its first bytes is cut`() async throws {
+    @Test func `a full response to a range that starts at 0 is truncated to the range`() async throws {
         let server = try Self.script([.answer(200, [:], Self.bytes)])
         try await TestStore(endpoint: server.url).run { store in
             let found = try await store.get("a", range: 0..<9).collect(upTo: 1000)
@@ -381,7 +381,7 @@ import Testing
         }
     }
 
-    @Test func `no bytes of an object are asked for without a GET`() async throws {
+    @Test func `an empty range is read with HEAD instead of GET`() async throws {
         let server = try Self.script([.answer(200), .answer(404)])
         try await TestStore(endpoint: server.url).run { store in
             let found = try await store.get("a", range: 5..<5).collect(upTo: 0)
@@ -402,7 +402,7 @@ import Testing
         )
     }
 
-    @Test func `short and empty pages are followed, and what is no key of ours is left out`() async throws {
+    @Test func `listing continues after short and empty pages, and skips invalid keys`() async throws {
         let server = try Self.script([
             Self.page(["box/log/", "box/log/1"], next: "t/1"), Self.page([], next: "t2"),
             Self.page(["box/log/2%0A", "box/log/3"]),
@@ -422,7 +422,7 @@ import Testing
 
     // MARK: Regions and credentials
 
-    @Test func `the region that the store names is gone to, once and for all`() async throws {
+    @Test func `the region that the server names is used for all later requests`() async throws {
         let server = try ScriptedServer { request in
             request.headers["authorization"]?.contains("/eu-west-1/s3/") == true
                 ? .answer(200)
@@ -435,7 +435,7 @@ import Testing
         #expect(server.requests.count == 3)
     }
 
-    @Test func `a store that sends on and on is not followed`() async throws {
+    @Test func `a second redirect to another region is not followed`() async throws {
         let server = try ScriptedServer { request in
             let isLocal = request.headers["authorization"]?.contains("/eu-west-1/s3/") == true
             return .answer(
@@ -448,7 +448,7 @@ import Testing
         #expect(error?.detail.contains("--region") == true)
     }
 
-    @Test func `credentials that were replaced in their file are found`() async throws {
+    @Test func `credentials that were replaced in their file are read again`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("keys", "[default]\naws_access_key_id=OLD\naws_secret_access_key=a\n")
         let server = try ScriptedServer { request in
@@ -478,7 +478,7 @@ import Testing
 
     // MARK: TLS
 
-    @Test func `a server without TLS is not spoken to without it`() async throws {
+    @Test func `an https endpoint never falls back to plain HTTP`() async throws {
         let server = try ScriptedServer { _ in .answer(200) }
         await #expect(throws: StoreError(.unavailable, key: "a")) {
             try await TestStore(endpoint: "https://127.0.0.1:\(server.port)").run { store in

@@ -67,8 +67,8 @@ import Testing
     }
 }
 
-/// Cases of Amazon's own test suite, as it lies in the repository awslabs/aws-c-auth below
-/// `tests/aws-signing-test-suite/v4`: those that do what S3 does, which neither normalizes paths nor repeats headers.
+/// Cases of Amazon's own test suite, from the directory `tests/aws-signing-test-suite/v4` of the repository
+/// awslabs/aws-c-auth: those that apply to S3, which neither normalizes paths nor repeats headers.
 @Suite struct SignatureSuiteTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -126,7 +126,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `a request of Amazon's test suite gets its signature`(sample: Case) {
+    func `a request of Amazon's test suite gets the expected signature`(sample: Case) {
         let signature = Signature(
             credentials: Credentials(
                 accessKeyID: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",

@@ -10,7 +10,7 @@ struct TLSTests {
     private static let openssl = "/usr/bin/openssl"
 
     @Test(.timeLimit(.minutes(5)))
-    func `a certificate that nobody vouches for is refused at once, and said so`() async throws {
+    func `an untrusted certificate is refused at once, and the error says so`() async throws {
         let directory = try TemporaryDirectory()
         let (key, certificate) = (directory.file("key"), directory.file("certificate"))
         try await Program.run([
@@ -28,7 +28,7 @@ struct TLSTests {
         var test: TestStore
         var error: StoreError?
         let end = ContinuousClock.now + .seconds(30)
-        // Until it listens; what was tried again after a refusal says nothing of the certificate.
+        // Until the impostor listens; attempts after a refused connection say nothing about the certificate.
         repeat {
             try await Task.sleep(for: .milliseconds(50))
             test = try TestStore(endpoint: "https://localhost:\(port)")

@@ -1,14 +1,14 @@
-"""Reaches into a bucket behind Dewpoint's back, with nothing but Python's standard library.
+"""Reads and changes a bucket without Dewpoint, with nothing but Python's standard library.
 
-    python3 bucket.py list BUCKET/PREFIX              prints the keys below a prefix, without it, in their order
+    python3 bucket.py list BUCKET/PREFIX              prints the keys below a prefix in order, without the prefix
     python3 bucket.py get BUCKET/KEY FILE
-    python3 bucket.py put FILE BUCKET/KEY             writes an object, or writes it over
+    python3 bucket.py put FILE BUCKET/KEY             writes or overwrites an object
     python3 bucket.py delete BUCKET/KEY
     python3 bucket.py empty BUCKET/PREFIX             deletes all objects below a prefix
     python3 bucket.py fetch BUCKET/PREFIX DIRECTORY   copies all objects below a prefix into a directory
     python3 bucket.py store DIRECTORY BUCKET/PREFIX   copies a directory's files into a bucket
 
-Endpoint, region and keys are taken from the variables that AWS's tools understand.
+Endpoint, region and keys come from the environment variables of AWS's tools.
 """
 
 import datetime
@@ -28,7 +28,7 @@ def setting(name):
 
 
 def request(method, place, body=b"", query=None):
-    """One signed request; gives the bytes of the answer."""
+    """Sends one signed request and returns the body of the response."""
     endpoint = urllib.parse.urlsplit(setting("AWS_ENDPOINT_URL"))
     path = "/" + urllib.parse.quote(place, safe="/-_.~")
     text = "&".join(
@@ -70,7 +70,7 @@ def request(method, place, body=b"", query=None):
 
 
 def keys(place):
-    """The keys below a prefix, without the prefix and its slash."""
+    """Yields the keys below a prefix, without the prefix and its slash."""
     bucket, _, prefix = place.partition("/")
     prefix = prefix + "/" if prefix else ""
     query = {"list-type": "2", "prefix": prefix}

@@ -1,10 +1,10 @@
-"""Makes one system call and prints how it ended: `OK`, `OK VALUE`, or the name of the errno.
+"""Makes one system call and prints the result: `OK`, `OK VALUE`, or the name of the errno.
 
     python3 call.py getxattr PATH NAME
     python3 call.py setxattr PATH NAME VALUE [create|replace]
     python3 call.py open PATH FLAG[,FLAG...]
 
-Paths, names and values are percent-decoded, so that every byte can be named. A symbolic link is never followed.
+Paths, names and values are percent-decoded, so that they can contain any byte. A symbolic link is never followed.
 """
 
 import errno
@@ -51,7 +51,7 @@ def bind(path):
 
 
 def getxattr_sized(path, name, size):
-    """getxattr(2) with a buffer of `size` bytes, which Python's own call never shows to be too small."""
+    """Calls getxattr(2) with a buffer of `size` bytes; Python's own call never fails because a buffer is too small."""
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)

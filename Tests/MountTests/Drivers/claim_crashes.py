@@ -1,8 +1,8 @@
 """Kills holders, waiters, presenters and the daemon at random moments of a mixed load:
 python3 claim_crashes.py DIRECTORY DEWPOINT URL STATE KILLS [SEED]
 
-No claim may outlive its process by more than a tenth of a second (more on a busy machine is counted and printed, and
-fails beyond a second), every waiter proceeds or gets an error, and the table ends empty.
+No claim may outlive its process by more than a tenth of a second (on a busy machine, longer times are counted and
+printed, and more than a second is a failure), every waiter proceeds or gets an error, and the lock table ends empty.
 """
 
 import os
@@ -17,7 +17,7 @@ from session import Ended, Gone, Session, request
 
 FILES = 6
 WORKERS = 8
-# One in so many kills is the daemon's.
+# One in this many kills hits the daemon.
 DAEMON_SHARE = 25
 LIMIT_SECONDS = 0.1
 BUSY_LIMIT_SECONDS = 1.0
@@ -25,7 +25,7 @@ WAIT_LIMIT_SECONDS = 60
 
 
 class Load:
-    """One process of the load, until it is killed or told to end (SIGTERM)."""
+    """One process of the load, which runs until it is killed or receives SIGTERM."""
 
     def __init__(self, point, kind, seed):
         self.kind = kind
@@ -47,7 +47,7 @@ class Load:
             try:
                 getattr(self, kind)(point, chance, ending)
             except (Gone, ConnectionError, FileNotFoundError, AssertionError):
-                time.sleep(0.05)  # the daemon is being killed and comes back: connect again
+                time.sleep(0.05)  # the daemon was killed and is restarted: connect again
             except OSError:
                 time.sleep(0.05)
 
@@ -130,11 +130,11 @@ class Crashes:
     def kill_one(self):
         victim = self.load.pop(self.chance.randrange(len(self.load)))
         os.kill(victim.pid, signal.SIGKILL)
-        # A program in a rename may stand behind another one's in the kernel for a moment: it lives that long.
+        # A program in a rename may briefly wait for another one's rename in the kernel, and lives that long.
         os.waitpid(victim.pid, 0)
         died = time.monotonic()
         while self.is_listed(victim.pid):
-            assert time.monotonic() - died < BUSY_LIMIT_SECONDS, f"a {victim.kind}'s claim outlives it"
+            assert time.monotonic() - died < BUSY_LIMIT_SECONDS, f"the claim of a {victim.kind} outlives its process"
         took = time.monotonic() - died
         if took > LIMIT_SECONDS:
             self.late.append(took)
@@ -171,11 +171,11 @@ class Crashes:
             f"{LIMIT_SECONDS * 1000:.0f} ms after their process"
             + (f" (at most {max(self.late) * 1000:.0f} ms)" if self.late else "")
         )
-        # A tenth may be late: the machine is busy with what runs beside.
+        # A tenth may be late: other programs keep the machine busy.
         assert len(self.late) <= self.kills / 10
 
     def end(self):
-        # Whoever waits proceeds: everybody ends by himself.
+        # Every waiter proceeds, so every process ends by itself.
         for worker in self.load:
             os.kill(worker.pid, signal.SIGTERM)
         end = time.monotonic() + WAIT_LIMIT_SECONDS
@@ -183,11 +183,11 @@ class Crashes:
             while os.waitpid(worker.pid, os.WNOHANG) == (0, 0):
                 if time.monotonic() > end:
                     print(request(self.point, "GET", "/v1/locks"))
-                    raise AssertionError(f"a {worker.kind} still waits")
+                    raise AssertionError(f"a {worker.kind} is still waiting")
                 time.sleep(0.01)
         self.load = []
         while left := request(self.point, "GET", "/v1/locks"):
-            assert time.monotonic() < end, f"somebody is left: {left}"
+            assert time.monotonic() < end, f"the lock table is not empty: {left}"
             time.sleep(0.05)
 
 

@@ -1,6 +1,7 @@
-"""Coordinated access on a real mount, one case per behaviour: python3 coordination.py CASE DIRECTORY [DEWPOINT [DIRECTORY_B]]
+"""Coordinated access on a real mount, one case per behaviour:
+python3 coordination.py CASE DIRECTORY [DEWPOINT [DIRECTORY_B]]
 
-The rules are those of "Coordinated access" in the Semantics page, written down here a second time.
+The rules are those of "Coordinated access" in the Semantics page, implemented here a second time.
 """
 
 import json
@@ -16,7 +17,7 @@ READS = [[], ["withoutChanges"], ["immediatelyAvailableMetadataOnly"], ["forUplo
 WRITES = ["plain", "forDeleting", "forMoving", "forMerging", "forReplacing", "contentIndependentMetadataOnly"]
 KINDS = READS + WRITES
 DEEP = {"forDeleting", "forMoving", "forReplacing"}
-# Where the new claim's item lies to the earlier one's.
+# For each relation, the earlier claim's item and the new claim's item.
 RELATIONS = {
     "same": ("d/f", "d/f"),
     "inside": ("d", "d/f"),
@@ -25,7 +26,7 @@ RELATIONS = {
     "package": ("p.rtfd/one", "p.rtfd/two"),
 }
 NAME_PATIENCE = 2.0
-# What does not wait for anybody: how long it may take on a busy machine, in seconds. What waits, waits for ever.
+# How many seconds an operation that does not wait may take on a busy machine. One that waits would wait forever.
 BUSY_LIMIT_SECONDS = 10
 
 
@@ -80,12 +81,12 @@ class Case:
     def eventually(self, condition, limit=10):
         end = time.monotonic() + limit
         while not (value := condition()):
-            assert time.monotonic() < end, "what should come did not"
+            assert time.monotonic() < end, "the condition did not become true in time"
             time.sleep(0.01)
         return value
 
     def listed_claims(self, name):
-        """What getfattr prints; None when the value grew between its two calls of getxattr(2), which is ERANGE."""
+        """The claims as getfattr prints them; None if the value grew between its two calls of getxattr(2) (ERANGE)."""
         outcome = self.run("getfattr", "--only-values", "-n", "user.dewpoint.claims", self.path(name))
         if outcome.returncode != 0:
             assert "out of range" in outcome.stderr, outcome
@@ -118,7 +119,7 @@ class Case:
         self.nobody_is_left()
 
     def plain_programs_wait_for_claims(self):
-        # (the claim, the program, whether it waits); the programs are not the holder's.
+        # (the claim, the program, whether it waits); the programs are not children of the holder.
         self.tree()
         rows = [
             (("d/f", "plain"), "dd if=/dev/zero of=d/f bs=1 count=3 conv=notrunc status=none", True),
@@ -177,7 +178,7 @@ class Case:
             outcome = self.run("sh", "-c", f"cd {shlex.quote(self.point)} && {program}")
             assert outcome.returncode != 0 and "busy" in outcome.stderr, (program, outcome)
             assert NAME_PATIENCE - 0.2 < time.monotonic() - began < NAME_PATIENCE + BUSY_LIMIT_SECONDS, program
-        # The holder itself moves as it likes, atomic saves included.
+        # The holder itself may rename and move the item, atomic saves included.
         assert holder.run(f"cd {self.point}/d && echo saved > t && mv t f && mv f h && mv h f")
         assert holder.release()
         assert self.read("d/f") == "saved\n"
@@ -203,9 +204,10 @@ class Case:
             "for i in range(40): os.write(f, b'x' * 1000); time.sleep(0.02)\n", self.path("d/f"),
         )
         self.eventually(lambda: os.path.getsize(self.path("d/f")) > 0)
-        # Not of the process that started the writer: its own descendants do not keep a claim waiting.
+        # Another process requests the claim: a claim does not wait for descendants of its own process, as the writer is
+        # of this one.
         holder = Holder(self.point, ("d/f", []))
-        assert os.path.getsize(self.path("d/f")) == 40_000, "the claim came between two writes"
+        assert os.path.getsize(self.path("d/f")) == 40_000, "the claim was granted between two writes"
         assert holder.release()
         assert writer.wait(10) == 0
 
@@ -215,7 +217,7 @@ class Case:
         held = a.claim(("d/f", "plain"))
         pair = b.ask(("d/f", "forMoving"), ("d/h", "forReplacing"))
         assert b.take("waiting")
-        # First come, first served: whoever comes later waits for the pair although nobody holds d/h.
+        # First come, first served: a later claim waits for the pair although no claim on d/h is held.
         later = c.ask(("d/h", "plain"))
         assert c.take("waiting")
         a.release(held)
@@ -252,7 +254,7 @@ class Case:
         b.send({"cancelCoordinator": {"coordinator": "c"}})
         assert b.outcome(asked)["reason"] == "cancelled"
         assert b.outcome(b.ask(("d/g", []), coordinator="c"))["code"] == "cancelled"
-        identity = a.client  # its claim by number, as `locks` shows it
+        identity = a.client  # `locks` lists its claim by number
         listed = [p for node in self.locks() for p in node["holders"] if p.get("claim")]
         assert len(listed) == 1 and identity
         request(self.point, "POST", "/v1/claims/break", {"id": listed[0]["claim"]})
@@ -279,7 +281,7 @@ class Case:
             a.send(line)
             assert a.take("refused"), line
         a.release(a.claim(("d/f", "plain")))
-        # A line that never ends is not kept for ever.
+        # A line that is too long is refused.
         b = Session(self.point)
         try:
             b.send({"claim": {"claim": 1, "items": [], "purpose": "x" * (2 << 20)}})
@@ -302,7 +304,7 @@ class Case:
         assert listed["holders"][0]["kind"] == "write claim" and listed["holders"][0]["processes"] == [held.pid], listed
         printed = self.run(self.dewpoint, "locks", self.point).stdout
         assert "write claim" in printed and str(held.pid) in printed, printed
-        # Others wait, read, and are refused in their time.
+        # A write by another program waits for the claim.
         with open(self.path("d/f"), "a", encoding="utf-8") as file:
             file.write("other\n")
         assert held.wait(10) == 7
@@ -326,7 +328,7 @@ class Case:
         for arguments, status in rows:
             outcome = self.run(self.dewpoint, "coordinate", *arguments)
             assert outcome.returncode == status, (arguments, outcome)
-        # A claim that is taken away does not end the command, and says so.
+        # A claim that was broken no longer keeps others waiting.
         claim = next(p["claim"] for node in self.locks() for p in node["holders"] if p.get("claim"))
         assert self.run(self.dewpoint, "locks", self.point, "--break", str(claim)).returncode == 0
         assert self.run(self.dewpoint, "coordinate", self.path("d/f"), "--", "true").returncode == 0
@@ -360,7 +362,7 @@ class Case:
         b.wait(asked)
         assert time.monotonic() - began < BUSY_LIMIT_SECONDS
         b.release(asked)
-        # The connection lives on in a child; the claim does not.
+        # The connection stays open in a child; the claim ends with its process.
         ready, written = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -383,7 +385,7 @@ class Case:
             "session = Session(sys.argv[1]); claim = session.claim(('d/f', 'plain')); print(os.getpid(), flush=True)\n"
             "time.sleep(1)\nopen(sys.argv[1] + '/d/f', 'a').write('own\\n')\nsession.release(claim)\n"
         )
-        # Only root may make one by itself; others get it with a user namespace.
+        # Only root may create a PID namespace alone; other users need a user namespace with it.
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         holder = subprocess.Popen(
             ["unshare", *user, "--fork", "--pid", "--mount-proc", sys.executable, "-c", program, self.point],
@@ -400,7 +402,7 @@ class Case:
 
     def presenters_are_asked_in_order(self):
         self.tree()
-        # An upload asks too.
+        # Uploaded first, because uploads ask presenters too.
         self.sync()
         p, a = Session(self.point), Session(self.point)
         # (item presented, claim, messages that its presenter gets)
@@ -443,7 +445,7 @@ class Case:
         p.present(1, "d/f", answer=lambda question: {"error": "the document is locked"})
         outcome = a.outcome(a.ask(("d/f", [])))
         assert outcome["reason"] == "presenter" and "the document is locked" in outcome["message"], outcome
-        # Its own coordinator does not ask it.
+        # A claim in the presenter's own name does not ask it.
         p.release(p.claim(("d/f", "plain"), presenter=1))
 
     def plain_programs_are_told_of(self):
@@ -453,13 +455,14 @@ class Case:
         p.present(2, "d")
 
         def told(presenter, expected, late=()):
-            """What the presenter hears next; before it, it may hear again of changes to items in `late`.
+            """Takes the presenter's next notice; repeated notices of changes to items in `late` may come before it.
 
-            A write is told of more than once, as truncation, bytes and close, and the last time may come after a later rename.
+            A write causes several notices, for truncation, bytes and close, and the last one may come after a later
+            rename.
             """
             while True:
                 event = p.take("notice", where=lambda body: body["presenter"] == presenter)
-                assert event, f"presenter {presenter} was not told of {expected}"
+                assert event, f"presenter {presenter} was not notified of {expected}"
                 notice = event["notice"], event.get("from"), event.get("path")
                 if notice == expected:
                     return
@@ -472,15 +475,15 @@ class Case:
         os.rename(self.path("d/f"), self.path("d/moved"))
         told(1, ("didMove", None, "d/moved"), late=[None])
         told(2, ("subitemDidMove", "d/f", "d/moved"), late=["d/f", "d/moved"])
-        # A case-only rename is one, and the presenter follows.
+        # A case-only rename is a move, and the presenter follows it.
         os.rename(self.path("d/moved"), self.path("d/Moved"))
         told(1, ("didMove", None, "d/Moved"))
         told(2, ("subitemDidMove", "d/moved", "d/Moved"))
-        # A directory above it: the same for what is inside.
+        # Renaming a parent directory moves the items in it.
         os.rename(self.path("d"), self.path("e"))
         told(1, ("didMove", None, "e/Moved"))
         told(2, ("didMove", None, "e"))
-        # An atomic save is a change of the item, no move.
+        # An atomic save is a change of the item, not a move.
         self.write("e/temporary", "saved")
         told(2, ("subitemDidAppear", None, "e/temporary"))
         os.rename(self.path("e/temporary"), self.path("e/Moved"))
@@ -518,7 +521,7 @@ class Case:
         assert told(2, "subitemDidAppear")["path"] == "d/new"
         os.unlink(f"{self.other}/d/x")
         asked = p.take("ask", where=lambda body: body["message"] == "accommodateDeletion")
-        assert asked, "a deletion by another device asks first"
+        assert asked, "the presenter was not asked about another device's deletion"
         told(2, "subitemDidChange")
 
     def events_can_be_followed(self):
@@ -526,7 +529,7 @@ class Case:
         monitor = self.start(self.dewpoint, "monitor", self.path("d"), "--json")
 
         def told():
-            # Uploads go on meanwhile, and change attributes.
+            # Uploads continue in the meantime and change attributes.
             while True:
                 line = json.loads(monitor.stdout.readline())
                 if line["event"] != "ubiquityAttributes":
@@ -541,13 +544,13 @@ class Case:
             os.unlink(self.path("d/h"))
             line = told()
             assert (line["event"], line["path"]) == ("deleted", "d/h"), line
-            # Several writes are one change, told of at the close.
+            # Several writes are one change, reported at the close.
             with open(self.path("d/f"), "ab", buffering=0) as file:
                 for _ in range(20):
                     file.write(b"x" * 100)
             line = told()
             assert (line["event"], line["path"]) == ("changed", "d/f"), line
-            # What lies elsewhere is not told of.
+            # Changes outside the directory are not reported.
             self.write("p.rtfd/one", "x")
             os.mkdir(self.path("d/last"))
             line = told()
@@ -561,7 +564,7 @@ class Case:
     def two_presenters_that_read_in_their_handlers(self):
         self.tree()
         p, q = Session(self.point), Session(self.point)
-        # On queues that answer while a handler runs, both read.
+        # On queues that answer while a handler runs, both presenters can read.
         p.present(1, "d/f")
         q.present(1, "d/f")
         self.write("d/f", "new")
@@ -573,10 +576,10 @@ class Case:
         q.release(second)
 
     def presenters_on_one_queue_lock_each_other_out(self):
-        # Each reads in its handler, on the queue on which it would answer the other: Apple's known deadlock. It is
-        # named.
+        # Each reads in its handler, on the queue on which it would answer the other: Apple's known deadlock. The lock
+        # table reports it.
         self.tree()
-        # An upload asks too.
+        # Uploaded first, because uploads ask presenters too.
         self.sync()
         p, q = Session(self.point), Session(self.point)
         p.present(1, "d/f", answer=None)
@@ -594,7 +597,7 @@ class Case:
         printed = self.run(self.dewpoint, "locks", self.point).stdout
         assert "deadlock" in printed, printed
         assert p.outcome(first, limit=0.2) is None and q.outcome(second, limit=0.2) is None
-        # One of the two ends: the other goes on.
+        # When one of the two ends, the other proceeds.
         q.close()
         p.wait(first)
         p.release(first)
@@ -603,7 +606,7 @@ class Case:
         p, q, first, second = self.presenters_on_one_queue_lock_each_other_out()
         outcome = q.outcome(second)
         assert outcome["reason"] == "deadlock" and outcome["code"] == "deadlock", outcome
-        # Its call has returned, so its queue answers.
+        # The refused call has returned, so its queue answers questions.
         for question in (q.take("ask"), q.take("ask", limit=0.5)):
             if question:
                 q.send({"answer": {"question": question["question"]}})
@@ -633,7 +636,8 @@ class Case:
         def evict(name):
             return self.run("setfattr", "-n", "user.dewpoint.evict", "-v", "1", self.path(name)).returncode == 0
 
-        # Who does not implement the message keeps the bytes here, and so does who refuses.
+        # A presenter that does not implement the message keeps the file from being evicted, and so does one that
+        # refuses.
         p.present(1, "d/f", methods=["didChange"])
         assert not evict("d/f")
         p.present(1, "d/f", answer=lambda question: {"error": "it is open in a window"})
@@ -669,7 +673,7 @@ class Case:
         self.tree()
         holder = Holder(self.point, ("d/f", "forReplacing"))
         assert holder.run(f"mv {self.point}/d/f {self.point}/d/away && echo fresh > {self.point}/d/f")
-        # What went away is free, what came is not.
+        # The item that was moved away is free; the one that took its place is not.
         self.write("d/away", "by others\n")
         assert self.read("d/away") == "by others\n"
         other = self.start("sh", "-c", f"echo other >> {self.point}/d/f")
@@ -681,8 +685,7 @@ class Case:
     def a_directory_is_moved_while_a_child_is_written(self):
         self.tree()
         child = Holder(self.point, ("d/f", "plain"))
-        # A claim for writing the directory, but not for moving it, is granted beside; the move itself is not let
-        # through.
+        # A claim to write the directory, but not to move it, is granted at the same time; the move itself is refused.
         parent = Holder(self.point, ("d", "plain"))
         assert not parent.run(f"mv {self.point}/d {self.point}/e 2> /dev/null")
         p = Session(self.point)
@@ -696,7 +699,7 @@ class Case:
 
     def a_presenter_never_answers(self, expected):
         self.tree()
-        # An upload asks too.
+        # Uploaded first, because uploads ask presenters too.
         self.sync()
         p, a = Session(self.point), Session(self.point)
         p.present(1, "d/f", answer=None)
@@ -747,7 +750,7 @@ class Case:
         self.write("d/f", "new")
         assert p.take("notice")
         asked = a.ask(("d/f", "plain"))
-        # The handler of the change takes its time; only then does its queue come to the question.
+        # The handler of the change takes a second; only then does its queue answer the question.
         time.sleep(1)
         assert a.outcome(asked, limit=0) is None
         # An upload may have asked first: to read, and to save.
@@ -781,7 +784,7 @@ class Case:
         assert is_here()
         a.release(asked)
 
-    # An editor's life
+    # Editors and other devices
 
     def an_editor_saves_before_others_read(self):
         """A process presents a file with unsaved changes; a plain cp under a claim gets the saved state."""

@@ -1,10 +1,10 @@
-"""Kills the daemon at random moments of a mixed load and checks after each time that nothing was lost.
+"""Kills the daemon at random moments of a mixed load and checks after each kill that nothing was lost.
 
     python3 crashes.py --binary DEWPOINT [--rounds N] [--seed N] [--work DIRECTORY] [--url s3://BUCKET/PREFIX]
 
-A model beside the mount knows for every file which contents it may have. What fsync acknowledged must be there; what was
-under way when the daemon died may have happened or not, wholly. At the end everything must be in the container: a second
-device, started empty, sees the same bytes.
+A model keeps the contents that every file may have. What fsync acknowledged must be there; an operation that was in
+progress when the daemon died may have happened completely or not at all. At the end, everything must be in the
+container: a second device, started empty, must see the same bytes.
 """
 
 import argparse
@@ -93,7 +93,7 @@ class Device:
             time.sleep(0.01)
 
     def abandon(self):
-        """Leaves no mount and no daemon behind, whatever state they are in."""
+        """Kills the daemon and unmounts, whatever state they are in."""
         try:
             os.kill(self.daemon(), signal.SIGKILL)
         except (AssertionError, OSError):
@@ -122,14 +122,14 @@ class Program(threading.Thread):
 
 
 class Worker(Program):
-    """A program with a folder and a model of its own."""
+    """A program with a directory and a model of its own."""
 
     def __init__(self, device, name, seed):
         super().__init__(device)
         self.folder, self.name_, self.random = os.path.join(device.point, name), name, random.Random(seed)
-        # For each name the contents it may have: digests, or None where it may be missing.
+        # For each name the contents it may have: digests, or None if it may be missing.
         self.model = {}
-        # Digests of which one of two names must have it, for a rename that was under way.
+        # Digests that one of two names must have, after a rename that was in progress.
         self.either = []
         self.serial = 0
 
@@ -181,7 +181,7 @@ class Worker(Program):
             os.close(descriptor)
 
     def save(self):
-        """As editors save: a temporary file, fsync, rename over the old one."""
+        """Saves as editors do: a temporary file, fsync, rename over the old file."""
         name, data = self.pick(), self.new_content()
         self.model[name] = self.model.get(name, {None}) | {digest(data)}
         self.put(self.path("saving~"), data, os.O_TRUNC)
@@ -190,7 +190,7 @@ class Worker(Program):
         self.settle(name, digest(data))
 
     def write(self):
-        """A new file, written in place: until fsync answers, what it holds is open."""
+        """Writes a new file in place; its content is undetermined until fsync returns."""
         name, data = self.pick(), self.new_content()
         if self.model.get(name, {None}) != {None}:
             return
@@ -240,7 +240,7 @@ class Worker(Program):
             self.check(name)
 
     def check(self, name):
-        """What stands under a name must be one of what the model allows; afterwards the model knows which."""
+        """Checks that a name has one of the contents that the model allows, and records which one."""
         allowed = self.model[name]
         try:
             with open(self.path(name), "rb") as file:
@@ -261,11 +261,11 @@ class Worker(Program):
         listed = set(os.listdir(self.folder)) - {"saving~"}
         present = {name for name, digest in found.items() if digest is not None}
         if listed != present:
-            raise AssertionError(f"{self.folder}: listed {sorted(listed)}, but there must be {sorted(present)}")
+            raise AssertionError(f"{self.folder}: listed {sorted(listed)}, but must be {sorted(present)}")
 
 
 class Copier(Program):
-    """Copies and renames whole folders without fsync: only their names must hold, never half a rename."""
+    """Copies and renames whole directories without fsync: only the directory tree must stay readable."""
 
     def __init__(self, device, source):
         super().__init__(device)
@@ -282,7 +282,7 @@ class Copier(Program):
         os.rename(one, two)
 
     def check_all(self):
-        """Reading everything must work; there is no promise about which of it is there."""
+        """Everything must be readable; which of the copies exist is not guaranteed."""
         read_tree(self.root)
 
 

@@ -1,6 +1,6 @@
-"""Four processes write into one SQLite database: python3 databases.py delete|wal DIRECTORY
+"""Four processes write to one SQLite database: python3 databases.py delete|wal DIRECTORY
 
-Ends with an assertion unless every transaction is there, once, and the database is whole.
+Fails unless every transaction is in the database exactly once and the integrity check passes.
 """
 
 import os

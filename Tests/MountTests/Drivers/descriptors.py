@@ -1,4 +1,4 @@
-"""A daemon that has no descriptors left: python3 descriptors.py DIRECTORY DAEMON DEWPOINT"""
+"""Opens files until the daemon has no descriptors left: python3 descriptors.py DIRECTORY DAEMON DEWPOINT"""
 
 import errno
 import os
@@ -22,7 +22,7 @@ os.chdir(directory)
 for number in range(2 * LIMIT):
     with open(f"{number}", "wb") as file:
         file.write(b"x")
-# An upload opens files too, and one that it closes could be had by the next program.
+# Uploads open files too, and a descriptor that an upload closes would be free for the next program.
 subprocess.run([dewpoint, "sync", "--wait", directory], check=True, timeout=60)
 resource.setrlimit(resource.RLIMIT_NOFILE, (4 * LIMIT, 4 * LIMIT))
 subprocess.run(["prlimit", "--pid", daemon, f"--nofile={LIMIT}:{LIMIT}"], check=True)
@@ -35,7 +35,7 @@ for number in range(2 * LIMIT):
 assert descriptor == "ENFILE", descriptor
 assert len(opened) > 50, len(opened)
 assert code(os.open, "new", os.O_WRONLY | os.O_CREAT) == "ENFILE"
-assert not os.path.exists("new"), "what was refused is there"
+assert not os.path.exists("new"), "the file whose creation was refused exists"
 assert len(os.listdir(".")) == 2 * LIMIT
 assert os.stat("7").st_size == 1
 clients = [
@@ -47,7 +47,7 @@ for client in clients:
     assert client.returncode == 0, errors
 for descriptor in opened:
     os.close(descriptor)
-# The kernel tells of a close a little later.
+# The kernel reports a close a little later.
 deadline = time.monotonic() + 10
 while (answer := code(os.open, "new", os.O_WRONLY | os.O_CREAT)) == "ENFILE" and time.monotonic() < deadline:
     time.sleep(0.05)

@@ -1,7 +1,7 @@
-"""What a local file system does, one case per behaviour: python3 files.py CASE DIRECTORY
+"""The behaviour of a local file system, one case each: python3 files.py CASE DIRECTORY
 
-Every case works in an empty directory and holds on ext4 as it does on the mount, so `python3 files.py all /tmp/x` on a
-local disk shows whether a case itself is right. A failed case ends with a traceback.
+Every case starts in an empty directory and passes on ext4 as on the mount, so `python3 files.py all /tmp/x` on a local
+disk shows whether a case itself is correct. A failed case ends with a traceback.
 """
 
 import ctypes
@@ -125,7 +125,7 @@ def open_directory_survives_rename():
 
 
 def nameless_temporary_file():
-    """O_TMPFILE: whole, or refused with the errno that programs fall back on."""
+    """O_TMPFILE works completely, or is refused with an errno for which programs have a fallback."""
     try:
         descriptor = os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600)
     except OSError as error:
@@ -189,7 +189,7 @@ def hard_links():
     put("c")
     raises("EEXIST", os.link, "b", "c")
     os.link("b", "d/b")
-    os.rename("b", "d/b")  # two names of one file: nothing happens
+    os.rename("b", "d/b")  # two names of one file: the rename does nothing
     assert os.path.exists("b") and os.path.exists("d/b")
 
 
@@ -353,7 +353,7 @@ def times_of_changes():
 
 
 def times_go_forward():
-    """What is created later is not older, of whatever kind, although the times of files are finer than the clock tick."""
+    """An item of any kind is not older than one created before, although file times are finer than the clock tick."""
     make = {
         "fifo": os.mkfifo,
         "link": lambda name: os.symlink("file", name),
@@ -404,7 +404,7 @@ def set_id_bits():
                 os.setgid(65534)
                 os.setuid(65534)
             put("d/f")
-            # Asks for nothing but the mode, which the kernel may have kept. Related: statx(2), STATX_MODE.
+            # Requests only the mode, which the kernel may have cached. Related: statx(2), STATX_MODE.
             answer = ctypes.create_string_buffer(256)
             for _ in range(200):
                 os.chmod("d/f", 0o4755)
@@ -434,7 +434,7 @@ def changing_owners_clears_set_id():
     os.mkdir("d")
     os.chmod("d", 0o6755)
     os.chown("d", 1234, 5678)
-    assert stat.S_IMODE(os.stat("d").st_mode) == 0o6755, "a directory keeps its bits"
+    assert stat.S_IMODE(os.stat("d").st_mode) == 0o6755, "a directory lost its set-ID bits"
 
 
 def set_group_directories():
@@ -455,11 +455,11 @@ def set_group_directories():
         assert bool(status.st_mode & stat.S_ISGID) == stat.S_ISDIR(status.st_mode), (name, oct(status.st_mode))
     put("outside")
     os.rename("outside", "d/outside")
-    assert os.stat("d/outside").st_gid == os.getegid(), "what is moved in keeps its group"
+    assert os.stat("d/outside").st_gid == os.getegid(), "a file that was moved in changed its group"
 
 
 def sizes_while_others_close():
-    """A close by a reader has the size recorded; who asks meanwhile is not told the old one."""
+    """A close by a reader records the size; stat(2) must not return the old one meanwhile."""
     for number in range(200):
         name = f"f{number}"
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT)
@@ -656,7 +656,7 @@ def mapped_memory():
 
 
 def writing_beside_a_map():
-    """One process writes into pages of a file while another stores into a map of them: nothing of either is lost."""
+    """One process writes to pages of a file while another stores into a mapping of them; neither loses any bytes."""
     page, count, rounds = 4096, 64, 400
     for number in range(rounds):
         put("f", b"")
@@ -698,7 +698,7 @@ def mapping_changes_the_time():
 
 
 def a_store_changes_the_time_by_the_close():
-    """Even if the kernel was asked for the times a moment before."""
+    """The time changes even if the kernel returned the times a moment before."""
     put("f", b"a" * 4096)
     for number in range(20):
         os.utime("f", (1, 1))
@@ -712,14 +712,14 @@ def a_store_changes_the_time_by_the_close():
         after = os.stat("f")
         assert after.st_mtime > 1_000_000_000, after.st_mtime
         assert after.st_ctime_ns >= before[0].st_ctime_ns
-        # The last store is on the disk, so that the next one is noticed by it.
+        # The last store is written to the disk, so that the next one is detected.
         descriptor = os.open("f", os.O_RDONLY)
         os.fsync(descriptor)
         os.close(descriptor)
 
 
 def asynchronous_direct_writes_are_seen():
-    """A read through the page cache after an asynchronous direct write has its bytes, even if others read meanwhile."""
+    """A read through the page cache after an asynchronous direct write returns its bytes, even if others read too."""
     size, seconds = 8 * 65536, 3
     io_setup, io_getevents, io_submit = {"x86_64": (206, 208, 209)}.get(os.uname().machine, (0, 4, 2))
     call = LIBC.syscall
@@ -811,7 +811,7 @@ def record_locks():
         assert (kind, start, length, pid) == (fcntl.F_WRLCK, 0, 10, os.getppid()), (kind, start, length, pid)
 
     assert status_of(in_child(other)) == 0
-    os.close(os.open("f", os.O_RDONLY))  # closing any descriptor of the file gives up a process's record locks
+    os.close(os.open("f", os.O_RDONLY))  # closing any descriptor of the file releases a process's record locks
 
     def free():
         fcntl.lockf(os.open("f", os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 0)
@@ -904,7 +904,7 @@ def locks_of_an_open_file_description():
     fcntl.fcntl(second, 37, whole)
 
 
-# What stays on this machine ------------------------------------------------------------------------------------------
+# Special files, notifications and threads -----------------------------------------------------------------------------
 
 
 def fifos():
@@ -933,7 +933,7 @@ def sockets():
 
 
 def notifications():
-    """inotify sees what programs do on the mount."""
+    """inotify reports the operations of programs on the mount."""
     descriptor = libc("inotify_init1", 0o4000)
     libc("inotify_add_watch", descriptor, b".", 0x100 | 0x40 | 0x80 | 0x200)
     put("a")
@@ -949,7 +949,7 @@ def notifications():
 
 
 def threads_of_one_process():
-    """Threads that write into one file do not wait for each other's sessions."""
+    """Threads that write to one file do not wait for each other's turns."""
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     start = time.monotonic()
 
@@ -979,7 +979,7 @@ CASES = {
 
 
 def main():
-    # A case that takes too long says where it was.
+    # A case that is ended because it takes too long prints its stack.
     faulthandler.register(signal.SIGTERM, chain=True)
     case, directory = sys.argv[1], sys.argv[2]
     for name in CASES if case == "all" else [case]:

@@ -1,8 +1,8 @@
-"""Passes connections on to a server: a line that a test can cut by ending this program.
+"""Forwards connections to a server; a test cuts them by ending this program.
 
     python3 forwarder.py PORT SERVER_PORT
 
-Both on loopback. It ends with the process that started it.
+Both ports are on loopback. The program ends with the process that started it.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ def pass_on(source, target):
             target.sendall(data)
         target.shutdown(socket.SHUT_WR)
     except OSError:
-        # One side has gone; the other is told.
+        # One side has closed the connection; close the other one too.
         for end in (source, target):
             try:
                 end.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Appends a commit with a record that no honest device writes: python3 hostile.py CASE CONTAINER"""
+"""Appends a commit with a hostile record: python3 hostile.py CASE CONTAINER"""
 
 import gzip
 import json

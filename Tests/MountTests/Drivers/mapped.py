@@ -34,7 +34,7 @@ def store(letter):
 
 
 def expect_there(letter):
-    """The container has the last store, although nobody has closed the file."""
+    """Waits until the other device has the last store, although the file has not been closed."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
         try:
@@ -55,16 +55,16 @@ assert address not in (None, ctypes.c_void_p(-1).value), os.strerror(ctypes.get_
 if how == "closed":
     os.close(descriptor)
 else:
-    # The end of any process that has it too tells of a close.
+    # The end of any process that also has the file open is reported as a close.
     os.close(os.dup(descriptor))
 for letter in "ABC":
     store(letter)
-    # Else the kernel keeps it for half a minute, where it is not passed through; where it is, nobody is told.
+    # Without this, the kernel keeps the store for half a minute; with pass-through, it never reports the store.
     assert LIBC.msync(address, SIZE, MS_SYNC) == 0
     expect_there(letter)
 refused = run("evict", path)
 assert refused.returncode == BUSY, refused
-# Just before and just after an upload, with nothing that would tell of it.
+# Just before and just after an upload, with nothing that would report the store.
 for letter in "DEFGH":
     store(letter)
     assert run("sync", "--wait", directory).returncode == 0

@@ -1,13 +1,13 @@
-"""Cuts the power under a mixed load, again and again, and compares what is there afterwards with what was fsynced.
+"""Cuts the power under a mixed load repeatedly, and compares what is on the disk afterwards with what was fsynced.
 
     python3 powercuts.py --binary DEWPOINT --disk POWERCUT_DISK --restore restore.py
                          [--rounds N] [--seconds N] [--file-system ext4|xfs|btrfs] [--seed N] [--work DIRECTORY]
 
-State, container or both lie on a file system on a loop device on a disk with a volatile write cache (Sources/powercut-disk). One
-round: programs work on the mount, each in a directory of its own, with a model of what each name may hold; the power goes;
-the disk is mounted again, and so is the container. What fsync acknowledged must be there, of a file by its fsync, of a name by
-that of the file or the directory, and what was removed must not come back: on this device, on a second one, and in what
-restore.py makes of the container. Needs root.
+State, container or both are on a file system on a loop device on a disk with a volatile write cache
+(Sources/powercut-disk). In each round, programs work on the mount, each in a directory of its own and with a model of
+what each name may be; the power is cut; the disk is mounted again, and so is the container. What fsync acknowledged
+must be there: bytes after an fsync of the file, names after an fsync of the file or the directory. Removed names must
+not reappear. This holds for this device, for a second one, and for the output of restore.py. Needs root.
 """
 
 import argparse
@@ -27,7 +27,7 @@ import time
 from crashes import Device, content, digest, read_tree
 
 DISK_BYTES = 1 << 30
-# What lies on the disk changes after so many rounds, and all of it is made anew.
+# After this many rounds, everything is created anew, with another choice of what is on the disk.
 ROUNDS_PER_SERIES = 10
 PLACES = ["state", "both", "container"]
 WORKERS = 3
@@ -38,7 +38,7 @@ BLOCK_BYTES = 4096
 # How many blocks one open of the ring writes.
 RING_WRITES = 6
 LONGEST_LOAD_SECONDS = 2.5
-# File systems write what was not synced by themselves: ext4 its journal after 5 s.
+# File systems write unsynced data on their own after a while: ext4 commits its journal after 5 s.
 QUIET_SECONDS = 7.0
 QUIET_SHARE = 0.12
 WRAP_OPERATIONS = 30_000
@@ -83,13 +83,13 @@ class Disk:
         return self.process.stderr.readline().strip()
 
     def stop(self):
-        """After a cut, or at the end: lets go of everything, in whatever state it is."""
+        """Unmounts and detaches everything, after a cut or at the end, whatever state it is in."""
         if self.process is None:
             return
         attempt("umount", self.root) or attempt("umount", "--lazy", self.root)
         if self.loop is not None:
             attempt("losetup", "--detach", self.loop)
-            # Somebody else may get the device at once.
+            # Another process may get the device at once.
             wait_until(lambda: self.point not in call("losetup", "--list", "--output", "BACK-FILE"), f"{self.loop} is let go")
         attempt("umount", self.point) or attempt("umount", "--lazy", self.point)
         try:
@@ -123,15 +123,15 @@ def wait_until(condition, what):
 
 
 class Worker(threading.Thread):
-    """A program with a directory of its own, and a model of what each name in it may hold: digests, `None` where it may be
-    missing, `link TARGET`, `directory`, or ANYTHING that is there."""
+    """A program with a directory of its own, and a model of what each name in it may be: a digest, `None` if it may be
+    missing, `link TARGET`, `directory`, or ANYTHING that exists."""
 
     def __init__(self, device, name, seed, before=None):
         super().__init__(daemon=True)
         self.device, self.name_, self.random = device, name, random.Random(seed)
         self.folder = os.path.join(device.point, name)
         self.model = before.model if before else {}
-        # What each name holds now, as the programs see it.
+        # What each name is now, as programs see it.
         self.now = before.now if before else {}
         self.rows = before.rows if before else 0
         self.rows_begun = before.rows_begun if before else 0
@@ -167,13 +167,13 @@ class Worker(threading.Thread):
             [1, 2, 1, 2, 2, 2, 2],
         )[0]()
 
-    # What the model knows
+    # The model
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def may(self, name, *states):
-        """What is about to be; the last of the states is what it will be in the end."""
+        """Allows more states of a name; the last one is its state after the operation."""
         self.model[name] = self.model.get(name, {None}) | set(states)
         self.now[name] = states[-1]
 
@@ -190,7 +190,7 @@ class Worker(threading.Thread):
         names = [name for name, may in self.model.items() if name.startswith(kind) and None not in may]
         return self.random.choice(names) if names else None
 
-    # What it does
+    # Operations
 
     def new_content(self):
         self.serial += 1
@@ -198,7 +198,7 @@ class Worker(threading.Thread):
         return content(size, f"{self.name_}-{self.serial}")
 
     def sync_folder(self):
-        """All names of the directory are then what they are now."""
+        """Syncs the directory, after which all its names must have the state that they have now."""
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -227,7 +227,7 @@ class Worker(threading.Thread):
         self.settle(name, digest(data))
 
     def save_unsynced(self):
-        """As a script saves: without any fsync. Whoever replaces a file so has the old bytes afterwards or the new ones."""
+        """Saves as scripts do, without fsync: a file that is replaced has the old or the new bytes afterwards."""
         name, data = self.known() or self.pick(), self.new_content()
         self.may(name, ANYTHING if None in self.model.get(name, {None}) else digest(data))
         self.put(self.path("saving~"), data, os.O_TRUNC, synced=False)
@@ -244,7 +244,7 @@ class Worker(threading.Thread):
         self.settle(name, digest(data))
 
     def create_empty(self):
-        """Nothing is in it, so its name is all that fsync of the directory has to keep."""
+        """Creates an empty file, so an fsync of the directory has only its name to keep."""
         name = self.pick()
         if not self.is_free(name):
             return
@@ -332,7 +332,7 @@ class Worker(threading.Thread):
     def database(self):
         database = sqlite3.connect(self.path("rows.sqlite"), isolation_level=None)
         database.execute("PRAGMA journal_mode = DELETE")
-        # EXTRA: also the directory is synced once the journal has gone.
+        # EXTRA: the directory is also synced after the journal was deleted.
         database.execute("PRAGMA synchronous = EXTRA")
         return database
 
@@ -348,7 +348,7 @@ class Worker(threading.Thread):
             database.close()
 
     def overwrite(self):
-        """As a database writes its log: a file of one size, block by block, with fdatasync or opened with O_DSYNC."""
+        """Writes like a database's log: block by block in a file of fixed size, with fdatasync or O_DSYNC."""
         if not self.ring:
             self.put(self.path("ring"), bytes(RING_BLOCKS * BLOCK_BYTES), os.O_TRUNC)
             self.ring = [digest(bytes(BLOCK_BYTES))] * RING_BLOCKS
@@ -376,7 +376,7 @@ class Worker(threading.Thread):
             if error.errno != 16:  # EBUSY: not uploaded yet
                 raise
 
-    # What is there afterwards
+    # Checks after a cut
 
     def found(self, name):
         path = self.path(name)
@@ -400,7 +400,7 @@ class Worker(threading.Thread):
             self.settle(name, found)
         known = {name for name, state in self.now.items() if state is not None}
         for name in sorted(set(os.listdir(self.folder)) - known - {"saving~", "rows.sqlite", "rows.sqlite-journal", "ring"}):
-            wrong.append(f"{self.name_}/{name} is there, but nobody made it")
+            wrong.append(f"{self.name_}/{name} exists, but no program created it")
         return wrong + self.check_ring() + self.check_rows()
 
     def check_ring(self):
@@ -470,7 +470,7 @@ class Series:
         self.exchange()
 
     def wrap_log(self):
-        """Has the index's log begin again from its start: only then a sync of it changes nothing else on the disk."""
+        """Makes the index's log restart from its start: only then does a sync of it change nothing else on the disk."""
         log = os.path.join(self.device.state, "index.sqlite-wal")
 
         def checkpoints():
@@ -487,15 +487,15 @@ class Series:
             if number % 100 == 99 and checkpoints() > first:
                 break
         else:
-            raise AssertionError("the index's log did not begin again")
+            raise AssertionError("the index's log did not restart")
         os.unlink(path)
 
     def sync_all(self):
-        """What was not synced until now need not be thought about."""
+        """Syncs the disk, so that the checks need not consider what was unsynced until now."""
         call("sync", "--file-system", self.disk.root)
 
     def exchange(self):
-        """Brings both devices and what restore.py makes of the container together, and looks whether they are equal."""
+        """Syncs both devices and checks that they and the output of restore.py are equal."""
         self.device.run("sync", self.device.point, "--wait")
         self.second.mount()
         try:
@@ -505,11 +505,11 @@ class Series:
             self.compare("what restore.py makes of it", ours, self.restored())
             for path, found in self.remote.items():
                 if ours.get(path) != found:
-                    raise AssertionError(f"{path}, of the second device, is {ours.get(path)} and must be {found}")
+                    raise AssertionError(f"{path}, of the second device, is {ours.get(path)}, but must be {found}")
             tops = {path.split("/")[0] for path in ours} - {f"worker-{number}" for number in range(WORKERS)}
             if strange := tops - {path.split("/")[0] for path in self.remote}:
-                raise AssertionError(f"nobody made {sorted(strange)[:5]}")
-            # What comes next from there is seen as placeholders here.
+                raise AssertionError(f"no program created {sorted(strange)[:5]}")
+            # The next items from the second device appear as placeholders on the first.
             self.remote_serial += 1
             folder = f"from-B-{self.remote_serial}"
             os.mkdir(os.path.join(self.second.point, folder))
@@ -556,7 +556,7 @@ class Series:
         for worker in workers + [listing]:
             worker.join(STOP_SECONDS)
             if worker.is_alive():
-                raise AssertionError("a program hangs although the power went")
+                raise AssertionError("a program hangs although the power was cut")
         for worker in workers:
             if worker.failure is not None:
                 raise worker.failure
@@ -573,7 +573,7 @@ class Series:
         return sum(worker.operations for worker in workers), outcome
 
     def look_around(self):
-        """Has placeholders written, shortly before the power goes."""
+        """Lists directories shortly before the power is cut, which writes placeholders."""
         try:
             for name in os.listdir(self.device.point):
                 os.listdir(os.path.join(self.device.point, name))
@@ -624,7 +624,7 @@ def main():
     parser.add_argument("--seed", default=str(random.randrange(1 << 30)))
     parser.add_argument("--work", help="a directory to work in; what failed is kept there")
     options = parser.parse_args()
-    # On SIGUSR2 it says where it is.
+    # On SIGUSR2, the program prints the stacks of all threads.
     faulthandler.register(signal.SIGUSR2, all_threads=True)
     work = options.work or tempfile.mkdtemp(prefix="dewpoint-powercuts-")
     os.makedirs(work, exist_ok=True)

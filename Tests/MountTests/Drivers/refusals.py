@@ -1,6 +1,6 @@
-"""A read that is refused is a failure to every caller: python3 refusals.py FILE ERRNO DIRECTORY
+"""A refused read is an error for every caller: python3 refusals.py FILE ERRNO DIRECTORY
 
-Tries what loses data when a refusal looks like the end of the file; DIRECTORY lies outside of the mount.
+Runs what would lose data if a refusal looked like the end of the file; DIRECTORY is outside the mount.
 """
 
 import errno
@@ -43,4 +43,4 @@ for mover in shutil.copy, shutil.copyfile, shutil.move:
 for command in ["cp", file, copy], ["cat", file], ["grep", "-c", "x", file], ["mv", file, copy], ["tail", "-c", "10", file]:
     result = subprocess.run(command, capture_output=True, check=False)
     assert result.returncode != 0, f"{command} succeeded"
-assert os.stat(file).st_size > 0, "the source is gone"
+assert os.stat(file).st_size > 0, "the source was truncated"

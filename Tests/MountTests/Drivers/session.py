@@ -1,4 +1,4 @@
-"""A client of the control API's sessions that shares no code with ours: claims, presenters and what they are told.
+"""A client of the control API's sessions that shares no code with Dewpoint: claims, presenters and their events.
 
 See "The control API" in the Operations page. `Session(point)` connects to the daemon of a mountpoint.
 """
@@ -11,7 +11,7 @@ import time
 
 
 def socket_path(point):
-    """Where the daemon's socket is: 64 bits of FNV-1a over the mountpoint."""
+    """The path of the daemon's socket, from the 64-bit FNV-1a hash of the mountpoint."""
     value = 0xCBF29CE484222325
     for byte in os.fsencode(os.path.realpath(point)):
         value = (value ^ byte) * 0x100000001B3 % 2**64
@@ -20,7 +20,7 @@ def socket_path(point):
 
 
 class Ended(Exception):
-    """A claim was not granted, or taken away: `reason` says how."""
+    """A claim was not granted, or was revoked; `reason` says why."""
 
     def __init__(self, event):
         super().__init__(event.get("message"))
@@ -29,11 +29,11 @@ class Ended(Exception):
 
 
 class Gone(Exception):
-    """The session's connection is over."""
+    """The session's connection is closed."""
 
 
 def request(point, method, target, body=None, limit=10):
-    """One request and its answer, as JSON."""
+    """Sends one request and returns its response as JSON."""
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(limit)
     connection.connect(socket_path(point))
@@ -48,18 +48,18 @@ def request(point, method, target, body=None, limit=10):
 
 
 class Session:
-    """One connection. Events are taken with `take`; presenters answer on a thread of their own if they have an `answer`."""
+    """One connection. `take` returns its events; presenters with an `answer` reply on a thread of their own."""
 
     open = []
 
     @classmethod
     def end_all(cls):
-        """Before the interpreter ends: a thread that still reads then may crash it."""
+        """Closes all sessions before the interpreter exits, which a thread that still reads may crash."""
         for session in cls.open:
             try:
                 session.connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # it is over already
+                pass  # it is closed already
             session.reader.join(10)
 
     def __init__(self, point, limit=20):
@@ -116,7 +116,7 @@ class Session:
         try:
             self.send({"answer": {"question": question["question"], **outcome}})
         except Gone:
-            pass  # nobody waits for it any more
+            pass  # the answer is no longer needed
 
     def send(self, line):
         data = json.dumps(line).encode() + b"\n"
@@ -127,7 +127,7 @@ class Session:
                 raise Gone() from error
 
     def take(self, *kinds, where=lambda body: True, limit=None):
-        """The next event of one of these kinds; others stay. `None` when none comes in time."""
+        """Returns the next event of these kinds and leaves others; `None` if none arrives in time."""
         end = time.monotonic() + (self.limit if limit is None else limit)
         with self.arrived:
             while True:
@@ -143,13 +143,13 @@ class Session:
                 self.arrived.wait(rest)
 
     def nothing(self, *kinds, limit=0.3):
-        """Whether none of these comes for a while."""
+        """Whether no event of these kinds arrives within `limit` seconds."""
         return self.take(*kinds, limit=limit) is None
 
     # Claims
 
     def ask(self, *items, **options):
-        """Asks for claims; `items` are ("a.txt", "plain") to write or ("a.txt", ["withoutChanges"]) to read."""
+        """Requests a claim; `items` are ("a.txt", "plain") to write or ("a.txt", ["withoutChanges"]) to read."""
         self.last += 1
         wanted = [
             {"path": path, "writing": kind} if isinstance(kind, str) else {"path": path, "reading": list(kind)}
@@ -159,7 +159,7 @@ class Session:
         return self.last
 
     def outcome(self, claim, limit=None):
-        """`granted` or `ended`; `None` while neither."""
+        """Returns the event `granted` or `ended`; `None` if neither arrives in time."""
         return self.take("granted", "ended", where=lambda body: body["claim"] == claim, limit=limit)
 
     def wait(self, claim, limit=None):
@@ -189,7 +189,8 @@ class Session:
     def present(self, presenter, path, methods=None, answer=lambda question: {}, **options):
         """Registers a presenter; without `answer` the test answers with `reply`, or never.
 
-        One question at a time, as on an operation queue: who asked while another's save was under way would else be told that nothing is unsaved.
+        Questions are answered one at a time, as on an operation queue: otherwise, a question that arrives during a
+        save would be answered as if nothing were unsaved.
         """
         queue = threading.Lock()
 
@@ -219,7 +220,7 @@ class Session:
 
 
 class Holder:
-    """Another process that holds a claim until it is told to let go: its claims cover none of our own writes."""
+    """Another process that holds a claim until it is told to release it; the claim does not cover our own writes."""
 
     def __init__(self, point, *items, **options):
         asked, self.told = os.pipe()
@@ -246,7 +247,7 @@ class Holder:
         assert os.read(self.answers, 1) == b"g", "the holder was not granted its claim"
 
     def run(self, command):
-        """Runs a command as the holder's child; tells whether it succeeded."""
+        """Runs a command as the holder's child; returns whether it succeeded."""
         os.write(self.told, command.encode())
         return os.read(self.answers, 1) == b"k"
 

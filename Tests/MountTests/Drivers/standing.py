@@ -1,4 +1,4 @@
-"""One device renames directories in which the other works: python3 standing.py DIRECTORY-OF-A DIRECTORY-OF-B"""
+"""One device renames directories that a program uses on the other: python3 standing.py DIRECTORY-OF-A DIRECTORY-OF-B"""
 
 import os
 import sys
@@ -14,7 +14,7 @@ def until(condition):
         except FileNotFoundError:
             pass
         time.sleep(0.05)
-    raise AssertionError("it did not reach the other device")
+    raise AssertionError("the change did not reach the other device")
 
 
 a, b = sys.argv[1:3]
@@ -31,7 +31,7 @@ expected = {"f", "sub"}
 for old, new in ("d", "e"), ("e", "other/e"):
     os.rename(f"{a}/{old}", f"{a}/{new}")
     until(lambda new=new: os.path.basename(new) in os.listdir(os.path.dirname(f"{b}/{new}")))
-    # The kernel is told after the names are there.
+    # The kernel is notified after the names have appeared.
     time.sleep(0.3)
     assert set(os.listdir(".")) == expected, os.listdir(".")
     assert set(os.listdir(directory)) == expected, os.listdir(directory)

@@ -1,7 +1,7 @@
 """How writers of one file take turns, one case per behaviour: python3 writers.py CASE DIRECTORY
 
-A writer is a process that opens the file when it is told to. Opens that rewrite a file take turns; those that share it, and all
-writes through open files, behave as on a local file system.
+A writer is a process that opens the file when it is told to. Opens that rewrite a file take turns; opens that share it,
+and all writes through open files, behave as on a local file system.
 """
 
 import ctypes
@@ -14,11 +14,11 @@ import traceback
 
 RECORD_BYTES = 64 << 10
 RECORDS = 2000
-# The holder of a turn gives way after 500 ms without a write when someone waits; the slack is for a busy machine.
+# The holder of a turn loses it after 500 ms without a write if a writer waits; the slack is for a busy machine.
 QUIET_SECONDS = 0.5
 SLACK_SECONDS = 1.5
 PROMPT_SECONDS = 0.4
-# A holder that goes on writing keeps its turn much longer.
+# A holder that continues to write keeps its turn much longer.
 BUSY_SECONDS = 4
 REWRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 SHARE = os.O_RDWR | os.O_CREAT
@@ -26,7 +26,7 @@ APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 class Writer:
-    """Another process that opens `path` and writes what it is told, one request at a time."""
+    """Another process that opens `path` and writes to it, one request at a time."""
 
     all = []
 
@@ -67,14 +67,14 @@ class Writer:
             os.write(answers, b"k")
 
     def ask(self, request):
-        """Sends a request without waiting for its end."""
+        """Sends a request without waiting for its completion."""
         os.write(self.requests, request)
 
     def answer(self):
         return os.read(self.answers, 1)
 
     def do(self, request):
-        """Sends a request and gives the seconds it took."""
+        """Sends a request and returns the seconds that it took."""
         start = time.monotonic()
         self.ask(request)
         answer = self.answer()
@@ -82,7 +82,7 @@ class Writer:
         return time.monotonic() - start
 
     def kill(self):
-        """Kills the process and gives the seconds until it was gone."""
+        """Kills the process and returns the seconds until it was gone."""
         start = time.monotonic()
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
@@ -156,7 +156,7 @@ def two_appenders_write_whole_records():
 
 
 def each_write_is_whole():
-    """Also one that the kernel sends in several requests."""
+    """Every write is atomic, even one that the kernel sends in several requests."""
     size = 4 << 20
     open("f", "wb").write(b"\0" * size)
     for _ in range(20):
@@ -174,7 +174,7 @@ def each_write_is_whole():
 
 
 def sharers_see_what_they_write():
-    """What a deferred write could not give: its own size, end and mapped bytes, while another process writes."""
+    """A process sees the size, end and mapped bytes of its own writes at once, while another process writes."""
     open("f", "wb").write(b"\0" * 65536)
     busy = os.fork()
     if busy == 0:
@@ -227,7 +227,7 @@ def a_quiet_holder_gives_way():
     first.do(b"w")
     took = second.do(b"o")
     assert 0.2 < took < QUIET_SECONDS + SLACK_SECONDS, f"{took:.2f} s"
-    # Who lost the turn still writes at once.
+    # The writer that lost the turn can still write at once.
     assert first.do(b"w") < PROMPT_SECONDS
     assert second.do(b"w") < PROMPT_SECONDS
 
@@ -272,12 +272,12 @@ def sharing_opens_make_nobody_wait():
 
 
 def relatives_are_one_writer():
-    """A child rewrites what its parent has open, and the other way round."""
+    """A child may rewrite a file that its parent has open, and the other way round."""
     parent = os.open("f", REWRITE)
     child = Writer("f", opens=False)
     child.ask(b"o")
     write_for(BUSY_SECONDS, parent)
-    # It answers both requests; had it waited, it would wait another half a second.
+    # The child answers both requests; had its open waited, that would take another half second.
     took = child.do(b"c")
     assert took < PROMPT_SECONDS, f"the child waited for its parent: {took:.2f} s"
     child = Writer("g")
@@ -298,7 +298,7 @@ def not_blocking_waits_for_nobody():
     assert first.answer() == b"k"
     waiting = Writer("f", opens=False)
     took = waiting.do(b"o")
-    assert 0.1 < took < QUIET_SECONDS + SLACK_SECONDS, f"it took the turn away: {took:.2f} s"
+    assert 0.1 < took < QUIET_SECONDS + SLACK_SECONDS, f"the non-blocking open took the turn away: {took:.2f} s"
 
 
 def crossed_writers_do_not_lock_each_other_out():
@@ -344,7 +344,7 @@ def renaming_and_removing_never_wait():
     first.do(b"w")
     took = time.monotonic() - start
     assert took < PROMPT_SECONDS, f"{took:.2f} s"
-    # Who waited for the file of before opens what its path leads to now.
+    # A writer that waited for the renamed file opens the file that its path names now.
     assert waiting.answer() == b"k"
     waiting.do(b"w")
     assert os.path.getsize("log") == 100
@@ -389,10 +389,10 @@ def an_exit_is_never_held():
 
 
 def interrupting_a_wait():
-    """A signal with a handler ends a wait with EINTR, which a program may answer as it likes."""
+    """A signal with a handler ends a waiting open with EINTR."""
     first = Writer("f")
     first.do(b"w")
-    # A sibling of the holder: the parent would be its relative.
+    # The opener is a sibling of the holder, because relatives do not wait for each other.
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -413,12 +413,12 @@ def interrupting_a_wait():
     os.waitpid(pid, 0)
     took = time.monotonic() - start
     assert took < PROMPT_SECONDS, f"{took:.2f} s"
-    assert os.path.getsize("f") == 100, "a truncation that was given up has happened"
+    assert os.path.getsize("f") == 100, "an interrupted open has truncated the file"
     first.do(b"w")
 
 
 def signals_that_ask_for_nothing():
-    """Of a child that ended or a resized window an open on a disk notices nothing; killed afterwards it is gone at once."""
+    """Signals like SIGCHLD and SIGWINCH do not interrupt a waiting open, and SIGKILL afterwards ends it at once."""
     first = Writer("f")
     first.do(b"w")
     first.do(b"w")
@@ -431,7 +431,7 @@ def signals_that_ask_for_nothing():
                 signal.signal(number, lambda *_: None)
                 signal.siginterrupt(number, True)
             os.write(writer, b"r")
-            # Not os.open, which tries again.
+            # Not os.open, which retries.
             opened = library.open(b"f", os.O_WRONLY | os.O_TRUNC)
             os.write(writer, b"o" if opened >= 0 else b"f")
             if opened < 0:
@@ -448,7 +448,7 @@ def signals_that_ask_for_nothing():
             os.waitpid(pid, 0)
             took = time.monotonic() - start
             assert took < PROMPT_SECONDS, f"{took:.2f} s"
-            assert os.path.getsize("f") > 0, "a truncation that was given up has happened"
+            assert os.path.getsize("f") > 0, "an interrupted open has truncated the file"
         else:
             assert os.read(reader, 1) == b"o"
             os.waitpid(pid, 0)

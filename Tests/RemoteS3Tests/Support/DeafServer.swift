@@ -1,6 +1,7 @@
 import Glibc
 
-/// Listens on loopback and neither accepts nor reads: the kernel takes the connection and some bytes, and then no more.
+/// Listens on loopback but neither accepts nor reads: the kernel accepts the connection and a few bytes, and then no
+/// more.
 final class DeafServer: Sendable {
     private let listener: Int32
     private let port: UInt16

@@ -2,28 +2,28 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server on loopback that answers each request as a test says, well or badly: it can fall silent, hang up and send
-/// half.
+/// A server on loopback that answers each request as a test scripts it. It can also stay silent, close the connection
+/// or send half a response.
 final class ScriptedServer: Sendable {
     struct Request: Sendable {
         let method: String
-        /// Path and query, as they came.
+        /// Path and query, as received.
         let target: String
-        /// By names in small letters.
+        /// By lowercase names.
         let headers: [String: String]
         let body: [UInt8]
-        /// Which connection it came on, from 0.
+        /// The number of its connection, from 0.
         let connection: Int
     }
 
     enum Reply: Sendable {
         /// With `Content-Length` added, unless the headers have one.
         case answer(Int, [String: String] = [:], [UInt8] = [])
-        /// The first bytes of an answer, then the end of the connection.
+        /// The first bytes of a response, then the end of the connection.
         case part(Int, [String: String], [UInt8])
         /// Nothing, and the connection is reset.
         case reset
-        /// Nothing, until the client goes away.
+        /// Nothing, until the client closes the connection.
         case silence
 
         static func text(_ status: Int, _ headers: [String: String] = [:], _ text: String) -> Reply {
@@ -75,7 +75,7 @@ final class ScriptedServer: Sendable {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// What has come so far.
+    /// The requests received so far.
     var requests: [Request] { log.withLock { $0 } }
 
     private func serve(_ descriptor: Int32, _ number: Int) {

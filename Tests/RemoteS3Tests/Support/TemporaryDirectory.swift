@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of its own for one test, removed with the last reference.
+/// A temporary directory for one test, removed with the last reference.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -9,12 +9,12 @@ final class TemporaryDirectory: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    // A leftover in the temporary directory fails no test.
+    // A leftover in the temporary directory does not fail a test.
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     @discardableResult
     func write(_ name: String, _ text: String) throws -> String {
         try FileManager.default.createDirectory(

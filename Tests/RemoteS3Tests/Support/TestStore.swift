@@ -4,14 +4,14 @@ import Synchronization
 
 @testable import RemoteS3
 
-/// A store at a scripted server, whose waits take no time and are counted.
+/// A store at a scripted server, whose delays are recorded and take no time.
 final class TestStore: Sendable {
     let store: S3Store
     private let waits: Shared<[Duration]>
 
     /// - Parameters:
-    ///   - limits: Short ones, for tests of silence.
-    ///   - chance: What jitter is made of.
+    ///   - limits: Short limits are for tests of servers that do not respond.
+    ///   - chance: The random number that determines the jitter.
     init(
         endpoint: String, url: String = "s3://notes/box", limits: S3Limits = S3Limits(),
         variables: [String: String] = [:], now: @escaping @Sendable () -> Date = { Date() }, chance: Double = 1
@@ -27,7 +27,7 @@ final class TestStore: Sendable {
         environment.chance = { chance }
         environment.limits = limits
         environment.sleep = { duration in
-            // What watches over a transfer waits for real.
+            // The timeouts of a transfer sleep for real.
             guard duration < min(limits.read, limits.send) else { return try await Task.sleep(for: duration) }
             waits.value.withLock { $0.append(duration) }
             try Task.checkCancellation()
@@ -37,7 +37,7 @@ final class TestStore: Sendable {
             environment: environment)
     }
 
-    /// How long it waited between attempts.
+    /// The delays between attempts.
     var delays: [Duration] { waits.value.withLock { $0 } }
 
     /// Runs `body` with the store.

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A time that stands still until a test moves it.
+/// A clock that stands still until a test sets it.
 final class TestTime: Sendable {
     private let date = Mutex(Date(timeIntervalSince1970: 1_600_000_000))
 
