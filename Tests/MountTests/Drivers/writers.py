@@ -241,11 +241,19 @@ def a_long_quiet_holder_costs_nothing():
 
 
 def a_turn_ends_with_its_process():
+    # The quickest of three: on a busy machine one may take as long as the quiet time of a turn.
+    took = min(takeover_from_a_killed_writer() for _ in range(3))
+    assert took < PROMPT_SECONDS, f"{took:.2f} s"
+
+
+def takeover_from_a_killed_writer():
+    """Returns how many seconds an open for rewriting takes after the holder of the turn was killed."""
     first, second = Writer("f"), Writer("f", opens=False)
     first.do(b"w")
     first.kill()
     took = second.do(b"o")
-    assert took < PROMPT_SECONDS, f"{took:.2f} s"
+    second.kill()
+    return took
 
 
 def sharing_opens_wait_for_an_active_turn_only():
