@@ -16,6 +16,8 @@ extension Program {
         var after: [FileContent] = []
         /// The conflict versions of what is moved or removed.
         var versions: [[FileContent]] = []
+        /// Whether what is moved leaves the container with them.
+        var isLeaving = false
         /// What is moved or removed, and what is replaced.
         var moved: Attributes?
         var replaced: Attributes?
@@ -80,7 +82,12 @@ extension Program {
                 return (value, sight.value)
             }
         } catch let error as FileError {
-            if isCutOff { world.model.note(.unknown, before: sight.value.before, after: sight.value.after) }
+            if isCutOff {
+                world.model.note(.unknown, before: sight.value.before, after: sight.value.after)
+                if sight.value.isLeaving {
+                    for versions in sight.value.versions { world.model.note(.unknown, before: versions, after: []) }
+                }
+            }
             throw error
         }
     }

@@ -86,7 +86,7 @@ extension Program {
         let moved = try replica.lookup(source.name, in: source.parent)
         var sight = Sight(
             versions: [try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)],
-            moved: moved)
+            isLeaving: try isLocalOnly(target), moved: moved)
         guard mode == .replace, let replaced = try replica.whereabouts(of: target.name, in: target.parent).inode,
             replaced != moved.inode
         else { return sight }
@@ -104,6 +104,12 @@ extension Program {
         case (false, false): sight.before = try device.conflictVersions(at: target.name, in: target.parent)
         }
         return sight
+    }
+
+    private func isLocalOnly(_ place: ResolvedPath) throws -> Bool {
+        let replica = try fileSystem.replica
+        let above = try replica.path(of: place.parent).split(separator: "/").map { try ItemName(String($0)) }
+        return (above + [place.name]).contains(where: replica.isLocalOnly)
     }
 
     /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends,
