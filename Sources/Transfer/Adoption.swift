@@ -64,7 +64,7 @@ package struct Adoption {
         self.prefix = prefix
         self.isContinued = isContinued
         packs = PackStore(store: visitor.sync.container.store)
-        rule = visitor.travelRule
+        rule = visitor.syncRule
         destination = try Destination(path, rule)
         sender = TreeSender(visitor, notify: notify)
     }

@@ -46,7 +46,7 @@ package struct Import {
     ) throws(FileError) {
         self.visitor = visitor
         self.isContinued = isContinued
-        rule = visitor.travelRule
+        rule = visitor.syncRule
         destination = try Destination(path, rule)
         sender = TreeSender(visitor, notify: notify)
     }

@@ -86,7 +86,7 @@ extension ScratchReplica {
     var now: Timestamp { sync.context.environment.now() }
 
     /// Which names are synced.
-    var travelRule: SyncRule {
+    var syncRule: SyncRule {
         SyncRule(sync.container.identity, isLocalOnly: sync.replica.isLocalOnly)
     }
 

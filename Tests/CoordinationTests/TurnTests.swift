@@ -59,7 +59,7 @@ import Testing
         #expect(table.close(cat, at: .ms(5)) == [.opened(4)])
     }
 
-    @Test mutating func `a process with the file open may write regardless of who has the turn`() {
+    @Test mutating func `a process that has the file open may write while another one has the turn`() {
         #expect(table.open(1, ann, rewriting: false, at: .ms(0)) == .proceed)
         #expect(table.open(2, bob, at: .ms(0)) == .proceed)
         #expect(table.wrote(ann, at: .ms(1)) == [])

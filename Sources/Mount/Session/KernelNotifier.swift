@@ -172,10 +172,10 @@ extension KernelNotifier.Pending {
     }
 }
 
-/// The session as the notifier's thread uses it.
+/// The session as the notifier uses it.
 ///
-/// `@unchecked Sendable`: libfuse's notification calls may be made from any thread, and the thread ends before the
-/// session does.
+/// `@unchecked Sendable`: libfuse's notification calls may be made from any thread, and both the notifier's thread and
+/// the requests that use it end before the session does.
 struct SessionPointer: @unchecked Sendable {
     let pointer: OpaquePointer
 

@@ -154,12 +154,12 @@ extension ReplicaTransaction {
     private func exchangeItems(
         _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
     ) throws {
-        let sourceTravels =
+        let isSourceSynced =
             isSynced(row.kind, target.name, in: try rows.parentInfo(target.parent)) && !source.isExcluded
-        let targetTravels =
+        let isTargetSynced =
             isSynced(other.kind, source.name, in: try rows.parentInfo(source.parent)) && !target.isExcluded
-        let sourceItem = try carry(source, row, isSynced: sourceTravels)
-        let targetItem = try carry(target, other, isSynced: targetTravels)
+        let sourceItem = try carry(source, row, isSynced: isSourceSynced)
+        let targetItem = try carry(target, other, isSynced: isTargetSynced)
         // No directory has the number -1: it holds the source while its name is taken.
         let move = "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?"
         try rows.execute(move, [-1, source.name.string, sourceItem?.uuid, source.parent.row, source.name.string])
@@ -170,7 +170,7 @@ extension ReplicaTransaction {
         try moveLinks(row, from: source.parent, to: target.parent)
         try moveLinks(other, from: target.parent, to: source.parent)
         let ends = [
-            (source, row, sourceItem, target, sourceTravels), (target, other, targetItem, source, targetTravels),
+            (source, row, sourceItem, target, isSourceSynced), (target, other, targetItem, source, isTargetSynced),
         ]
         for (entry, row, item, place, isSynced) in ends {
             if item == nil { try clearBase(place.name, in: place.parent) }

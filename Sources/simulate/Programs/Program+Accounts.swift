@@ -16,8 +16,8 @@ extension Program {
         var after: [FileContent] = []
         /// The conflict versions of what is moved or removed.
         var versions: [[FileContent]] = []
-        /// Whether what is moved leaves the container with them.
-        var isLeaving = false
+        /// Those of them that leave the container with what is moved to a local-only name.
+        var leaving: [FileContent] = []
         /// What is moved or removed, and what is replaced.
         var moved: Attributes?
         var replaced: Attributes?
@@ -84,9 +84,7 @@ extension Program {
         } catch let error as FileError {
             if isCutOff {
                 world.model.note(.unknown, before: sight.value.before, after: sight.value.after)
-                if sight.value.isLeaving {
-                    for versions in sight.value.versions { world.model.note(.unknown, before: versions, after: []) }
-                }
+                world.model.note(.unknown, before: sight.value.leaving, after: [])
             }
             throw error
         }

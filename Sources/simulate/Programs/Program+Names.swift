@@ -84,9 +84,8 @@ extension Program {
     ) throws -> Sight {
         let replica = try fileSystem.replica
         let moved = try replica.lookup(source.name, in: source.parent)
-        var sight = Sight(
-            versions: [try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)],
-            isLeaving: try isLocalOnly(target), moved: moved)
+        let versions = try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)
+        var sight = Sight(versions: [versions], leaving: try isLocalOnly(target) ? versions : [], moved: moved)
         guard mode == .replace, let replaced = try replica.whereabouts(of: target.name, in: target.parent).inode,
             replaced != moved.inode
         else { return sight }
@@ -124,13 +123,14 @@ extension Program {
         let (source, _) = try taken()
         let (target, _) = try taken()
         world.trace.note("\(label) exchanges \(source) and \(target)")
-        let look = { @Sendable [device, replica = try fileSystem.replica] () throws -> Sight in
+        let look = { @Sendable [self, device, replica = try fileSystem.replica] () throws -> Sight in
             let moved = try [source, target].map { try replica.lookup($0.name, in: $0.parent) }
+            let versions = try [source, target].map {
+                try device.conflictVersions(at: $0.name, in: $0.parent, withIncoming: true)
+            }
+            let leaving = try zip(versions, [target, source]).filter { try isLocalOnly($1) }.flatMap(\.0)
             return Sight(
-                versions: try [source, target].map {
-                    try device.conflictVersions(at: $0.name, in: $0.parent, withIncoming: true)
-                },
-                moved: moved[0], replaced: moved[1],
+                versions: versions, leaving: leaving, moved: moved[0], replaced: moved[1],
                 links: try moved.filter { $0.kind == .symbolicLink }.map { try device.content(of: $0.inode) })
         }
         let finish = { @Sendable [self] (sight: Sight, _: Void) throws -> Void in
