@@ -112,12 +112,15 @@ let package = Package(
 
         .executableTarget(name: "powercut-disk", dependencies: ["CFuse"], swiftSettings: settings),
 
+        .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: settings),
         .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .target(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
-        .testTarget(name: "CoordinationTests", dependencies: ["Coordination", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],
+            swiftSettings: settings),
         .testTarget(
             name: "RemoteTests", dependencies: ["RemoteS3", "Remote", "Model", "S3Server", "TestStores"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
@@ -131,13 +134,13 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ReplicaTests",
-            dependencies: ["Replica", "Model", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Replica", "Model", "SeededRandomness", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: settings),
         .testTarget(
             name: "DeviceTests",
             dependencies: [
                 "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server",
-                "Mutations", "TestStores",
+                "Mutations", "SeededRandomness", "TestStores",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -20,7 +20,7 @@ package final class FileSystem: Sendable {
     let options: FileSystemOptions
     let files: MountFiles
     let locking: Locking
-    let coordination: Coordination
+    let coordination: CoordinatedAccess
     let reading: Reading
     let cache: Cache
     private let abilities = Mutex(MountAbilities())
@@ -33,7 +33,7 @@ package final class FileSystem: Sendable {
     }
 
     /// Claims, presenters and followers.
-    struct Coordination: Sendable {
+    struct CoordinatedAccess: Sendable {
         let claims: Claims
         let events: ItemEvents
         let access: SyncAccess
@@ -100,7 +100,7 @@ package final class FileSystem: Sendable {
             bytes: ClaimBytes(replica: replica, downloads: downloads, environment: context.environment))
         let events = ItemEvents(
             lockManager: locking.manager, claims: claims, places: locking.places, environment: context.environment)
-        coordination = Coordination(
+        coordination = CoordinatedAccess(
             claims: claims, events: events,
             access: SyncAccess(
                 context, lockManager: locking.manager, claims: claims, events: events,

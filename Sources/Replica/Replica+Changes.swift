@@ -143,7 +143,7 @@ extension Replica {
         guard let bytes else { return }
         let isUnsure = try read {
             try $0.exists(
-                "SELECT 1 FROM inodes WHERE id = ? AND here = 1 AND dirty = 0 AND settled <> 1 AND size > 0",
+                "SELECT 1 FROM inodes WHERE id = ? AND local = 1 AND dirty = 0 AND settled <> 1 AND size > 0",
                 [number.row])
         }
         if isUnsure { try SystemCalls.syncData(bytes) }

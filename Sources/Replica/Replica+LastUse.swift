@@ -19,7 +19,7 @@ extension Replica {
     package func heldByteCount() throws(FileError) -> Int64 {
         try read { rows in
             let blocks: Int64? = try rows.first(
-                "SELECT sum(blocks) FROM inodes WHERE here = 1 AND kind = 0", []
+                "SELECT sum(blocks) FROM inodes WHERE local = 1 AND kind = 0", []
             ) { $0[0] as Int64? ?? 0 }
             return (blocks ?? 0) * Self.blockByteCount
         }
@@ -32,7 +32,7 @@ extension Replica {
         try read { rows in
             try rows.all(
                 """
-                SELECT id, used, blocks FROM inodes WHERE here = 1 AND kind = 0 AND (used, id) > (?, ?) AND links > 0
+                SELECT id, used, blocks FROM inodes WHERE local = 1 AND kind = 0 AND (used, id) > (?, ?) AND links > 0
                 ORDER BY used, id LIMIT ?
                 """, [last?.used.rawValue ?? Int64.min, last?.inode.row ?? 0, limit]
             ) {
@@ -48,7 +48,7 @@ extension Replica {
         try change { transaction in
             for (inode, time) in uses {
                 try transaction.rows.execute(
-                    "UPDATE inodes SET used = ? WHERE id = ? AND here = 1 AND used < ?",
+                    "UPDATE inodes SET used = ? WHERE id = ? AND local = 1 AND used < ?",
                     [time.rawValue, inode.row, time.rawValue])
             }
         }

@@ -34,7 +34,7 @@ extension Replica {
     /// Whether the bytes of a file are local, and no newer ones are to come.
     package func isCurrent(_ number: InodeNumber) throws(FileError) -> Bool {
         try read { rows in
-            try rows.first("SELECT here AND incoming IS NULL FROM inodes WHERE id = ?", [number.row]) { $0[0] as Bool }
+            try rows.first("SELECT local AND incoming IS NULL FROM inodes WHERE id = ?", [number.row]) { $0[0] as Bool }
         } ?? false
     }
 
@@ -193,7 +193,7 @@ extension Replica {
         let contents = try read { rows in
             try rows.all(
                 """
-                SELECT content FROM inodes WHERE id > ? AND id <= ? AND here = 0 AND content IS NOT NULL AND size <= ?
+                SELECT content FROM inodes WHERE id > ? AND id <= ? AND local = 0 AND content IS NOT NULL AND size <= ?
                 ORDER BY id
                 """, [inode.row, inode.row + Self.nextPackLimit, Int64(Content.chunkByteCount)]
             ) { $0[0] as Data }
@@ -212,8 +212,8 @@ extension Replica {
         try readSnapshot { rows in
             try rows.first(
                 """
-                SELECT (SELECT count(*) FROM entries), count(*) FILTER (WHERE here = 1),
-                coalesce(sum(size) FILTER (WHERE here = 1), 0), count(*) FILTER (WHERE here = 0),
+                SELECT (SELECT count(*) FROM entries), count(*) FILTER (WHERE local = 1),
+                coalesce(sum(size) FILTER (WHERE local = 1), 0), count(*) FILTER (WHERE local = 0),
                 (SELECT count(*) FROM outbox), (SELECT count(*) FROM transfers) FROM inodes WHERE kind = 0
                 """, []
             ) {

@@ -259,7 +259,7 @@ package final class Replica: Sendable {
     /// For an idle moment: it syncs the whole file system. Related: `syncfs(2)`.
     package func settle() throws(FileError) {
         // Files that become unmodified after the first statement are not covered by the sync and keep their 0.
-        let clean = "here = 1 AND dirty = 0 AND kind = 0"
+        let clean = "local = 1 AND dirty = 0 AND kind = 0"
         let newest = try change { transaction in
             try transaction.rows.execute("UPDATE inodes SET settled = 2 WHERE settled = 0 AND \(clean)")
             return try transaction.rows.newestRemoved()

@@ -16,7 +16,7 @@ package struct Adoption {
     /// it.
     static let bytesPerCommit: Int64 = 4 << 30
 
-    private let visitor: ScratchReplica
+    private let scratch: ScratchReplica
     private let packs: PackStore
     /// The common prefix of all keys.
     private let prefix: String
@@ -29,7 +29,7 @@ package struct Adoption {
     /// The directories of the last key, from the destination down.
     private var stack: [Step] = []
 
-    private var sync: SyncEngine { visitor.sync }
+    private var sync: SyncEngine { scratch.sync }
 
     private struct Step {
         let name: ItemName
@@ -57,27 +57,27 @@ package struct Adoption {
     ///   - isContinued: Whether items that were adopted from the same object are skipped, and directories are merged.
     ///   - notify: Called for each object that is left out.
     package init(
-        _ visitor: ScratchReplica, prefix: String, into path: String, isContinued: Bool,
+        _ scratch: ScratchReplica, prefix: String, into path: String, isContinued: Bool,
         notify: @escaping (TransferProblem) -> Void
     ) throws(FileError) {
-        self.visitor = visitor
+        self.scratch = scratch
         self.prefix = prefix
         self.isContinued = isContinued
-        packs = PackStore(store: visitor.sync.container.store)
-        rule = visitor.syncRule
+        packs = PackStore(store: scratch.sync.container.store)
+        rule = scratch.syncRule
         destination = try Destination(path, rule)
-        sender = TreeSender(visitor, notify: notify)
+        sender = TreeSender(scratch, notify: notify)
     }
 
     /// - Throws: ``FileError`` with `exists` and the names when some are taken; `notFound` when nothing is below the
     ///   prefix. In both cases nothing was sent.
     package mutating func run() async throws(FileError) -> TransferReport {
-        try await visitor.catchUp()
+        try await scratch.catchUp()
         do {
             let place = try await destination.find(sender)
             try await check(place.existing)
             try await sync.containerGuard.admitCommit()
-            let target = try await destination.make(place, &sender, visitor)
+            let target = try await destination.make(place, &sender, scratch)
             var after: String?
             while let page = try await page(after: after) {
                 for listing in page { try await take(listing, target) }
@@ -93,7 +93,7 @@ package struct Adoption {
     /// - Returns: `nil` after the last one.
     private func page(after key: String?) async throws -> [NeighbourListing]? {
         try Task.checkCancellation()
-        let page = try await visitor.persistently { [store = sync.container.store, prefix] in
+        let page = try await scratch.persistently { [store = sync.container.store, prefix] in
             try await store.neighbourStore.listNeighbours(prefix: prefix, after: key, limit: ObjectListing.limit)
         }
         return page.isEmpty ? nil : page
@@ -172,7 +172,7 @@ package struct Adoption {
         guard let file = path.file else { return true }
         guard let content = try await sender.occupant(file, in: parent)?.content else { return false }
         guard let pack = content.packs.first else { return content.byteCount == object.byteCount && content == .empty }
-        return try await visitor.persistently { [packs] in try await packs.neighbour(of: pack) } == object
+        return try await scratch.persistently { [packs] in try await packs.neighbour(of: pack) } == object
     }
 
     // MARK: One object
@@ -197,7 +197,7 @@ package struct Adoption {
         }
         let parent = try await enter(path.directories, target)
         guard let file = path.file else { return }
-        let record = visitor.record(file, in: parent, .file, mode: 0o644, modified: listing.modified)
+        let record = scratch.record(file, in: parent, .file, mode: 0o644, modified: listing.modified)
         try await add(Candidate(record: record, object: object, path: shownPath))
     }
 
@@ -212,7 +212,7 @@ package struct Adoption {
                 stack.append(Step(name: name, item: occupant.item))
                 continue
             }
-            let record = visitor.record(name, in: parent, .directory, mode: 0o755, modified: visitor.now)
+            let record = scratch.record(name, in: parent, .directory, mode: 0o755, modified: scratch.now)
             stack.append(Step(name: name, item: record.id))
             let path = stack.map(\.name.string).joined(separator: "/")
             try await add(Candidate(record: record, object: nil, path: path))
@@ -265,7 +265,7 @@ package struct Adoption {
             })
         // All zeros: no byte of the object is needed.
         guard !content.packs.isEmpty else { return content }
-        try await visitor.persistently { [packs] in try await packs.adopt(object, as: pack) }
+        try await scratch.persistently { [packs] in try await packs.adopt(object, as: pack) }
         return content
     }
 
@@ -277,7 +277,7 @@ package struct Adoption {
     ) async throws -> (chunks: [[Content.Piece]?], problems: [TransferProblem]) {
         var chunks = [[Content.Piece]?](repeating: nil, count: candidates.count)
         var problems: [TransferProblem] = []
-        let scan = NeighbourScan(visitor)
+        let scan = NeighbourScan(scratch)
         try await withThrowingTaskGroup(of: (Int, Result<[Content.Piece], FileError>).self) { group in
             var running = 0
             func takeOne() async throws {

@@ -47,11 +47,11 @@ struct Destination {
     }
 
     /// Creates the missing directories.
-    func make(_ place: ResolvedPath, _ sender: inout TreeSender, _ visitor: ScratchReplica) async throws -> ItemID {
+    func make(_ place: ResolvedPath, _ sender: inout TreeSender, _ scratch: ScratchReplica) async throws -> ItemID {
         var parent = place.directory
         var arrivals: [Arrival] = []
         for name in place.missing {
-            let record = visitor.record(name, in: parent, .directory, mode: 0o755, modified: visitor.now)
+            let record = scratch.record(name, in: parent, .directory, mode: 0o755, modified: scratch.now)
             arrivals.append(Arrival(record: record, path: name.string))
             parent = record.id
         }

@@ -18,7 +18,7 @@ package final class Export: Sendable {
     /// How many files in a row may fail because the store does not answer before the export gives up.
     static let silenceLimit = 16
 
-    private let visitor: ScratchReplica
+    private let scratch: ScratchReplica
     private let reader: ChunkReader
     private let manifests: ManifestStore
     private let notify: @Sendable (TransferProblem) -> Void
@@ -30,15 +30,15 @@ package final class Export: Sendable {
     }
 
     /// - Parameter notify: Called, on any thread, for each item that is left out.
-    package init(_ visitor: ScratchReplica, notify: @escaping @Sendable (TransferProblem) -> Void) {
-        self.visitor = visitor
-        let store = visitor.sync.container.store
+    package init(_ scratch: ScratchReplica, notify: @escaping @Sendable (TransferProblem) -> Void) {
+        self.scratch = scratch
+        let store = scratch.sync.container.store
         reader = ChunkReader(windows: PackWindows(packs: PackStore(store: store)))
         manifests = ManifestStore(store: store)
         self.notify = notify
     }
 
-    private var sync: SyncEngine { visitor.sync }
+    private var sync: SyncEngine { scratch.sync }
 
     /// The progress so far.
     package var progress: TransferReport { state.withLock { $0.report } }
@@ -57,7 +57,7 @@ package final class Export: Sendable {
     /// If the log is damaged in the middle, the state before the damage is exported.
     private func catchUp() async throws(FileError) {
         do throws(FileError) {
-            try await visitor.catchUp()
+            try await scratch.catchUp()
         } catch {
             guard error.code == .corrupt, sync.replica.applied > 0 else { throw error }
             let reason =
@@ -247,7 +247,7 @@ package final class Export: Sendable {
         }
         do throws(FileError) {
             try await ScratchReplica.translating {
-                let content = try await self.visitor.persistently { try await content() }
+                let content = try await self.scratch.persistently { try await content() }
                 guard content.byteCount == size else {
                     throw FileError(.corrupt, "the total size of its chunks is \(content.byteCount), not \(size)")
                 }
@@ -300,7 +300,7 @@ package final class Export: Sendable {
                     }
                     running += 1
                     group.addTask { [self] in
-                        try await visitor.persistently {
+                        try await scratch.persistently {
                             try await self.reader.fetch(pieces: pieces[batch]) { piece, bytes in
                                 try bytes.withBytes { bytes throws(FileError) in
                                     try file.write(bytes, at: start + piece.fileOffset)

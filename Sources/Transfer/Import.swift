@@ -16,7 +16,7 @@ package struct Import {
     /// How often a batch is sent again because its bytes were condemned before it landed.
     static let batchLimit = 10
 
-    private let visitor: ScratchReplica
+    private let scratch: ScratchReplica
     private let destination: Destination
     private let rule: SyncRule
     private let isContinued: Bool
@@ -26,7 +26,7 @@ package struct Import {
     /// The paths that an interrupted import has already sent.
     private var presentPaths: Set<String> = []
 
-    private var sync: SyncEngine { visitor.sync }
+    private var sync: SyncEngine { scratch.sync }
 
     /// An item to send.
     private struct Source {
@@ -42,13 +42,13 @@ package struct Import {
     ///   - isContinued: Whether items that exist with the same bytes are skipped, and directories are merged.
     ///   - notify: Called for each item that is left out.
     package init(
-        _ visitor: ScratchReplica, into path: String, isContinued: Bool, notify: @escaping (TransferProblem) -> Void
+        _ scratch: ScratchReplica, into path: String, isContinued: Bool, notify: @escaping (TransferProblem) -> Void
     ) throws(FileError) {
-        self.visitor = visitor
+        self.scratch = scratch
         self.isContinued = isContinued
-        rule = visitor.syncRule
+        rule = scratch.syncRule
         destination = try Destination(path, rule)
-        sender = TreeSender(visitor, notify: notify)
+        sender = TreeSender(scratch, notify: notify)
     }
 
     /// Uploads the contents of a directory.
@@ -56,12 +56,12 @@ package struct Import {
     /// - Throws: ``FileError`` with `exists` and the names when some are taken; then nothing was sent.
     package mutating func run(from path: String) async throws(FileError) -> TransferReport {
         let root = try SourceDirectory(path)
-        try await visitor.catchUp()
+        try await scratch.catchUp()
         do {
             let place = try await destination.find(sender)
             if let existing = place.existing { try await check(root, existing) }
             try await sync.containerGuard.admitCommit()
-            let target = try await destination.make(place, &sender, visitor)
+            let target = try await destination.make(place, &sender, scratch)
             try await walk(root, target)
             try await flush()
         } catch {
@@ -163,7 +163,7 @@ package struct Import {
             return nil
         }
         let status = try directory.status(bytes)
-        var record = visitor.record(name, in: frame.item, status.kind, mode: status.mode, modified: status.modified)
+        var record = scratch.record(name, in: frame.item, status.kind, mode: status.mode, modified: status.modified)
         switch status.kind {
         case .file:
             try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: status.size)

@@ -4,9 +4,9 @@ import Sync
 
 /// Reads an object beside the container for the hashes of its chunks. One chunk at a time is in memory.
 struct NeighbourScan: Sendable {
-    private let visitor: ScratchReplica
+    private let scratch: ScratchReplica
 
-    init(_ visitor: ScratchReplica) { self.visitor = visitor }
+    init(_ scratch: ScratchReplica) { self.scratch = scratch }
 
     /// - Returns: The chunks in order, not in a pack yet; or why this object is unavailable.
     /// - Throws: Errors that would also affect every other object.
@@ -16,9 +16,9 @@ struct NeighbourScan: Sendable {
         }
         do {
             for _ in 0..<Adoption.readLimit {
-                let pieces = try await visitor.persistently { try await scan(object) }
+                let pieces = try await scratch.persistently { try await scan(object) }
                 // The object changed since it was listed: the chunks may be of both versions.
-                let now = try await visitor.persistently { [store] in
+                let now = try await scratch.persistently { [store] in
                     try await store.neighbourStore.neighbour(object.key)
                 }
                 if now == object, let pieces { return .success(pieces) }
@@ -30,7 +30,7 @@ struct NeighbourScan: Sendable {
         }
     }
 
-    private var store: any ObjectStore { visitor.sync.container.store }
+    private var store: any ObjectStore { scratch.sync.container.store }
 
     /// - Returns: `nil` when its length differs from the listing.
     private func scan(_ object: NeighbourObject) async throws -> [Content.Piece]? {

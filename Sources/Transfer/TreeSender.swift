@@ -29,7 +29,7 @@ struct TreeSender {
         case condemned
     }
 
-    private let visitor: ScratchReplica
+    private let scratch: ScratchReplica
     private let manifests: ManifestStore
     private let notify: (TransferProblem) -> Void
     private(set) var report = TransferReport()
@@ -38,12 +38,12 @@ struct TreeSender {
     /// Directories that were not sent, so their contents are not either.
     private var lost: Set<ItemID> = []
 
-    private var session: LogSession { visitor.sync.session }
+    private var session: LogSession { scratch.sync.session }
     private var replica: Replica { session.replica }
 
-    init(_ visitor: ScratchReplica, notify: @escaping (TransferProblem) -> Void) {
-        self.visitor = visitor
-        manifests = ManifestStore(store: visitor.sync.container.store)
+    init(_ scratch: ScratchReplica, notify: @escaping (TransferProblem) -> Void) {
+        self.scratch = scratch
+        manifests = ManifestStore(store: scratch.sync.container.store)
         self.notify = notify
     }
 
@@ -210,8 +210,8 @@ struct TreeSender {
         for index in plan.accepted.indices {
             guard let content = plan.accepted[index].content else { continue }
             let replica = replica
-            let environment = visitor.sync.context.environment
-            plan.accepted[index].record.content = try await visitor.persistently {
+            let environment = scratch.sync.context.environment
+            plan.accepted[index].record.content = try await scratch.persistently {
                 try await manifests.reference(to: content, replica, environment)
             }
         }

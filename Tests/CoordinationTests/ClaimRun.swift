@@ -1,5 +1,6 @@
 import Coordination
 import Model
+import SeededRandomness
 import Testing
 
 /// One random run of claims, presenters, plain writers and name changes, with a stand-in for the engine and a model

@@ -1,5 +1,6 @@
 import Coordination
 import Model
+import SeededRandomness
 import Testing
 
 /// One random run of the table with a stand-in for the engine, which tracks open handles, tickets and writes in flight.

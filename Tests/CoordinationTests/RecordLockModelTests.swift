@@ -1,5 +1,6 @@
 import Coordination
 import Model
+import SeededRandomness
 import Testing
 
 /// Record locks on a small file, compared with a model that tracks each byte.

@@ -1,6 +1,7 @@
 import Model
 import Remote
 import Replica
+import SeededRandomness
 import Testing
 
 @testable import FileSystem

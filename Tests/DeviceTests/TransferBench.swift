@@ -39,13 +39,13 @@ final class TransferBench: Sendable {
         _ store: any ObjectStore, environment: EngineEnvironment = TestTime().environment,
         _ body: (ScratchReplica) async throws -> Value
     ) async throws -> Value {
-        var logger = Logger(label: "test.visitor")
+        var logger = Logger(label: "test.transfer")
         logger.logLevel = .critical
-        let visitor = try ScratchReplica(
+        let scratch = try ScratchReplica(
             container: try await Container.open(in: store), remote: "memory", deviceName: "Visitor",
             scratch: directory, environment: environment, logger: logger)
-        defer { visitor.leave() }
-        return try await body(visitor)
+        defer { scratch.leave() }
+        return try await body(scratch)
     }
 
     func export(_ store: any ObjectStore, to name: String = "out") async throws -> TransferReport {
@@ -55,8 +55,8 @@ final class TransferBench: Sendable {
     func importTree(
         _ name: String = "in", to store: any ObjectStore, into destination: String = "", isContinued: Bool = false
     ) async throws -> TransferReport {
-        try await visiting(store) { visitor in
-            var run = try Import(visitor, into: destination, isContinued: isContinued, notify: notify)
+        try await visiting(store) { scratch in
+            var run = try Import(scratch, into: destination, isContinued: isContinued, notify: notify)
             return try await run.run(from: path(name))
         }
     }
@@ -65,9 +65,9 @@ final class TransferBench: Sendable {
         _ prefix: String, in store: any ObjectStore, into destination: String = "", isContinued: Bool = false,
         environment: EngineEnvironment = TestTime().environment
     ) async throws -> TransferReport {
-        try await visiting(store, environment: environment) { visitor in
+        try await visiting(store, environment: environment) { scratch in
             var run = try Adoption(
-                visitor, prefix: prefix, into: destination, isContinued: isContinued, notify: notify)
+                scratch, prefix: prefix, into: destination, isContinued: isContinued, notify: notify)
             return try await run.run()
         }
     }

@@ -47,7 +47,7 @@ import Testing
         let lab = try Lab()
         let plan = try lab.replica.read { rows in
             try rows.all(
-                "EXPLAIN QUERY PLAN SELECT sum(blocks) FROM inodes WHERE here = 1 AND kind = 0", []
+                "EXPLAIN QUERY PLAN SELECT sum(blocks) FROM inodes WHERE local = 1 AND kind = 0", []
             ) { $0[3] as String }
         }
         #expect(plan == ["SCAN inodes USING COVERING INDEX inodes_used"])

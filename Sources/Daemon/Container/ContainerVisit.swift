@@ -28,8 +28,8 @@ package struct ContainerVisit: Sendable {
     ///
     /// - Throws: ``FileError``.
     package func export(to path: String) async throws(FileError) -> TransferReport {
-        try await visiting { visitor throws(FileError) in
-            try await Export(visitor, notify: notify).run(into: path)
+        try await visiting { scratch throws(FileError) in
+            try await Export(scratch, notify: notify).run(into: path)
         }
     }
 
@@ -42,8 +42,8 @@ package struct ContainerVisit: Sendable {
     package func importTree(
         _ path: String, into destination: String, isContinued: Bool
     ) async throws(FileError) -> TransferReport {
-        try await visiting { visitor throws(FileError) in
-            var run = try Import(visitor, into: destination, isContinued: isContinued, notify: notify)
+        try await visiting { scratch throws(FileError) in
+            var run = try Import(scratch, into: destination, isContinued: isContinued, notify: notify)
             return try await run.run(from: path)
         }
     }
@@ -56,9 +56,9 @@ package struct ContainerVisit: Sendable {
         _ url: String, into destination: String, isContinued: Bool
     ) async throws -> TransferReport {
         let prefix = try remote.location.neighbourPrefix(url)
-        return try await visiting { visitor throws(FileError) in
+        return try await visiting { scratch throws(FileError) in
             var run = try Adoption(
-                visitor, prefix: prefix, into: destination, isContinued: isContinued, notify: notify)
+                scratch, prefix: prefix, into: destination, isContinued: isContinued, notify: notify)
             return try await run.run()
         }
     }
@@ -66,24 +66,24 @@ package struct ContainerVisit: Sendable {
     private func visiting<Value>(
         _ body: (ScratchReplica) async throws(FileError) -> Value
     ) async throws(FileError) -> Value {
-        let scratch = Self.scratch
+        let directory = Self.scratchDirectory
         do throws(TrustedPath.Problem) {
-            try TrustedPath(path: scratch).check()
+            try TrustedPath(path: directory).check()
         } catch {
             throw FileError(
                 .notPermitted,
-                "a scratch index in \(scratch) could be changed by others: \(error.directory) \(error.sentence); set TMPDIR to a "
+                "a scratch index in \(directory) could be changed by others: \(error.directory) \(error.sentence); set TMPDIR to a "
                     + "directory that you own")
         }
-        let visitor = try ScratchReplica(
-            container: remote.container, remote: remote.url, deviceName: deviceName, scratch: scratch,
+        let scratch = try ScratchReplica(
+            container: remote.container, remote: remote.url, deviceName: deviceName, scratch: directory,
             environment: .system, logger: DaemonService.logger("container", level: .error))
-        defer { visitor.leave() }
-        return try await body(visitor)
+        defer { scratch.leave() }
+        return try await body(scratch)
     }
 
     /// Not `/tmp`, which is often in memory, unless the user chose it.
-    private static var scratch: String {
+    private static var scratchDirectory: String {
         let chosen = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
         let path = chosen.hasPrefix("/") ? chosen : "/var/tmp"
         guard let resolved = realpath(path, nil) else { return path }

@@ -11,6 +11,7 @@ enum IndexMigrations {
         migrator.registerMigration("v5") { try $0.execute(sql: version5) }
         migrator.registerMigration("v6") { try $0.execute(sql: version6) }
         migrator.registerMigration("v7") { try $0.execute(sql: version7) }
+        migrator.registerMigration("v8") { try $0.execute(sql: version8) }
         return migrator
     }
 

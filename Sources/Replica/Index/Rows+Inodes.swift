@@ -30,7 +30,7 @@ extension Rows {
     static let attributeColumns =
         "i.id, i.kind, i.mode, i.owner, i.grp, i.links, i.size, i.blocks, i.accessed, i.modified, i.changed, i.device"
     static let inodeColumns =
-        "\(attributeColumns), i.here, i.backing, i.born, i.backing_modified, i.backing_changed, i.dirty, i.generation, "
+        "\(attributeColumns), i.local, i.backing, i.born, i.backing_modified, i.backing_changed, i.dirty, i.generation, "
         + "i.visited, i.settled, i.target"
     /// The number of columns in ``inodeColumns``.
     static let inodeColumnCount = 22
@@ -113,7 +113,7 @@ extension Rows {
         let attributes = row.attributes
         try execute(
             """
-            INSERT INTO inodes(kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, here, backing,
+            INSERT INTO inodes(kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, local, backing,
                 born, backing_modified, backing_changed, dirty, generation, visited, settled, target, content, used)
             VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,

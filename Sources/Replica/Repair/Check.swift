@@ -97,9 +97,9 @@ private struct Check {
             SELECT e.name FROM entries e JOIN entries p ON p.inode = e.parent WHERE e.item IS NOT NULL AND p.item IS NULL
             """, "is an item in a directory that is not synced"
         ),
-        ("SELECT id FROM inodes WHERE dirty = 1 AND here = 0", "is modified but not local"),
+        ("SELECT id FROM inodes WHERE dirty = 1 AND local = 0", "is modified but not local"),
         (
-            "SELECT id FROM inodes WHERE kind = 0 AND (here = 1) <> (backing IS NOT NULL)",
+            "SELECT id FROM inodes WHERE kind = 0 AND (local = 1) <> (backing IS NOT NULL)",
             "has bytes without a file on the disk, or a file without bytes"
         ),
         (
@@ -155,7 +155,7 @@ private struct Check {
 
     private mutating func checkFiles() throws {
         let here = try rows.all(
-            "SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.kind = 0 AND i.here = 1 AND i.links > 0", []
+            "SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.kind = 0 AND i.local = 1 AND i.links > 0", []
         ) { try Rows.inode($0) }
         for row in here {
             let entries = try rows.entryRows(of: row.number)

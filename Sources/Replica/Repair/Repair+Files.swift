@@ -13,7 +13,7 @@ extension Repair {
         while true {
             let batch = try rows.all(
                 """
-                SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.id > ? AND i.kind = 0 AND i.here = 1
+                SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.id > ? AND i.kind = 0 AND i.local = 1
                 ORDER BY i.id LIMIT ?
                 """, [last, Self.batch]
             ) { try Rows.inode($0) }
@@ -213,7 +213,7 @@ extension Repair {
         if case .inline(let content)? = base.content { known = content.packed }
         try rows.execute(
             """
-            UPDATE inodes SET here = 0, dirty = 0, size = ?, blocks = ?, modified = ?, changed = ?, content = ?,
+            UPDATE inodes SET local = 0, dirty = 0, size = ?, blocks = ?, modified = ?, changed = ?, content = ?,
             incoming = NULL, settled = 0 WHERE id = ?
             """,
             [

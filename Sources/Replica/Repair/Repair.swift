@@ -100,7 +100,7 @@ struct Repair {
         try rows.execute(
             """
             UPDATE entries SET download_requested = 1
-            WHERE inode IN (SELECT id FROM inodes WHERE here = 1 AND incoming IS NOT NULL)
+            WHERE inode IN (SELECT id FROM inodes WHERE local = 1 AND incoming IS NOT NULL)
             """)
     }
 
@@ -114,7 +114,7 @@ struct Repair {
 
     /// Whether the backing directory is empty although the index has local files: worth a check.
     private static func isEmptied(_ rows: Rows, _ backing: BackingDirectory) throws -> Bool {
-        try rows.exists("SELECT 1 FROM inodes WHERE here = 1 AND kind = 0 LIMIT 1", [])
+        try rows.exists("SELECT 1 FROM inodes WHERE local = 1 AND kind = 0 LIMIT 1", [])
             && SystemCalls.names(in: backing.files).isEmpty
     }
 

@@ -32,7 +32,7 @@ enum BackingAbsence {
             }
         }
         let changed = try rows.all(
-            "SELECT backing FROM inodes WHERE here = 1 AND kind = 0 AND dirty = 1 AND links > 0", []
+            "SELECT backing FROM inodes WHERE local = 1 AND kind = 0 AND dirty = 1 AND links > 0", []
         ) { $0[0] as Int64? }.count { $0.map { !present.contains($0) } ?? true }
         guard changed > 0 else { return }
         throw FileError(
@@ -76,7 +76,8 @@ extension Replica {
         // Between changes: during a change, disk and index may differ.
         let isEmptied = try change { transaction in
             try SystemCalls.names(in: BackingDirectory.openDirectory(state.files)).isEmpty
-                && transaction.rows.exists("SELECT 1 FROM inodes WHERE here = 1 AND kind = 0 AND links > 0 LIMIT 1", [])
+                && transaction.rows.exists(
+                    "SELECT 1 FROM inodes WHERE local = 1 AND kind = 0 AND links > 0 LIMIT 1", [])
         }
         guard !isEmptied else {
             throw FileError(

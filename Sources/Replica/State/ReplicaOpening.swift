@@ -162,7 +162,7 @@ extension Replica {
         let now = environment.now().rawValue
         try rows.execute(
             """
-            INSERT INTO inodes(id, kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, here,
+            INSERT INTO inodes(id, kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device, local,
                 dirty, generation)
             VALUES(1, ?1, ?2, ?3, ?4, 2, ?5, ?6, ?7, ?7, ?7, 0, 1, 0, 0)
             """,
@@ -179,7 +179,7 @@ extension Replica {
             let known: BackingIdentity? = try rows.meta(.filesInode, as: Int64.self).map {
                 BackingIdentity(inode: UInt64(bitPattern: $0), born: try rows.meta(.filesBorn, as: Int64.self) ?? 0)
             }
-            let holdsBytes = try rows.exists("SELECT 1 FROM inodes WHERE here = 1 AND kind = 0 LIMIT 1", [])
+            let holdsBytes = try rows.exists("SELECT 1 FROM inodes WHERE local = 1 AND kind = 0 LIMIT 1", [])
             if let present = try presentFiles(state) {
                 if let known, known.matches(present.identity) {
                     return try BackingAbsence.checkContents(of: state, rows)

@@ -9,7 +9,7 @@ extension ReplicaTransaction {
     /// - Returns: The new generation.
     func markModified(_ number: InodeNumber) throws -> Int64 {
         let generation = try rows.first(
-            "UPDATE inodes SET dirty = 1, generation = generation + 1 WHERE id = ? AND here = 1 RETURNING generation",
+            "UPDATE inodes SET dirty = 1, generation = generation + 1 WHERE id = ? AND local = 1 RETURNING generation",
             [number.row]
         ) { $0[0] as Int64 }
         guard let generation else {
@@ -67,7 +67,7 @@ extension ReplicaTransaction {
         let descriptor = try changes.createFile(at: first, mode: Self.backingMode(row.attributes.mode))
         try environment.stamp(descriptor)
         for place in places.dropFirst() { try changes.link(first, as: place) }
-        try rows.execute("UPDATE inodes SET here = 1, incoming = NULL WHERE id = ?", [number.row])
+        try rows.execute("UPDATE inodes SET local = 1, incoming = NULL WHERE id = ?", [number.row])
         let status = try SystemCalls.status(of: descriptor)
         try rows.setBacking(number, status)
         _ = try markModified(number)

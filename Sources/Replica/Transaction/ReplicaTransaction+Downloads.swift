@@ -102,7 +102,7 @@ extension ReplicaTransaction {
         try rows.setBacking(number, status)
         try rows.execute(
             """
-            UPDATE inodes SET here = 1, size = ?, blocks = ?, settled = 0, used = max(used, ?),
+            UPDATE inodes SET local = 1, size = ?, blocks = ?, settled = 0, used = max(used, ?),
             content = coalesce(incoming, content), incoming = NULL WHERE id = ?
             """, [size, status.blocks, now.rawValue, number.row])
         try rows.execute("UPDATE entries SET download_requested = 0, error = NULL WHERE inode = ?", [number.row])

@@ -49,7 +49,7 @@ extension ReplicaTransaction {
         let size = try Content(packed: content).byteCount
         try rows.execute(
             """
-            UPDATE inodes SET here = 0, size = ?, blocks = ?, modified = ?, content = ?, incoming = NULL,
+            UPDATE inodes SET local = 0, size = ?, blocks = ?, modified = ?, content = ?, incoming = NULL,
             settled = 0 WHERE id = ?
             """,
             [
