@@ -13,9 +13,13 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "dewpoint",
-    products: [.executable(name: "dewpoint", targets: ["dewpoint"])],
+    products: [
+        .executable(name: "dewpoint", targets: ["dewpoint"]),
+        .library(name: "Ubiquity", targets: ["Ubiquity"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -83,6 +87,14 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
+        .target(name: "MetadataPredicate", swiftSettings: settings),
+        .target(
+            name: "Ubiquity",
+            dependencies: [
+                "ControlClient", "ControlAPI", "Coordination", "MetadataPredicate", "Model", "CLinux",
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "Daemon",
             dependencies: [
@@ -96,7 +108,7 @@ let package = Package(
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "Daemon", "ControlClient", "ControlAPI", "Model",
+                "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Model",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -121,6 +133,9 @@ let package = Package(
         .testTarget(
             name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],
             swiftSettings: settings),
+        .testTarget(
+            name: "MetadataPredicateTests", dependencies: ["MetadataPredicate"], swiftSettings: settings),
+        .testTarget(name: "UbiquityTests", dependencies: ["Ubiquity", "Model"], swiftSettings: settings),
         .testTarget(
             name: "RemoteTests", dependencies: ["RemoteS3", "Remote", "Model", "S3Server", "TestStores"],
             resources: [.copy("Fixtures")], swiftSettings: settings),

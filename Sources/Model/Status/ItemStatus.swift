@@ -26,6 +26,14 @@ package struct ItemStatus: Hashable, Sendable, Codable {
     package var conflictCount: Int
     package var downloadingError: ItemFault?
     package var uploadingError: ItemFault?
+    /// RFC 3339, with nanoseconds; `nil` from a daemon that does not send it.
+    package var created: String?
+    /// RFC 3339, with nanoseconds; `nil` from a daemon that does not send it.
+    package var modified: String?
+    /// A uniform type identifier, for example `public.folder`; `nil` from a daemon that does not send it.
+    package var contentType: String?
+    /// The name for people; `nil` from a daemon that does not send it.
+    package var displayName: String?
 
     package init(
         path: String, kind: ItemKind, item: ItemID?, logicalSize: Int64, downloadingStatus: DownloadingStatus,

@@ -1,0 +1,2 @@
+/// A predicate in the format language of `NSPredicate`, parsed.
+package struct MetadataPredicate: Sendable {}

@@ -1,0 +1,2 @@
+import MetadataPredicate
+import Testing
