@@ -91,7 +91,7 @@ let package = Package(
         .target(
             name: "Ubiquity",
             dependencies: [
-                "ControlClient", "ControlAPI", "Coordination", "MetadataPredicate", "Model", "CLinux",
+                "ControlClient", "ControlAPI", "Coordination", "MetadataPredicate", "Model", "CLinux", "CZlib",
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
             ],
             swiftSettings: settings),
@@ -123,6 +123,14 @@ let package = Package(
             swiftSettings: settings),
 
         .executableTarget(name: "powercut-disk", dependencies: ["CFuse"], swiftSettings: settings),
+
+        .executableTarget(
+            name: "ubiquity-client", dependencies: ["Ubiquity"], path: "Tests/UbiquityClient",
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+        // The same sources, through a link, as old code is built.
+        .executableTarget(
+            name: "ubiquity-client-5", dependencies: ["Ubiquity"], path: "Tests/UbiquityClient5",
+            swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
 
         .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: settings),
         .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),

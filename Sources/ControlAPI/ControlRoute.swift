@@ -40,6 +40,10 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case versions = "/v1/items/versions"
     case resolve = "/v1/items/resolve"
     case restoreVersion = "/v1/items/restore-version"
+    case versionContent = "/v1/items/versions/content"
+    case discardVersion = "/v1/items/versions/discard"
+    case markVersionResolved = "/v1/items/versions/mark-resolved"
+    case follow = "/v1/items/follow"
     case trash = "/v1/trash"
     case restoreDeleted = "/v1/trash/restore"
     case pause = "/v1/items/pause"
@@ -63,9 +67,9 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var method: Method {
         switch self {
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events: .get
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow, .versionContent: .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .restoreDeleted, .sync, .check,
+            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check,
             .gc, .unmount, .session, .breakClaim, .answerStorm:
             .post
         }

@@ -16,17 +16,21 @@ package struct ControlClient: Sendable {
     /// How long a daemon may take to accept a connection.
     private static let connectLimit = TimeAmount.seconds(5)
     /// How long a daemon may take for answers that need neither the store nor a walk through a directory.
-    private static let quickLimit = TimeAmount.seconds(30)
+    static let quickLimit = TimeAmount.seconds(30)
     /// The longest answer accepted: 64 MiB, some 100,000 locks.
-    private static let answerByteLimit = 64 << 20
+    static let answerByteLimit = 64 << 20
 
     package init(socketPath: String) {
         socket = socketPath
+        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: Self.configuration)
+    }
+
+    static var configuration: HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration()
-        configuration.timeout.connect = Self.connectLimit
+        configuration.timeout.connect = connectLimit
         // Without a daemon, fail at once.
         configuration.connectionPool.retryConnectionEstablishment = false
-        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        return configuration
     }
 
     /// Closes the connections.
@@ -207,7 +211,7 @@ extension ControlClient {
         return request
     }
 
-    private static func query(_ path: String) -> String { "?\(ControlQuery.text(path: path))" }
+    static func query(_ path: String) -> String { "?\(ControlQuery.text(path: path))" }
 
     private static func collect(_ response: HTTPClientResponse) async throws(ControlError) -> Data {
         do {

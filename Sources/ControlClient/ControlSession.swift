@@ -8,11 +8,15 @@ import Synchronization
 
 /// Claims and presenters at one daemon: ``ControlRoute/session`` as functions.
 ///
-/// Everything that the session holds ends with it: when ``close()`` is called, the process exits, or the daemon is
-/// gone. Then all waiting calls throw ``ControlError/daemonUnreachable(_:)``, and held claims are reported as lost. It
-/// does not reconnect; ``ReconnectingSession`` does.
+/// Everything that the session holds ends with it: when it is closed, the process exits, or the daemon is gone. Then
+/// all waiting calls fail with ``ControlError/daemonUnreachable(_:)``, and held claims are reported as lost. It does
+/// not reconnect; ``ReconnectingSession`` does.
+///
+/// The functions never wait and use no task, so that callers may block threads of the cooperative pool until a
+/// completion is called. Completions are called on the thread of the connection, or before the function returns, and
+/// must not block. `ControlSession+Async.swift` has the same functions as async ones.
 package final class ControlSession: Sendable {
-    private let channel: any Channel
+    let channel: any Channel
     private let ledger = Mutex(SessionLedger())
     private let answerLimit: Duration
     private let encoder = JSONEncoder()
@@ -29,123 +33,91 @@ package final class ControlSession: Sendable {
         encoder.outputFormatting = [.withoutEscapingSlashes]
     }
 
-    /// Opens a session, and waits until the daemon has welcomed it.
+    /// Opens a session; completes when the daemon has welcomed it.
     ///
-    /// - Throws: ``ControlError/refused(_:)`` when the daemon has too many sessions.
+    /// Blocks while the socket's queue of connections is full, at most ``ControlSocket/connectLimitSeconds``.
+    /// - Parameters:
+    ///   - onConnect: Gets the session before the welcome, to end it meanwhile.
+    ///   - completion: Gets ``ControlError/refused(_:)`` when the daemon has too many sessions.
     package static func open(
-        socketPath: String, withholdsDownloads: Bool = false, answerLimit: Duration = ControlSession.answerLimit
-    ) async throws(ControlError) -> ControlSession {
-        let session = try await connect(socketPath, withholdsDownloads, answerLimit)
-        let timer = Task {
-            try await Task.sleep(for: answerLimit)
-            session.end(.daemonUnreachable(Self.silence(answerLimit)))
-        }
-        defer { timer.cancel() }
-        do throws(ControlError) {
-            try await session.cancellable {
-                $0.awaitWelcome($1)
-            } onCancel: {
-                $0.end(.cancelled)
+        socketPath: String, withholdsDownloads: Bool = false, answerLimit: Duration = ControlSession.answerLimit,
+        onConnect: @escaping @Sendable (ControlSession) -> Void = { _ in },
+        completion: @escaping @Sendable (Result<ControlSession, ControlError>) -> Void
+    ) {
+        connect(socketPath, withholdsDownloads, answerLimit) { result in
+            switch result {
+            case .failure(let error): completion(.failure(error))
+            case .success(let session):
+                onConnect(session)
+                let timer = session.channel.eventLoop.scheduleTask(in: TimeAmount(answerLimit)) {
+                    session.end(.daemonUnreachable(Self.silence(answerLimit)))
+                }
+                session.change {
+                    $0.awaitWelcome { welcome in
+                        timer.cancel()
+                        if case .failure(let error) = welcome { session.end(error) }
+                        completion(welcome.map { session })
+                    }
+                }
             }
-        } catch {
-            await session.close()
-            throw error
         }
-        return session
     }
 
     /// The daemon's name for this session.
     package var client: UInt64 { ledger.withLock { $0.client ?? 0 } }
 
-    /// Waits until the session is over.
-    ///
-    /// - Returns: The reason; ``ControlError/cancelled`` after ``close()``, and when the caller's task is cancelled.
-    package func ended() async -> ControlError {
-        let number = Self.nextNumber()
-        do throws(ControlError) {
-            try await cancellable {
-                $0.awaitEnd($1, number: number)
-            } onCancel: {
-                $0.stopAwaitingEnd(number: number)
-            }
-        } catch {
-            return error
+    /// - Parameter completion: Gets the reason when the session is over; ``ControlError/cancelled`` after it was closed.
+    package func whenEnded(completion: @escaping @Sendable (ControlError) -> Void) {
+        change { ledger in
+            ledger.awaitEnd(
+                { result in if case .failure(let error) = result { completion(error) } }, number: Self.nextNumber())
         }
-        return .cancelled
     }
 
-    /// Ends the session, and with it everything that it holds.
-    package func close() async {
-        end(.cancelled)
-        // Fails if the daemon has closed it before.
-        try? await channel.close().get()
-    }
+    /// Ends the session, and with it everything that it holds, without waiting for the connection to close.
+    package func end() { end(.cancelled) }
 }
 
 // MARK: Claims
 
 extension ControlSession {
-    /// Waits for coordinated access.
+    /// Requests coordinated access.
     ///
-    /// When the caller's task is cancelled it throws at once, and a claim that the daemon grants afterwards is
-    /// released.
     /// - Parameters:
     ///   - request: Its number is ignored: the session assigns one.
     ///   - onProgress: Called on the thread of the connection, in order; it must not block.
     ///   - onLoss: Called on the thread of the connection when the granted claim is lost: it was revoked, or the daemon
     ///     is gone.
+    /// - Returns: The number of the claim, for ``abandon(_:)``.
+    @discardableResult
     package func claim(
         _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
-        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
-    ) async throws(ClaimFailure) -> GrantedClaim {
+        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil,
+        completion: @escaping @Sendable (Result<GrantedClaim, ClaimFailure>) -> Void
+    ) -> UInt64 {
         var request = request
         let number = Self.nextNumber()
         request.claim = number
-        let line: ByteBuffer
         do throws(FileError) {
-            line = try self.line(.claim(request))
-        } catch {
-            throw .refused(error)
-        }
-        return try await withTaskCancellationHandler {
-            await withCheckedContinuation { (answer: SessionLedger.ClaimAnswer) in
-                change { $0.claim(number, line: line, .init(answer: answer, onProgress: onProgress, onLoss: onLoss)) }
-                // Cancelled before the call could be abandoned.
-                if Task.isCancelled { change { $0.abandon(number) } }
+            let line = try self.line(.claim(request))
+            change {
+                $0.claim(number, line: line, .init(answer: completion, onProgress: onProgress, onLoss: onLoss))
             }
-        } onCancel: {
-            change { $0.abandon(number) }
-        }.get()
-    }
-
-    /// Releases a claim, and waits until the claims waiting for it can be granted. Does nothing if the claim is lost
-    /// already.
-    ///
-    /// When the caller's task is cancelled it returns at once; the claim is released all the same.
-    package func release(_ claim: GrantedClaim) async {
-        let number = claim.claim
-        // The call cannot fail in a way that matters: a released claim is gone, also with the session.
-        try? await cancellable {
-            $0.release(number, $1, now: .now)
-        } onCancel: {
-            $0.stopAwaitingRelease(number)
-        }
-    }
-
-    /// Runs `body` under a claim.
-    package func withClaim<Value>(
-        _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
-        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil, _ body: (GrantedClaim) async throws -> Value
-    ) async throws -> Value {
-        let granted = try await claim(request, onProgress: onProgress, onLoss: onLoss)
-        do {
-            let value = try await body(granted)
-            await release(granted)
-            return value
         } catch {
-            await release(granted)
-            throw error
+            completion(.failure(.refused(error)))
         }
+        return number
+    }
+
+    /// Ends the wait for a claim, which fails with ``ControlError/cancelled``; does nothing to a granted claim. A claim
+    /// that the daemon grants afterwards is released.
+    package func abandon(_ claim: UInt64) { change { $0.abandon(claim) } }
+
+    /// Releases a claim; completes when the claims waiting for it can be granted. Does nothing if the claim is lost
+    /// already.
+    package func release(_ claim: GrantedClaim, completion: @escaping @Sendable () -> Void) {
+        // The call cannot fail in a way that matters: a released claim is gone, also with the session.
+        change { $0.release(claim.claim, { _ in completion() }, now: .now) }
     }
 
     /// Cancels all waiting claims of a coordinator, and later ones. Granted claims are kept.
@@ -157,39 +129,32 @@ extension ControlSession {
 // MARK: Presenters
 
 extension ControlSession {
-    /// Registers a presenter, or replaces the item, methods or handler of a registered one.
+    /// Registers a presenter, or replaces the item, methods or inbox of a registered one.
     ///
-    /// Returns when it is registered: no later event of the item is missed.
+    /// Completes when it is registered: no later event of the item is missed.
+    /// - Parameter inbox: Gets the inbox of a registered presenter, and returns the one to use from now on.
     package func present(
-        _ request: PresenterRequest, _ handler: any PresenterHandler
-    ) async throws(ControlError) {
-        let number = Self.nextNumber()
-        let presenter = request.presenter
-        let line: ByteBuffer
+        _ request: PresenterRequest, inbox: (_ known: (any PresenterInbox)?) -> any PresenterInbox,
+        completion: @escaping @Sendable (Result<Void, ControlError>) -> Void
+    ) {
         do throws(FileError) {
-            line = try self.line(.present(request))
+            let line = try self.line(.present(request))
+            let pending = SessionLedger.Pending(number: Self.nextNumber(), call: completion, since: .now)
+            change { $0.present(request.presenter, line: line, pending, inbox: inbox) }
         } catch {
-            throw .refused(error)
-        }
-        try await cancellable { [self] ledger, answer in
-            ledger.present(presenter, line: line, handler, .init(number: number, call: answer, since: .now)) {
-                PresenterQueue(handler) { [weak self] reply in
-                    self?.change { ledger in ledger.end == nil ? [.send(.answer(reply))] : [] }
-                }
-            }
-        } onCancel: {
-            $0.stopAwaitingRegistration(presenter: presenter, number: number)
+            completion(.failure(.refused(error)))
         }
     }
 
+    /// Sends a presenter's answer to an ``PresenterMessage/ask(_:)``.
+    package func answer(_ reply: PresenterReply) {
+        change { ledger in ledger.end == nil ? [.send(.answer(reply))] : [] }
+    }
+
     /// Withdraws a presenter: it gets no more messages, and its answers are no longer waited for.
-    package func withdraw(_ presenter: UInt64) async throws(ControlError) {
-        let number = Self.nextNumber()
-        try await cancellable {
-            $0.withdraw(presenter, .init(number: number, call: $1, since: .now))
-        } onCancel: {
-            $0.stopAwaitingRegistration(presenter: presenter, number: number)
-        }
+    package func withdraw(_ presenter: UInt64, completion: @escaping @Sendable (Result<Void, ControlError>) -> Void) {
+        let pending = SessionLedger.Pending(number: Self.nextNumber(), call: completion, since: .now)
+        change { $0.withdraw(presenter, pending) }
     }
 }
 
@@ -210,26 +175,11 @@ extension ControlSession {
 
     private static func silence(_ limit: Duration) -> String { "no answer within \(limit.components.seconds) s" }
 
-    private static func nextNumber() -> UInt64 { numbers.wrappingAdd(1, ordering: .relaxed).oldValue }
-
-    /// Waits for an answer from the ledger or from a cancellation.
-    private func cancellable(
-        _ begin: @Sendable (inout SessionLedger, SessionLedger.Answer) -> [SessionLedger.Effect],
-        onCancel: @Sendable (inout SessionLedger) -> [SessionLedger.Effect]
-    ) async throws(ControlError) {
-        try await withTaskCancellationHandler {
-            await withCheckedContinuation { (answer: SessionLedger.Answer) in
-                change { begin(&$0, answer) }
-                if Task.isCancelled { change(onCancel) }
-            }
-        } onCancel: {
-            change(onCancel)
-        }.get()
-    }
+    static func nextNumber() -> UInt64 { numbers.wrappingAdd(1, ordering: .relaxed).oldValue }
 
     /// Sends under the lock, so that lines go out in the order of the ledger's decisions, and performs all other
     /// effects after it.
-    private func change(_ decide: (inout SessionLedger) -> [SessionLedger.Effect]) {
+    func change(_ decide: (inout SessionLedger) -> [SessionLedger.Effect]) {
         let effects = ledger.withLock { ledger in
             let effects = decide(&ledger)
             var rest: [SessionLedger.Effect] = []
@@ -250,19 +200,19 @@ extension ControlSession {
     private func carryOut(_ effect: SessionLedger.Effect) {
         switch effect {
         case .send, .write: break  // sent under the lock
-        case .resume(let answer, let result): answer.resume(returning: result)
-        case .finish(let answer, let result): answer.resume(returning: result)
+        case .resume(let answer, let result): answer(result)
+        case .finish(let answer, let result): answer(result)
         case .progress(let tell, let progress): tell(progress)
         case .lose(let tell, let end): tell(end)
-        case .close(let queue): queue.close()
-        case .deliver(let queue, let message):
-            guard !queue.push(message) else { return }
-            end(.refused(FileError(.busy, "a presenter has not handled \(PresenterQueue.messageLimit) messages")))
+        case .close(let inbox): inbox.close()
+        case .deliver(let inbox, let message):
+            guard !inbox.push(message) else { return }
+            end(.refused(FileError(.busy, "a presenter has not handled its messages: there are too many")))
         }
     }
 
     /// - Throws: ``FileError/Code/tooLarge`` for a line that the daemon would not read.
-    private func line(_ request: SessionRequest) throws(FileError) -> ByteBuffer {
+    func line(_ request: SessionRequest) throws(FileError) -> ByteBuffer {
         var line = ByteBuffer()
         do {
             line.writeBytes(try encoder.encode(request))
@@ -282,24 +232,34 @@ extension ControlSession {
     }
 
     private static func connect(
-        _ path: String, _ withholdsDownloads: Bool, _ answerLimit: Duration
-    ) async throws(ControlError) -> ControlSession {
+        _ path: String, _ withholdsDownloads: Bool, _ answerLimit: Duration,
+        _ completion: @escaping @Sendable (Result<ControlSession, ControlError>) -> Void
+    ) {
         let target = ControlRoute.session.path + (withholdsDownloads ? ControlRoute.withholdingDownloads : "")
-        do {
-            let descriptor = try ControlSocket.connect(path: path)
-            return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .withConnectedSocket(descriptor) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let session = ControlSession(channel, answerLimit: answerLimit)
-                        try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                        try channel.pipeline.syncOperations.addHandler(SessionHandler(session, target: target))
-                        return session
-                    }
-                }
-        } catch let error as FileError {
-            throw .daemonUnreachable(error.detail)
+        let descriptor: Int32
+        do throws(FileError) {
+            descriptor = try ControlSocket.connect(path: path)
         } catch {
-            throw .daemonUnreachable("\(error)")
+            return completion(.failure(.daemonUnreachable(error.detail)))
         }
+        let opened = Mutex<ControlSession?>(nil)
+        ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let session = ControlSession(channel, answerLimit: answerLimit)
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    try channel.pipeline.syncOperations.addHandler(SessionHandler(session, target: target))
+                    opened.withLock { $0 = session }
+                }
+            }
+            .withConnectedSocket(descriptor)
+            .whenComplete { result in
+                switch result {
+                case .success:
+                    // Set by the initializer, which has succeeded.
+                    if let session = opened.withLock({ $0 }) { completion(.success(session)) }
+                case .failure(let error): completion(.failure(.daemonUnreachable("\(error)")))
+                }
+            }
     }
 }

@@ -2,25 +2,19 @@ import Model
 import Synchronization
 
 /// The queue of messages from one presenter's session to its handler, in order.
-final class PresenterQueue: Sendable {
-    enum Message: Sendable {
-        case ask(PresenterQuestion)
-        case reacquire(question: UInt64)
-        case notice(PresenterNews)
-    }
-
+final class PresenterQueue: PresenterInbox {
     /// How many messages may be queued for a handler: as many as the daemon queues for a session.
     static let messageLimit = 8192
 
     private let handler: Mutex<any PresenterHandler>
-    private let messages: AsyncStream<Message>.Continuation
+    private let messages: AsyncStream<PresenterMessage>.Continuation
     private let isClosed = Atomic(false)
 
     /// - Parameter answer: Called with the handler's answer, unless the presenter was withdrawn meanwhile.
     init(_ handler: any PresenterHandler, answer: @escaping @Sendable (PresenterReply) -> Void) {
         self.handler = Mutex(handler)
         let (stream, messages) = AsyncStream.makeStream(
-            of: Message.self, bufferingPolicy: .bufferingOldest(Self.messageLimit))
+            of: PresenterMessage.self, bufferingPolicy: .bufferingOldest(Self.messageLimit))
         self.messages = messages
         Task { [self] in
             for await message in stream { await deliver(message, answer) }
@@ -28,7 +22,7 @@ final class PresenterQueue: Sendable {
     }
 
     /// - Returns: Whether there was room.
-    func push(_ message: Message) -> Bool {
+    func push(_ message: PresenterMessage) -> Bool {
         switch messages.yield(message) {
         case .dropped: false
         case .enqueued, .terminated: true
@@ -44,7 +38,7 @@ final class PresenterQueue: Sendable {
         messages.finish()
     }
 
-    private func deliver(_ message: Message, _ answer: (PresenterReply) -> Void) async {
+    private func deliver(_ message: PresenterMessage, _ answer: (PresenterReply) -> Void) async {
         guard !isClosed.load(ordering: .acquiring) else { return }
         let handler = handler.withLock { $0 }
         switch message {

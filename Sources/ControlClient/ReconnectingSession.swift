@@ -1,13 +1,17 @@
+import Dispatch
 package import Model
 import Synchronization
 
-/// A ``ControlSession`` that reconnects after its daemon was gone, with its presenters.
+/// A ``ControlSession`` that connects on first use, and reconnects after its daemon was gone, with its presenters.
 ///
-/// Claims are not restored: held ones are reported as lost, and waiting calls throw. While there is no daemon, claims
+/// Claims are not restored: held ones are reported as lost, and waiting calls fail. While there is no daemon, claims
 /// fail with ``ControlError/daemonUnreachable(_:)``, and presenters are recorded for later.
 ///
-///     connected ─connection ends→ away ─opened, presenters sent again→ connected
-///         └──────────── close ──────┴──────────────────────────────→ closed
+///     away ─opened, presenters registered→ connected ─connection ends→ away
+///      └──────────────── close ───────────────┴─────────────────────→ closed
+///
+/// Like those of ``ControlSession``, the functions never wait and use no task; `ReconnectingSession+Async.swift` has
+/// them as async functions.
 package final class ReconnectingSession: Sendable {
     /// A notification for the owner.
     package enum News: Equatable, Sendable {
@@ -19,226 +23,286 @@ package final class ReconnectingSession: Sendable {
         case presenterRefused(UInt64, ControlError)
     }
 
+    /// Makes the inbox of a presenter on a new session, or takes the one known there.
+    package typealias InboxMaker =
+        @Sendable (_ session: ControlSession, _ known: (any PresenterInbox)?) -> any PresenterInbox
+    package typealias Opening = @Sendable (Result<ControlSession, ControlError>) -> Void
+
     private struct Presenter {
         /// With the path at which the item was last seen.
         var request: PresenterRequest
-        let handler: any PresenterHandler
+        let inbox: InboxMaker
+        /// Why the daemon refused it when it was registered first.
+        var refusal: ControlError?
     }
 
     private struct State {
         var session: ControlSession?
+        var wasConnected = false
+        var isConnecting = false
+        /// Calls that wait for the attempt to connect.
+        var waiters: [Opening] = []
         var presenters: [UInt64: Presenter] = [:]
         /// Why there is no session.
-        var reason = ControlError.cancelled
+        var reason: ControlError?
         var isClosed = false
-        var keeper: Task<Void, Never>?
+        var pause = ReconnectingSession.firstPause
     }
 
-    private let socketPath: String
+    private let socketPath: @Sendable () -> String?
     private let tell: @Sendable (News) -> Void
     private let state = Mutex(State())
+    /// Connecting may block, if the daemon does not accept connections.
+    private let queue = DispatchQueue(label: "dewpoint.session")
 
     /// The pause before the first attempt to reconnect; it doubles before each further one.
     package static let firstPause = Duration.milliseconds(50)
     /// The longest pause between two attempts. They never end: the container may be mounted again much later.
     package static let longestPause = Duration.seconds(10)
 
-    private init(_ socketPath: String, _ tell: @escaping @Sendable (News) -> Void) {
+    /// - Parameters:
+    ///   - socketPath: Finds the socket, for each attempt to connect; `nil` when there is none.
+    ///   - onNews: Called in order; it must not block.
+    package init(socketPath: @escaping @Sendable () -> String?, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
         self.socketPath = socketPath
-        self.tell = tell
-    }
-
-    /// Opens a session that reconnects until ``close()``.
-    ///
-    /// - Parameter onNews: Called in order; it must not block.
-    /// - Throws: When there is no daemon now.
-    package static func open(
-        socketPath: String, onNews: @escaping @Sendable (News) -> Void = { _ in }
-    ) async throws(ControlError) -> ReconnectingSession {
-        let first = try await ControlSession.open(socketPath: socketPath)
-        let session = ReconnectingSession(socketPath, onNews)
-        let owner: @Sendable () -> ReconnectingSession? = { [weak session] in session }
-        let keeper = Task { await Self.keep(first, owner) }
-        session.state.withLock {
-            $0.session = first
-            $0.keeper = keeper
-        }
-        return session
+        tell = onNews
     }
 
     /// Ends the session for good, and with it everything that it holds.
-    package func close() async {
-        let (session, keeper) = state.withLock { state in
+    package func end() {
+        let (session, waiters) = state.withLock { state in
             defer {
-                state.session = nil
-                state.keeper = nil
-                state.reason = .cancelled
+                state = State()
                 state.isClosed = true
-                state.presenters = [:]
+                state.reason = .cancelled
             }
-            return (state.session, state.keeper)
+            return (state.session, state.waiters)
         }
-        keeper?.cancel()
-        await session?.close()
+        session?.end()
+        for waiter in waiters { waiter(.failure(.cancelled)) }
     }
 
-    deinit { state.withLock { $0.keeper?.cancel() } }
+    deinit { state.withLock { $0.session }?.end() }
 }
 
+// MARK: Requests
+
 extension ReconnectingSession {
-    /// Like ``ControlSession/claim(_:onProgress:onLoss:)``.
+    /// Completes with the session, connecting at once if there is none.
+    package func whenConnected(_ completion: @escaping Opening) {
+        enum Step {
+            case answer(Result<ControlSession, ControlError>)
+            case wait(connecting: Bool)
+        }
+        let step = state.withLock { state -> Step in
+            if state.isClosed { return .answer(.failure(.cancelled)) }
+            if let session = state.session { return .answer(.success(session)) }
+            state.waiters.append(completion)
+            defer { state.isConnecting = true }
+            return .wait(connecting: !state.isConnecting)
+        }
+        switch step {
+        case .answer(let result): completion(result)
+        case .wait(connecting: true): queue.async { [weak self] in self?.connect() }
+        case .wait(connecting: false): break
+        }
+    }
+
+    /// Like ``ControlSession/claim(_:onProgress:onLoss:completion:)``.
     package func claim(
         _ request: ClaimRequest, onProgress: (@Sendable (ClaimProgress) -> Void)? = nil,
-        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil
-    ) async throws(ClaimFailure) -> GrantedClaim {
-        let session: ControlSession
-        do throws(ControlError) {
-            session = try current()
-        } catch {
-            throw .control(error)
+        onLoss: (@Sendable (ClaimEnded) -> Void)? = nil,
+        completion: @escaping @Sendable (Result<GrantedClaim, ClaimFailure>) -> Void
+    ) {
+        whenConnected { result in
+            switch result {
+            case .success(let session):
+                session.claim(request, onProgress: onProgress, onLoss: onLoss, completion: completion)
+            case .failure(let error): completion(.failure(.control(error)))
+            }
         }
-        return try await session.claim(request, onProgress: onProgress, onLoss: onLoss)
     }
 
     /// Releases a claim. Does nothing to a claim of an ended session: it is lost already.
-    package func release(_ claim: GrantedClaim) async {
-        await state.withLock { $0.session }?.release(claim)
+    package func release(_ claim: GrantedClaim, completion: @escaping @Sendable () -> Void) {
+        guard let session = state.withLock({ $0.session }) else { return completion() }
+        session.release(claim, completion: completion)
     }
 
     package func cancelCoordinator(_ name: String) { state.withLock { $0.session }?.cancelCoordinator(name) }
 
     /// Registers a presenter, now and at each reconnection.
     ///
-    /// - Throws: When the daemon refuses it, which then is forgotten. Not without a daemon: then it is registered
-    ///   later.
+    /// - Parameter completion: Gets the daemon's refusal, after which the presenter is forgotten. Without a daemon it
+    ///   succeeds: then the presenter is registered later.
     package func present(
-        _ request: PresenterRequest, _ handler: any PresenterHandler
-    ) async throws(ControlError) {
+        _ request: PresenterRequest, inbox: @escaping InboxMaker,
+        completion: @escaping @Sendable (Result<Void, ControlError>) -> Void
+    ) {
         let number = request.presenter
-        let session = try state.withLock { state throws(ControlError) in
-            guard !state.isClosed else { throw .cancelled }
-            state.presenters[number] = Presenter(request: request, handler: handler)
-            return state.session
+        let (session, isClosed) = state.withLock { state in
+            if !state.isClosed { state.presenters[number] = Presenter(request: request, inbox: inbox) }
+            return (state.session, state.isClosed)
         }
-        guard let session else { return }
-        do {
-            try await register(request, handler, in: session)
-        } catch .daemonUnreachable {
-            return
-        } catch {
-            state.withLock { $0.presenters[number] = nil }
-            throw error
+        guard !isClosed else { return completion(.failure(.cancelled)) }
+        let finish: @Sendable () -> Void = { [weak self] in
+            let refusal = self?.state.withLock { state -> ControlError? in
+                guard let refusal = state.presenters[number]?.refusal else { return nil }
+                state.presenters[number] = nil
+                return refusal
+            }
+            completion(refusal.map { .failure($0) } ?? .success(()))
+        }
+        if let session {
+            register(number, in: session) { _ in finish() }
+        } else {
+            // Connecting registers all presenters.
+            whenConnected { _ in finish() }
         }
     }
 
-    package func withdraw(_ presenter: UInt64) async throws(ControlError) {
+    package func withdraw(_ presenter: UInt64, completion: @escaping @Sendable () -> Void) {
         let session = state.withLock { state in
             state.presenters[presenter] = nil
             return state.session
         }
-        do {
-            try await session?.withdraw(presenter)
-        } catch .daemonUnreachable {
-            // The registration ended with the connection.
-        }
+        guard let session else { return completion() }
+        // A registration ends with its connection, too.
+        session.withdraw(presenter) { _ in completion() }
     }
 
-    private func current() throws(ControlError) -> ControlSession {
-        try state.withLock { state throws(ControlError) in
-            guard let session = state.session else { throw state.reason }
-            return session
-        }
-    }
-
+    /// - Parameter completion: Gets why the daemon refused the presenter, `nil` if it did not.
     private func register(
-        _ request: PresenterRequest, _ handler: any PresenterHandler, in session: ControlSession
-    ) async throws(ControlError) {
-        try await session.present(
-            request,
-            MovingPresenter(handler) { [weak self] path in
-                self?.state.withLock { $0.presenters[request.presenter]?.request.path = path }
-            })
+        _ number: UInt64, in session: ControlSession, _ completion: @escaping @Sendable (ControlError?) -> Void
+    ) {
+        guard let presenter = state.withLock({ $0.presenters[number] }) else { return completion(nil) }
+        session.present(presenter.request) { known in
+            PathRecorder(presenter.inbox(session, (known as? PathRecorder)?.inbox)) { [weak self] path in
+                self?.state.withLock { $0.presenters[number]?.request.path = path }
+            }
+        } completion: { [weak self] result in
+            switch result {
+            case .success, .failure(.daemonUnreachable), .failure(.cancelled): completion(nil)
+            case .failure(let error):
+                self?.state.withLock { $0.presenters[number]?.refusal = error }
+                completion(error)
+            }
+        }
     }
 }
 
-// MARK: Reconnecting
+// MARK: Connecting
 
 extension ReconnectingSession {
-    /// Keeps a reference to the owner's session only between two waits, so that it can be released without ``close()``.
-    private static func keep(_ first: ControlSession, _ owner: @Sendable () -> ReconnectingSession?) async {
-        var session = first
-        while !Task.isCancelled {
-            let reason = await session.ended()
-            guard !Task.isCancelled, let path = owner()?.leave(reason) else { break }
-            guard let next = await reopen(path), let owner = owner() else { break }
-            session = next
-            guard await owner.comeBack(next) else { break }
+    private func connect() {
+        guard let path = socketPath() else {
+            return failed(.daemonUnreachable("there is no daemon for the container"))
         }
-        await session.close()
-    }
-
-    private static func reopen(_ socketPath: String) async -> ControlSession? {
-        var pause = firstPause
-        while !Task.isCancelled {
-            // Cancelled: the loop ends.
-            try? await Task.sleep(for: pause)
-            if let session = try? await ControlSession.open(socketPath: socketPath) { return session }
-            pause = min(pause * 2, longestPause)
-        }
-        return nil
-    }
-
-    private func leave(_ reason: ControlError) -> String {
-        state.withLock { state in
-            state.session = nil
-            if !state.isClosed { state.reason = .daemonUnreachable("the connection ended") }
-        }
-        tell(.lost(reason))
-        return socketPath
-    }
-
-    /// - Returns: Whether the owner still wants it.
-    private func comeBack(_ session: ControlSession) async -> Bool {
-        let presenters: [UInt64: Presenter]? = state.withLock { state in
-            guard !state.isClosed else { return nil }
-            // From here on, later calls register presenters themselves.
-            state.session = session
-            return state.presenters
-        }
-        guard let presenters else { return false }
-        for (number, presenter) in presenters.sorted(by: { $0.key < $1.key }) {
-            do {
-                try await register(presenter.request, presenter.handler, in: session)
-            } catch .daemonUnreachable, .cancelled {
-                return true  // disconnected again: the next round begins
-            } catch {
-                state.withLock { $0.presenters[number] = nil }
-                tell(.presenterRefused(number, error))
+        ControlSession.open(socketPath: path) { [weak self] result in
+            switch result {
+            case .success(let session):
+                guard let self else { return session.end() }
+                self.connected(session)
+            case .failure(let error): self?.failed(error)
             }
-            // Withdrawn while it was being registered again.
-            if state.withLock({ $0.presenters[number] }) == nil { try? await session.withdraw(number) }
         }
-        tell(.reconnected)
-        return true
+    }
+
+    private func failed(_ error: ControlError) {
+        let (waiters, reason, pause) = state.withLock { state -> ([Opening], ControlError, Duration?) in
+            defer {
+                state.isConnecting = false
+                state.waiters = []
+                if state.wasConnected { state.pause = min(state.pause * 2, Self.longestPause) }
+            }
+            let mustRetry = state.wasConnected && !state.isClosed
+            return (state.waiters, state.reason ?? error, mustRetry ? state.pause : nil)
+        }
+        for waiter in waiters { waiter(.failure(reason)) }
+        if let pause { reconnect(after: pause) }
+    }
+
+    private func connected(_ session: ControlSession) {
+        let (isClosed, isFirst, presenters) = state.withLock { state in
+            defer {
+                if !state.isClosed {
+                    // From here on, later calls register presenters themselves.
+                    state.session = session
+                    state.wasConnected = true
+                    state.pause = Self.firstPause
+                }
+            }
+            return (state.isClosed, !state.wasConnected, state.presenters.keys.sorted())
+        }
+        guard !isClosed else { return session.end() }
+        session.whenEnded { [weak self] reason in self?.left(session, reason) }
+        registerAll(presenters[...], in: session, isFirst: isFirst)
+    }
+
+    /// One after the other: each completion begins the next.
+    private func registerAll(_ presenters: ArraySlice<UInt64>, in session: ControlSession, isFirst: Bool) {
+        guard let number = presenters.first else { return settled(session, isFirst: isFirst) }
+        register(number, in: session) { [weak self] refusal in
+            guard let self else { return }
+            if let refusal, !isFirst {
+                self.state.withLock { $0.presenters[number] = nil }
+                self.tell(.presenterRefused(number, refusal))
+            }
+            self.registerAll(presenters.dropFirst(), in: session, isFirst: isFirst)
+        }
+    }
+
+    private func settled(_ session: ControlSession, isFirst: Bool) {
+        let waiters = state.withLock { state in
+            defer {
+                state.isConnecting = false
+                state.waiters = []
+            }
+            return state.waiters
+        }
+        if !isFirst { tell(.reconnected) }
+        for waiter in waiters { waiter(.success(session)) }
+    }
+
+    private func left(_ session: ControlSession, _ reason: ControlError) {
+        let mustReconnect = state.withLock { state in
+            guard state.session === session else { return false }
+            state.session = nil
+            state.reason = .daemonUnreachable("the connection ended")
+            return !state.isClosed
+        }
+        guard mustReconnect else { return }
+        tell(.lost(reason))
+        reconnect(after: Self.firstPause)
+    }
+
+    private func reconnect(after pause: Duration) {
+        queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak self] in
+            guard let self else { return }
+            let isNeeded = self.state.withLock { state in
+                guard !state.isClosed, state.session == nil, !state.isConnecting else { return false }
+                state.isConnecting = true
+                return true
+            }
+            if isNeeded { self.connect() }
+        }
     }
 }
 
-/// A presenter that records its item's path, for the next registration.
-private struct MovingPresenter: PresenterHandler {
-    let handler: any PresenterHandler
+/// The inbox of a presenter, which records the path of its item, for the next registration.
+private struct PathRecorder: PresenterInbox {
+    let inbox: any PresenterInbox
     let onMove: @Sendable (String?) -> Void
 
-    init(_ handler: any PresenterHandler, onMove: @escaping @Sendable (String?) -> Void) {
-        self.handler = handler
+    init(_ inbox: any PresenterInbox, onMove: @escaping @Sendable (String?) -> Void) {
+        self.inbox = inbox
         self.onMove = onMove
     }
 
-    func answer(_ question: PresenterQuestion) async -> PresenterAnswer { await handler.answer(question) }
-
-    func reacquire(question: UInt64) async { await handler.reacquire(question: question) }
-
-    func receive(_ news: PresenterNews) async {
-        if news.notice == .didMove { onMove(news.path) }
-        await handler.receive(news)
+    func push(_ message: PresenterMessage) -> Bool {
+        if case .notice(let news) = message, news.notice == .didMove { onMove(news.path) }
+        return inbox.push(message)
     }
+
+    func close() { inbox.close() }
 }

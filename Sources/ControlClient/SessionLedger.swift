@@ -12,8 +12,8 @@ import NIOCore
 ///        └─caller cancelled→ abandoned ─granted→ gone, and released;  ─ended→ gone
 struct SessionLedger {
     typealias ClaimResult = Result<GrantedClaim, ClaimFailure>
-    typealias ClaimAnswer = CheckedContinuation<ClaimResult, Never>
-    typealias Answer = CheckedContinuation<Result<Void, ControlError>, Never>
+    typealias ClaimAnswer = @Sendable (ClaimResult) -> Void
+    typealias Answer = @Sendable (Result<Void, ControlError>) -> Void
     typealias Loss = @Sendable (ClaimEnded) -> Void
 
     /// A call that waits for its claim.
@@ -39,7 +39,7 @@ struct SessionLedger {
     }
 
     private struct Presenter {
-        let queue: PresenterQueue
+        let inbox: any PresenterInbox
         /// Unanswered requests, in order: registrations and, at the end, a withdrawal.
         var pending: [Pending] = []
         var isRegistered = false
@@ -54,8 +54,8 @@ struct SessionLedger {
         case finish(Answer, Result<Void, ControlError>)
         case progress(@Sendable (ClaimProgress) -> Void, ClaimProgress)
         case lose(Loss, ClaimEnded)
-        case deliver(PresenterQueue, PresenterQueue.Message)
-        case close(PresenterQueue)
+        case deliver(any PresenterInbox, PresenterMessage)
+        case close(any PresenterInbox)
     }
 
     /// The daemon's id of the session; `nil` until it has sent a welcome.
@@ -72,14 +72,14 @@ struct SessionLedger {
 
     // MARK: Calls
 
-    mutating func awaitWelcome(_ answer: Answer) -> [Effect] {
+    mutating func awaitWelcome(_ answer: @escaping Answer) -> [Effect] {
         if let end { return [.finish(answer, .failure(end))] }
         if client != nil { return [.finish(answer, .success(()))] }
         welcome = answer
         return []
     }
 
-    mutating func awaitEnd(_ answer: Answer, number: UInt64) -> [Effect] {
+    mutating func awaitEnd(_ answer: @escaping Answer, number: UInt64) -> [Effect] {
         if let end { return [.finish(answer, .failure(end))] }
         endWaiters[number] = answer
         return []
@@ -107,7 +107,7 @@ struct SessionLedger {
         return [.send(.cancel(claim)), .resume(call.answer, .failure(.control(.cancelled)))]
     }
 
-    mutating func release(_ claim: UInt64, _ answer: Answer, now: ContinuousClock.Instant) -> [Effect] {
+    mutating func release(_ claim: UInt64, _ answer: @escaping Answer, now: ContinuousClock.Instant) -> [Effect] {
         guard end == nil, case .held = claims[claim] else { return [.finish(answer, .success(()))] }
         claims[claim] = .releasing(Pending(number: claim, call: answer, since: now))
         return [.send(.release(claim))]
@@ -120,18 +120,20 @@ struct SessionLedger {
         return [.finish(call, .success(()))]
     }
 
+    /// - Parameter inbox: Gets the inbox of a registered presenter, and returns the one to use from now on.
     mutating func present(
-        _ number: UInt64, line: ByteBuffer, _ handler: any PresenterHandler, _ pending: Pending,
-        makeQueue: () -> PresenterQueue
+        _ number: UInt64, line: ByteBuffer, _ pending: Pending,
+        inbox: (_ known: (any PresenterInbox)?) -> any PresenterInbox
     ) -> [Effect] {
         guard let call = pending.call else { return [] }
         if let end { return [.finish(call, .failure(end))] }
-        var presenter = presenters[number] ?? Presenter(queue: makeQueue())
-        guard !presenter.isWithdrawn else {
+        let known = presenters[number]
+        guard known?.isWithdrawn != true else {
             let refusal = FileError(.busy, "presenter \(number) is being withdrawn")
             return [.finish(call, .failure(.refused(refusal)))]
         }
-        presenter.queue.replaceHandler(handler)
+        var presenter = Presenter(inbox: inbox(known?.inbox), pending: known?.pending ?? [])
+        presenter.isRegistered = known?.isRegistered ?? false
         presenter.pending.append(pending)
         presenters[number] = presenter
         return [.write(line)]
@@ -145,7 +147,7 @@ struct SessionLedger {
         presenter.isWithdrawn = true
         presenter.pending.append(pending)
         presenters[number] = presenter
-        return [.close(presenter.queue), .send(.withdraw(number))]
+        return [.close(presenter.inbox), .send(.withdraw(number))]
     }
 
     /// The request stays sent, but its answer is no longer waited for.
@@ -210,7 +212,7 @@ struct SessionLedger {
             }
         }
         for presenter in presenters.values {
-            effects.append(.close(presenter.queue))
+            effects.append(.close(presenter.inbox))
             effects += presenter.pending.compactMap(\.call).map { .finish($0, .failure(error)) }
         }
         effects += endWaiters.values.map { .finish($0, .failure(error)) }
@@ -262,10 +264,10 @@ struct SessionLedger {
         if case .success = result { presenter.isRegistered = true }
         let isGone = presenter.pending.isEmpty && (presenter.isWithdrawn || !presenter.isRegistered)
         presenters[number] = isGone ? nil : presenter
-        return (call.map { [.finish($0, result)] } ?? []) + (isGone ? [.close(presenter.queue)] : [])
+        return (call.map { [.finish($0, result)] } ?? []) + (isGone ? [.close(presenter.inbox)] : [])
     }
 
-    private func deliver(_ message: PresenterQueue.Message, to presenter: UInt64) -> [Effect] {
-        presenters[presenter].map { [.deliver($0.queue, message)] } ?? []
+    private func deliver(_ message: PresenterMessage, to presenter: UInt64) -> [Effect] {
+        presenters[presenter].map { [.deliver($0.inbox, message)] } ?? []
     }
 }

@@ -86,7 +86,7 @@ import Testing
             try await session.claim(ClaimRequest(claim: 0, items: [.init("a", reading: [])]))
         }
         try await session.present(PresenterRequest(presenter: 7, path: "a", methods: []), TestPresenter(Journal()))
-        try await session.withdraw(7)
+        await session.withdraw(7)
         await session.close()
         await #expect(throws: ClaimFailure.control(.cancelled)) {
             try await session.claim(ClaimRequest(claim: 0, items: [.init("a", reading: [])]))

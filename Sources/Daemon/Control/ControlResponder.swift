@@ -62,9 +62,9 @@ struct ControlResponder: HTTPResponder {
         case .locks: return try json(fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
         case .trash: return try json(try fileSystem.trash())
-        case .events: throw FileError(.unsupported, "\(route.path) is a stream")
+        case .events, .follow, .versionContent: throw FileError(.unsupported, "\(route.path) is a stream")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .restoreDeleted, .sync, .check,
+            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check,
             .gc, .unmount, .session, .breakClaim, .answerStorm:
             throw FileError(.unsupported, "\(route.path) requires POST")
         }
@@ -126,8 +126,9 @@ struct ControlResponder: HTTPResponder {
             let order = try Self.decode(StormAnswerRequest.self, body)
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events:
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow, .versionContent:
             throw FileError(.unsupported, "\(route.path) requires GET")
+        case .discardVersion, .markVersionResolved: throw FileError(.unsupported, "\(route.path) is not served yet")
         }
         return try json(Done())
     }

@@ -55,3 +55,15 @@ struct MountedContainer: Hashable, Sendable {
         return (MountedContainer(mount), rest)
     }
 }
+
+extension MountedContainer {
+    /// The URL of an item.
+    ///
+    /// - Parameter model: A URL of the item before it moved: whether it is that of a directory. Without it a directory
+    ///   is looked up.
+    func url(_ relative: String, like model: URL?) -> URL {
+        let path = path(relative)
+        let isDirectory = model?.hasDirectoryPath ?? FileStamp(path)?.isDirectory ?? false
+        return URL(fileURLWithPath: path, isDirectory: isDirectory)
+    }
+}

@@ -1,7 +1,21 @@
+import Dispatch
 import Synchronization
 
-/// Coordinates access to files and directories among programs, presenters, other devices and plain writers.
+/// Coordinates access to files and directories among the threads and programs of this machine, plain programs
+/// included, and with the sync with other devices.
+///
+/// An accessor runs on the calling thread, while nobody else whose access conflicts runs: other coordinators' accessors
+/// wait, plain programs' writes wait or fail with EBUSY, and changes of other devices are applied later. Presenters of
+/// the item are asked to save and to relinquish it first. A read of an item that is not downloaded waits for its bytes.
+///
+/// Claims of items in a container are made at its daemon. Files elsewhere are coordinated within this process only.
+///
+/// Differences from Apple's: a claim ends with its process; presenters are told of changes by plain programs too;
+/// without a daemon, calls fail with `NSCocoaErrorDomain` 255 (`NSFileLockingError`). Calls block their thread, but
+/// never wait for a task: any number of actors may block in them.
 open class NSFileCoordinator: NSObject, @unchecked Sendable {
+    // Immutable, or guarded by the mutex.
+
     /// How a coordinated read reads.
     public struct ReadingOptions: OptionSet, Sendable, Hashable {
         public let rawValue: UInt
@@ -13,7 +27,8 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
         public static let resolvesSymbolicLink = ReadingOptions(rawValue: 2)
         /// Only metadata that is available at once is read: nothing is downloaded.
         public static let immediatelyAvailableMetadataOnly = ReadingOptions(rawValue: 4)
-        /// The accessor gets a snapshot, a directory as a zip archive, and the claim ends before it runs.
+        /// The accessor gets the URL of a snapshot, of a directory as a zip archive, and the claim ends before it runs.
+        /// The snapshot is removed when the accessor returns.
         public static let forUploading = ReadingOptions(rawValue: 8)
     }
 
@@ -22,62 +37,305 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// Deletes the item: presenters accommodate the deletion. Extends to everything in a directory.
         public static let forDeleting = WritingOptions(rawValue: 1)
+        /// Moves or renames the item. Extends to everything in a directory.
         public static let forMoving = WritingOptions(rawValue: 2)
+        /// Changes the item while keeping what others wrote: presenters save first.
         public static let forMerging = WritingOptions(rawValue: 4)
+        /// Replaces the item with another one, or creates it.
         public static let forReplacing = WritingOptions(rawValue: 8)
+        /// Changes only metadata that does not depend on the content, such as attributes or versions: nothing is
+        /// downloaded.
         public static let contentIndependentMetadataOnly = WritingOptions(rawValue: 16)
         /// Not in Apple's SDK, but in published samples: a write that neither waits for the download nor starts one.
         public static let forDownloading = WritingOptions(rawValue: 1 << 16)
     }
 
-    public init(filePresenter: (any NSFilePresenter)?) { super.init() }
-
-    public convenience override init() { self.init(filePresenter: nil) }
-
-    open class func addFilePresenter(_ filePresenter: any NSFilePresenter) { fatalError() }
-    open class func removeFilePresenter(_ filePresenter: any NSFilePresenter) { fatalError() }
-    open class var filePresenters: [any NSFilePresenter] { fatalError() }
-
-    open var purposeIdentifier: String {
-        get { fatalError() }
-        set { fatalError() }
+    private struct State {
+        var purpose: String
+        var isPurposeFixed: Bool
+        var isCancelled = false
     }
 
+    private let presenter: RegisteredPresenter?
+    /// The name for the daemon.
+    private let name = UUID().uuidString
+    private let state: Mutex<State>
+
+    /// Creates a coordinator whose calls do not send messages to a presenter, since they are its own.
+    ///
+    /// - Parameter filePresenter: A presenter that was added; not retained. Its coordinators share a purpose.
+    public init(filePresenter: (any NSFilePresenter)?) {
+        presenter = filePresenter.flatMap { PresenterRegistry.shared.registered($0) }
+        state = Mutex(
+            State(purpose: presenter?.purpose ?? UUID().uuidString, isPurposeFixed: presenter != nil))
+        super.init()
+    }
+
+    /// Creates a coordinator without a presenter.
+    public convenience override init() { self.init(filePresenter: nil) }
+
+    /// Identifies calls that belong together: coordinators with the same purpose never wait for each other, in any
+    /// process. Unique unless set.
+    ///
+    /// Set it at most once, to text that is not empty, and not for a coordinator with a presenter: all else is a
+    /// programming error, as on Apple's systems.
+    open var purposeIdentifier: String {
+        get { state.withLock { $0.purpose } }
+        set {
+            precondition(!newValue.isEmpty, "a purpose identifier must not be empty")
+            state.withLock { state in
+                precondition(!state.isPurposeFixed, "the purpose identifier of a coordinator can be set only once")
+                state.purpose = newValue
+                state.isPurposeFixed = true
+            }
+        }
+    }
+
+    // MARK: Presenters
+
+    /// Registers a presenter, which from then on is consulted and notified; blocks until it misses no event.
+    ///
+    /// The presenter is not retained: remove it before it is deallocated, for example in its `deinit`.
+    open class func addFilePresenter(_ filePresenter: any NSFilePresenter) {
+        PresenterRegistry.shared.add(filePresenter)
+    }
+
+    /// Removes a presenter: it gets no more messages, and nobody waits for its answers. Does not block.
+    open class func removeFilePresenter(_ filePresenter: any NSFilePresenter) {
+        PresenterRegistry.shared.remove(filePresenter)
+    }
+
+    /// The presenters that this process has added.
+    open class var filePresenters: [any NSFilePresenter] { PresenterRegistry.shared.all }
+
+    // MARK: Access to one or two items
+
+    /// Reads an item under a claim; blocks until it is granted.
+    ///
+    /// - Parameters:
+    ///   - url: The item, which need not exist.
+    ///   - outError: Gets the error if the accessor did not run: `NSCocoaErrorDomain` 3072 after ``cancel()``, 255 when
+    ///     the claim was revoked or there is no daemon, 4355 when the store of an undownloaded item cannot be reached,
+    ///     or the error of a presenter.
+    ///   - reader: Runs on this thread, at most once. Use its URL: the item may have moved.
     open func coordinate(
         readingItemAt url: URL, options: ReadingOptions = [], error outError: NSErrorPointer,
         byAccessor reader: (URL) -> Void
-    ) { fatalError() }
+    ) {
+        access([.init(url: url, access: .reading(options))], outError) { reader($0[0]) }
+    }
 
+    /// Writes an item under a claim; blocks until it is granted. See the reading form for the parameters.
     open func coordinate(
         writingItemAt url: URL, options: WritingOptions = [], error outError: NSErrorPointer,
         byAccessor writer: (URL) -> Void
-    ) { fatalError() }
+    ) {
+        access([.init(url: url, access: .writing(options))], outError) { writer($0[0]) }
+    }
 
+    /// Reads one item and writes another one under claims that are granted together.
     open func coordinate(
         readingItemAt readingURL: URL, options readingOptions: ReadingOptions = [], writingItemAt writingURL: URL,
         options writingOptions: WritingOptions = [], error outError: NSErrorPointer,
         byAccessor readerWriter: (URL, URL) -> Void
-    ) { fatalError() }
+    ) {
+        let items = [
+            AccessRequest.Item(url: readingURL, access: .reading(readingOptions)),
+            AccessRequest.Item(url: writingURL, access: .writing(writingOptions)),
+        ]
+        access(items, outError) { readerWriter($0[0], $0[1]) }
+    }
 
+    /// Writes two items under claims that are granted together, for example to move one: `forMoving` for the source,
+    /// `forReplacing` for the destination.
     open func coordinate(
         writingItemAt url1: URL, options options1: WritingOptions = [], writingItemAt url2: URL,
         options options2: WritingOptions = [], error outError: NSErrorPointer, byAccessor writer: (URL, URL) -> Void
-    ) { fatalError() }
+    ) {
+        let items = [
+            AccessRequest.Item(url: url1, access: .writing(options1)),
+            AccessRequest.Item(url: url2, access: .writing(options2)),
+        ]
+        access(items, outError) { writer($0[0], $0[1]) }
+    }
 
+    // MARK: Access to many items
+
+    /// Accesses any number of items under claims that are granted together, without blocking the caller.
+    ///
+    /// - Parameters:
+    ///   - queue: Runs the accessor.
+    ///   - accessor: Runs once: with `nil` under the claims, and ``NSFileAccessIntent/url`` of each intent is up to
+    ///     date; or with the error, without any claim.
     open func coordinate(
         with intents: [NSFileAccessIntent], queue: OperationQueue,
         byAccessor accessor: @escaping @Sendable ((any Error)?) -> Void
-    ) { fatalError() }
+    ) {
+        guard !intents.isEmpty else { return queue.addOperation { accessor(nil) } }
+        let request = request(intents.map { .init(url: $0.url, access: $0.access) })
+        AccessLine.acquire(request) { [self] result in
+            queue.addOperation { [self] in
+                switch checked(result) {
+                case .failure(let error): accessor(error)
+                case .success(let grant):
+                    for (intent, url) in zip(intents, grant.urls) { intent.url = url }
+                    CoordinationThread.holding(grant.held) { accessor(nil) }
+                    AccessLine.release(grant) {}
+                    settlePresenter(after: request)
+                }
+            }
+        }
+    }
 
+    /// Prepares presenters for many accesses at once, which then need not ask them one by one.
+    ///
+    /// The presenters of the items and of everything in them save and relinquish. No access of others is held off: use
+    /// the other methods in the accessor, usually with ``ReadingOptions/withoutChanges``.
+    /// - Parameter batchAccessor: Runs on this thread; call the function that it gets when all accesses are done, on
+    ///   any thread.
     open func prepare(
         forReadingItemsAt readingURLs: [URL], options readingOptions: ReadingOptions = [],
         writingItemsAt writingURLs: [URL], options writingOptions: WritingOptions = [],
         error outError: NSErrorPointer, byAccessor batchAccessor: (@escaping @Sendable () -> Void) -> Void
-    ) { fatalError() }
+    ) {
+        precondition(!readingOptions.contains(.resolvesSymbolicLink), "resolvesSymbolicLink is not for prepare")
+        precondition(!writingOptions.contains(.forReplacing), "forReplacing is not for prepare")
+        let items =
+            readingURLs.map { AccessRequest.Item(url: $0, access: .reading(readingOptions)) }
+            + writingURLs.map { AccessRequest.Item(url: $0, access: .writing(writingOptions)) }
+        guard !items.isEmpty else { return batchAccessor {} }
+        var request = request(items)
+        request.isBatch = true
+        switch checked(AccessLine.acquire(request)) {
+        case .failure(let error): outError?.pointee = error
+        case .success(let grant):
+            let end = BatchEnd(grant)
+            CoordinationThread.holding(grant.held) { batchAccessor { end.end() } }
+        }
+    }
 
-    open func item(at oldURL: URL, willMoveTo newURL: URL) { fatalError() }
-    open func item(at oldURL: URL, didMoveTo newURL: URL) { fatalError() }
-    open func item(at url: URL, didChangeUbiquityAttributes attributes: Set<URLResourceKey>) { fatalError() }
-    open func cancel() { fatalError() }
+    // MARK: In accessors
+
+    /// Announces a move. Has no effect: there is no sandbox whose permissions would have to follow.
+    open func item(at oldURL: URL, willMoveTo newURL: URL) {}
+
+    /// Reports that the accessor has moved an item, so that its presenters are told.
+    ///
+    /// Differences from Apple's: moves in a container are reported by the mount, so this is needed only for files
+    /// elsewhere whose destination is not an item of the call.
+    open func item(at oldURL: URL, didMoveTo newURL: URL) {
+        CoordinationDomains.domain(of: oldURL)
+            .moved(oldURL, to: newURL, within: CoordinationThread.held, by: presenter?.number)
+    }
+
+    /// Reports changed ubiquity attributes to the presenters of an item.
+    ///
+    /// Differences from Apple's: in a container the daemon reports them itself, and this has no effect.
+    open func item(at url: URL, didChangeUbiquityAttributes attributes: Set<URLResourceKey>) {
+        CoordinationDomains.domain(of: url)
+            .changedUbiquityAttributes(Set(attributes.map(\.rawValue)), of: url, by: presenter?.number)
+    }
+
+    /// Cancels the calls of this coordinator that wait, which fail with `NSCocoaErrorDomain` 3072, and all later ones.
+    /// A running accessor goes on. Returns at once.
+    open func cancel() {
+        state.withLock { $0.isCancelled = true }
+        for domain in CoordinationDomains.all { domain.cancel(coordinator: name) }
+    }
+}
+
+// MARK: Calls
+
+extension NSFileCoordinator {
+    private func access(_ items: [AccessRequest.Item], _ outError: NSErrorPointer, _ body: ([URL]) -> Void) {
+        let request = request(items)
+        switch checked(AccessLine.acquire(request)) {
+        case .failure(let error): outError?.pointee = error
+        case .success(var grant):
+            if let index = items.firstIndex(where: { $0.access.isForUploading }) {
+                upload(index, &grant, outError, body)
+            } else {
+                CoordinationThread.holding(grant.held) { body(grant.urls) }
+                AccessLine.release(grant)
+            }
+            settlePresenter(after: request)
+        }
+    }
+
+    /// Makes a snapshot under the claim, and runs the accessor with it afterwards.
+    private func upload(
+        _ index: Int, _ grant: inout AccessLine.Grant, _ outError: NSErrorPointer, _ body: ([URL]) -> Void
+    ) {
+        let snapshot: UploadSnapshot
+        do {
+            snapshot = try UploadSnapshot(of: grant.urls[index])
+        } catch {
+            AccessLine.release(grant)
+            outError?.pointee = error as NSError
+            return
+        }
+        defer { snapshot.remove() }
+        grant.urls[index] = snapshot.url
+        let isOnlyItem = grant.urls.count == 1
+        if isOnlyItem { AccessLine.release(grant) }
+        CoordinationThread.holding(isOnlyItem ? [] : grant.held) { body(grant.urls) }
+        if !isOnlyItem { AccessLine.release(grant) }
+    }
+
+    private func request(_ items: [AccessRequest.Item]) -> AccessRequest {
+        AccessRequest(
+            items: items.map(\.checked), coordinator: name, purpose: purposeIdentifier, presenter: presenter?.number,
+            fromPresenter: CoordinationThread.presenter, within: CoordinationThread.held)
+    }
+
+    /// Cancelled while the claim was on its way to the domain.
+    private func checked(_ result: Result<AccessLine.Grant, NSError>) -> Result<AccessLine.Grant, NSError> {
+        guard state.withLock({ $0.isCancelled }) else { return result }
+        if case .success(let grant) = result { AccessLine.release(grant) {} }
+        return .failure(CoordinationFailure.cancelled)
+    }
+
+    /// The presenter's item may have been created, or moved, by its own coordinator.
+    private func settlePresenter(after request: AccessRequest) {
+        guard let presenter, request.items.contains(where: { $0.access.isWriting }) else { return }
+        presenter.settle()
+    }
+}
+
+/// Ends a batch once, whatever thread says so, and however often.
+private final class BatchEnd: Sendable {
+    private let grant: Mutex<AccessLine.Grant?>
+
+    init(_ grant: AccessLine.Grant) { self.grant = Mutex(grant) }
+
+    func end() {
+        let grant = grant.withLock { grant in
+            defer { grant = nil }
+            return grant
+        }
+        if let grant { AccessLine.release(grant) {} }
+    }
+}
+
+extension AccessRequest.Item {
+    /// The item with a symbolic link followed where that was asked for, and a stored version replaced by its item.
+    fileprivate var checked: AccessRequest.Item {
+        var item = self
+        switch access {
+        case .reading(let options):
+            if options.contains(.resolvesSymbolicLink) { item.url = url.resolvingSymlinksInPath() }
+        case .writing(let options):
+            precondition(
+                options.rawValue.nonzeroBitCount <= 1, "a coordinated write has at most one option, not \(options)")
+        }
+        return item
+    }
+}
+
+extension NSFileAccessIntent.Access {
+    fileprivate var isForUploading: Bool {
+        if case .reading(let options) = self { options.contains(.forUploading) } else { false }
+    }
 }

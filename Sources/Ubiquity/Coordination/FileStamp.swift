@@ -1,0 +1,23 @@
+import Glibc
+
+/// What stat(2) tells about a file, to notice changes of it. Symbolic links are not followed.
+struct FileStamp: Hashable, Sendable {
+    var device: UInt64
+    var inode: UInt64
+    var size: Int64
+    var modified: Int64
+    var changed: Int64
+    var isDirectory: Bool
+
+    /// `nil` when there is nothing at the path.
+    init?(_ path: String) {
+        var found = stat()
+        guard lstat(path, &found) == 0 else { return nil }
+        device = UInt64(found.st_dev)
+        inode = UInt64(found.st_ino)
+        size = Int64(found.st_size)
+        modified = Int64(found.st_mtim.tv_sec) * 1_000_000_000 + Int64(found.st_mtim.tv_nsec)
+        changed = Int64(found.st_ctim.tv_sec) * 1_000_000_000 + Int64(found.st_ctim.tv_nsec)
+        isDirectory = found.st_mode & S_IFMT == S_IFDIR
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+extension RealMount {
+    /// Programs that use the library Ubiquity, in both language modes, on two devices.
+    @Suite struct Ubiquity {
+        /// The programs built from `Tests/UbiquityClient`.
+        enum Client: String, CaseIterable, Sendable, CustomTestStringConvertible {
+            case swift6 = "ubiquity-client"
+            case swift5 = "ubiquity-client-5"
+
+            var testDescription: String { rawValue }
+
+            /// Next to the tests.
+            var path: String {
+                URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+                    .appendingPathComponent(rawValue).path
+            }
+
+            func run(
+                _ scenario: String, _ container: MountedContainer, limit: Duration = .seconds(120)
+            ) async throws {
+                let directory = container.directory + "/signals"
+                try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+                let output = try await Command.check(
+                    [path, scenario, container.a.point, container.b.point, directory], limit: limit,
+                    environment: container.environment)
+                #expect(output.hasSuffix("ok\n"))
+            }
+        }
+
+        @Test(arguments: Client.allCases, ["coordination", "presenters", "move", "threads"])
+        func `programs coordinate with plain programs and another device`(
+            _ client: Client, _ scenario: String
+        ) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
+        }
+
+        @Test(arguments: Client.allCases)
+        func `programs survive a killed daemon and go on with the next one`(_ client: Client) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                async let scenario: Void = client.run("restart", container)
+                let signals = container.directory + "/signals"
+                try await eventually("the client holds no claim") {
+                    FileManager.default.fileExists(atPath: signals + "/held")
+                }
+                try container.a.crash()
+                try await container.a.mount()
+                try await Command.script(#"touch "$1/restarted""#, signals)
+                try await scenario
+            }
+        }
+    }
+}
