@@ -57,6 +57,18 @@ ssize_t CLinux_fgetxattr(int file, const char *name, void *value, size_t capacit
 
 ssize_t CLinux_flistxattr(int file, void *names, size_t capacity) { return flistxattr(file, names, capacity); }
 
+int CLinux_lsetxattr(const char *path, const char *name, const void *value, size_t byteCount, int flags) {
+    return lsetxattr(path, name, value, byteCount, flags);
+}
+
+ssize_t CLinux_lgetxattr(const char *path, const char *name, void *value, size_t capacity) {
+    return lgetxattr(path, name, value, capacity);
+}
+
+ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity) {
+    return llistxattr(path, names, capacity);
+}
+
 // The C library has it since 2.36 only.
 int CLinux_pidfd_open(pid_t process, unsigned int flags) {
     return (int)syscall(SYS_pidfd_open, process, flags);

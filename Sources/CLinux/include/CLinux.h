@@ -46,6 +46,9 @@ int CLinux_statx(int directory, const char *name, int flags, unsigned int mask, 
 int CLinux_fsetxattr(int file, const char *name, const void *value, size_t byteCount, int flags);
 ssize_t CLinux_fgetxattr(int file, const char *name, void *value, size_t capacity);
 ssize_t CLinux_flistxattr(int file, void *names, size_t capacity);
+int CLinux_lsetxattr(const char *path, const char *name, const void *value, size_t byteCount, int flags);
+ssize_t CLinux_lgetxattr(const char *path, const char *name, void *value, size_t capacity);
+ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity);
 
 int CLinux_pidfd_open(pid_t process, unsigned int flags);
 int CLinux_pthread_setname_np(pthread_t thread, const char *name);

@@ -1,0 +1,69 @@
+import CLinux
+import Glibc
+
+/// Moves a file or directory to a name that is not taken, to another file system too.
+///
+/// At any point of time at least one of the two names has the whole item: another file system gets a copy under a
+/// temporary name, which is on the disk before it is renamed, and only then the source is deleted.
+enum ItemMove {
+    /// - Throws: ``Errno``; `EEXIST` when the destination exists.
+    static func move(_ source: String, to destination: String) throws(Errno) {
+        do throws(Errno) {
+            return try rename(source, toFree: destination)
+        } catch .crossDevice {
+            try moveAcross(source, to: destination)
+        }
+    }
+
+    private static func moveAcross(_ source: String, to destination: String) throws(Errno) {
+        if try FileStatus.ifPresent(destination) != nil { throw Errno(EEXIST) }
+        let directory = ItemPath.directory(of: destination)
+        let temporary = "\(directory)/\(ItemPath.localName("moving"))"
+        do throws(Errno) {
+            try ItemCopy.copy(source, to: temporary)
+            try rename(temporary, toFree: destination)
+        } catch {
+            // The source is whole. What cannot be removed now stays on this machine, under a name that says so.
+            try? FileManager.default.removeItem(atPath: temporary)
+            throw error
+        }
+        try DirectoryListing.sync(directory)
+        try remove(source)
+    }
+
+    /// Removes a file or a tree.
+    static func remove(_ path: String) throws(Errno) {
+        if try FileStatus(of: path).kind == S_IFDIR {
+            for name in try DirectoryListing.names(in: path) { try remove("\(path)/\(name)") }
+            guard rmdir(path) == 0 else { throw Errno.current }
+        } else {
+            guard unlink(path) == 0 else { throw Errno.current }
+        }
+    }
+
+    private static func rename(_ source: String, toFree destination: String) throws(Errno) {
+        guard CLinux_renameat2(AT_FDCWD, source, AT_FDCWD, destination, CLinux_RENAME_NOREPLACE) != 0 else { return }
+        guard errno == EINVAL, try FileStatus.ifPresent(destination) == nil else { throw Errno.current }
+        // A file system without this flag.
+        guard Glibc.rename(source, destination) == 0 else { throw Errno.current }
+    }
+
+    /// Exchanges two items of one file system, whatever they are.
+    static func exchange(_ one: String, _ other: String) throws(Errno) {
+        guard CLinux_renameat2(AT_FDCWD, one, AT_FDCWD, other, CLinux_RENAME_EXCHANGE) == 0 else {
+            throw Errno.current
+        }
+    }
+}
+
+enum ItemPath {
+    static func directory(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// A new hidden name that a container does not sync: it contains `.nosync`.
+    static func localName(_ purpose: String) -> String {
+        ".\(purpose).nosync-\(String(UInt64.random(in: .min ... .max), radix: 16))"
+    }
+}
