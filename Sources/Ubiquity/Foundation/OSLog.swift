@@ -1,0 +1,90 @@
+/// The kind of a log message.
+public struct OSLogType: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(_ rawValue: UInt8) { self.rawValue = rawValue }
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    public static let `default` = OSLogType(0x00)
+    public static let info = OSLogType(0x01)
+    public static let debug = OSLogType(0x02)
+    public static let error = OSLogType(0x10)
+    public static let fault = OSLogType(0x11)
+
+    fileprivate var name: String {
+        switch self {
+        case .info: "info"
+        case .debug: "debug"
+        case .error: "error"
+        case .fault: "fault"
+        default: "default"
+        }
+    }
+}
+
+/// A subsystem and a category for log messages.
+///
+/// Differences from Apple's: there is no `Logger`, whose name is that of swift-log's type. Messages are written to
+/// standard error.
+public final class OSLog: NSObject, Sendable {
+    private let prefix: String
+    private let isEnabled: Bool
+
+    /// - Parameters:
+    ///   - subsystem: In reverse DNS notation; written before each message.
+    ///   - category: Written before each message.
+    public init(subsystem: String, category: String) {
+        prefix = "[\(subsystem):\(category)] "
+        isEnabled = true
+    }
+
+    private init(isEnabled: Bool) {
+        prefix = ""
+        self.isEnabled = isEnabled
+    }
+
+    public static let `default` = OSLog(isEnabled: true)
+    /// Writes nothing.
+    public static let disabled = OSLog(isEnabled: false)
+
+    /// Whether messages of that kind are written: as on Apple's systems, not those to debug, unless the environment
+    /// has `OS_ACTIVITY_DT_MODE`.
+    public func isEnabled(type: OSLogType) -> Bool { isEnabled && (type != .debug || Self.isDebugging) }
+
+    private static let isDebugging = ProcessInfo.processInfo.environment["OS_ACTIVITY_DT_MODE"] != nil
+
+    fileprivate func write(_ type: OSLogType, _ message: StaticString, _ arguments: [any CVarArg]) {
+        guard isEnabled(type: type) else { return }
+        let format = OSLogFormat("\(message)")
+        let text = String(format: format.plain, arguments: arguments)
+        NSLog("%@", "\(prefix)\(type.name): \(text)")
+    }
+}
+
+/// A format of os_log with the annotations taken out, such as `{public}` in `%{public}@`.
+///
+/// All values are written, those marked `private` too: standard error belongs to the user.
+struct OSLogFormat: Equatable {
+    let plain: String
+
+    init(_ format: String) { plain = format.replacing(/%\{[^}]*\}/, with: "%") }
+}
+
+/// Writes a message to standard error.
+///
+/// - Parameter message: A format of `String(format:)`; annotations such as `{public}` are accepted and have no effect.
+public func os_log(
+    _ message: StaticString, dso: UnsafeRawPointer? = nil, log: OSLog = .default, type: OSLogType = .default,
+    _ args: any CVarArg...
+) {
+    log.write(type, message, args)
+}
+
+/// Writes a message to standard error.
+///
+/// - Parameter message: A format of `String(format:)`; annotations such as `{public}` are accepted and have no effect.
+public func os_log(
+    _ type: OSLogType, dso: UnsafeRawPointer? = nil, log: OSLog = .default, _ message: StaticString,
+    _ args: any CVarArg...
+) {
+    log.write(type, message, args)
+}

@@ -1,0 +1,123 @@
+import CLinux
+import Glibc
+
+/// The trash of the desktop. Source: the Trash specification of freedesktop.org, version 1.0.
+struct TrashDirectory {
+    private let path: String
+    /// Paths in `.trashinfo` are relative to it; `nil` for the home trash, whose paths are absolute.
+    private let topDirectory: String?
+
+    /// The most names that are tried for an item before giving up: `name`, `name 2`, ...
+    private static let nameLimit = 10_000
+
+    /// The trash for an item: that of the home directory if it is on the item's file system, else one at the top of
+    /// the item's file system.
+    static func of(_ item: String) throws(Errno) -> TrashDirectory {
+        let environment = ProcessInfo.processInfo.environment
+        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let home = "\(data ?? NSHomeDirectory() + "/.local/share")/Trash"
+        try makeDirectories(home)
+        let status = try FileStatus(of: item)
+        if try status.isOnFileSystem(of: home) { return TrashDirectory(path: home, topDirectory: nil) }
+        let top = try topDirectory(above: item, status)
+        let user = geteuid()
+        let shared = "\(top)/.Trash"
+        if let status = try FileStatus.ifPresent(shared), status.kind == S_IFDIR, status.permissions & S_ISVTX != 0 {
+            do throws(Errno) {
+                try makeDirectories("\(shared)/\(user)")
+                return TrashDirectory(path: "\(shared)/\(user)", topDirectory: top)
+            } catch .permissionDenied {
+                // The specification: then the user's own.
+            }
+        }
+        try makeDirectories("\(top)/.Trash-\(user)")
+        return TrashDirectory(path: "\(top)/.Trash-\(user)", topDirectory: top)
+    }
+
+    /// Moves an item here.
+    ///
+    /// - Returns: Its new path.
+    func take(_ item: String, date: Date) throws(Errno) -> String {
+        let name = item.split(separator: "/").last.map(String.init) ?? item
+        try Self.makeDirectories("\(path)/files")
+        try Self.makeDirectories("\(path)/info")
+        for number in 1...Self.nameLimit {
+            let candidate = number == 1 ? name : Self.numbered(name, number)
+            // The file in `info` reserves the name.
+            let info = "\(path)/info/\(candidate).trashinfo"
+            do throws(Errno) {
+                try write(info, item: item, date: date)
+                try ItemMove.move(item, to: "\(path)/files/\(candidate)")
+                return "\(path)/files/\(candidate)"
+            } catch .exists {
+                continue
+            } catch {
+                unlink(info)
+                throw error
+            }
+        }
+        throw Errno(EEXIST)
+    }
+
+    private func write(_ info: String, item: String, date: Date) throws(Errno) {
+        let file = try FileDescriptor(info, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        let path = topDirectory.map { String(item.dropFirst($0 == "/" ? 1 : $0.count + 1)) } ?? item
+        let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "%"))
+        let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path
+        let time = date.formatted(
+            .verbatim(
+                "\(year: .padded(4))-\(month: .twoDigits)-\(day: .twoDigits)T\(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits)",
+                locale: Locale(identifier: "en_US_POSIX"), timeZone: .current,
+                calendar: Calendar(identifier: .gregorian)))
+        let text = Array("[Trash Info]\nPath=\(escaped)\nDeletionDate=\(time)\n".utf8)
+        guard Glibc.write(file.number, text, text.count) == text.count else { throw Errno.current }
+    }
+
+    private static func numbered(_ name: String, _ number: Int) -> String {
+        let parts = name as NSString
+        let rest = parts.pathExtension.isEmpty ? "" : ".\(parts.pathExtension)"
+        return "\(parts.deletingPathExtension) \(number)\(rest)"
+    }
+
+    private static func topDirectory(above item: String, _ status: FileStatus) throws(Errno) -> String {
+        var top = ItemPath.directory(of: item)
+        while top != "/", try status.isOnFileSystem(of: ItemPath.directory(of: top)) {
+            top = ItemPath.directory(of: top)
+        }
+        return top
+    }
+
+    private static func makeDirectories(_ path: String) throws(Errno) {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, path != "/" else { throw Errno.current }
+        try makeDirectories(ItemPath.directory(of: path))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw Errno.current }
+    }
+}
+
+extension Errno {
+    static let exists = Errno(EEXIST)
+}
+
+extension FileManager {
+    /// Moves an item to the trash.
+    ///
+    /// Differences from Apple's: an item in a container is deleted, on all devices, and the container keeps it for 30
+    /// days: `dewpoint trash restore` puts it back; then there is no resulting URL. All other items go to the trash of
+    /// the desktop (freedesktop.org), in the home directory or at the top of the item's file system.
+    ///
+    /// - Parameter outResultingURL: Receives the URL in the trash; `nil` for an item in a container.
+    /// - Throws: `NSCocoaErrorDomain` 4 for a missing item, 513 without permission or while it is claimed by another
+    ///   program, 640 without space.
+    public func trashItem(at url: URL, resultingItemURL outResultingURL: UnsafeMutablePointer<NSURL?>?) throws {
+        outResultingURL?.pointee = nil
+        do throws(Errno) {
+            if MountedContainer.containing(url) != nil { return try ItemMove.remove(url.path) }
+            let path = url.standardizedFileURL.path
+            let result = try TrashDirectory.of(path).take(path, date: Date())
+            outResultingURL?.pointee = NSURL(fileURLWithPath: result)
+        } catch {
+            throw CocoaFailure.error(error, .writing, url)
+        }
+    }
+}
