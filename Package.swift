@@ -143,7 +143,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MetadataPredicateTests", dependencies: ["MetadataPredicate"], swiftSettings: settings),
-        .testTarget(name: "UbiquityTests", dependencies: ["Ubiquity", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Model"], swiftSettings: settings),
         .testTarget(
             name: "RemoteTests", dependencies: ["RemoteS3", "Remote", "Model", "S3Server", "TestStores"],
             resources: [.copy("Fixtures")], swiftSettings: settings),

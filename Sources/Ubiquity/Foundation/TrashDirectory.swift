@@ -10,12 +10,15 @@ struct TrashDirectory {
     /// The most names that are tried for an item before giving up: `name`, `name 2`, ...
     private static let nameLimit = 10_000
 
+    /// The directory of the home trash: `$XDG_DATA_HOME/Trash`, by default in `~/.local/share`.
+    static func home(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
+        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return "\(data ?? NSHomeDirectory() + "/.local/share")/Trash"
+    }
+
     /// The trash for an item: that of the home directory if it is on the item's file system, else one at the top of
     /// the item's file system.
-    static func of(_ item: String) throws(Errno) -> TrashDirectory {
-        let environment = ProcessInfo.processInfo.environment
-        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        let home = "\(data ?? NSHomeDirectory() + "/.local/share")/Trash"
+    static func of(_ item: String, home: String = home()) throws(Errno) -> TrashDirectory {
         try makeDirectories(home)
         let status = try FileStatus(of: item)
         if try status.isOnFileSystem(of: home) { return TrashDirectory(path: home, topDirectory: nil) }
