@@ -6,24 +6,33 @@ extension NotificationCenter {
     /// Calls a method of an object for each notification with that name and from that sender.
     ///
     /// Replace `#selector(handle(_:))` by `MyClass.handle(_:)`. The observer is held weakly, and the registration ends
-    /// with it. The method is called on the posting thread.
+    /// with it. The method is called on the posting thread before `post` returns, as on Apple's systems, unless main
+    /// actor code registers it and another thread posts: then it is called on the main queue, later.
     ///
     /// - Parameters:
     ///   - name: `nil` for notifications of any name.
     ///   - object: `nil` for notifications of any sender.
+    ///   - isolation: The actor of the caller; leave it out.
     public func addObserver<Observer: AnyObject>(
         _ observer: Observer, selector: @escaping (Observer) -> (Notification) -> Void, name: NSNotification.Name?,
-        object: Any?
+        object: Any?, isolation: isolated (any Actor)? = #isolation
     ) {
-        SelectorObservers.add(observer, to: self, name: name, object: object) { selector($0)($1) }
+        let delivery = SelectorObservers.Delivery(observer: observer, isMain: isolation === MainActor.shared) {
+            selector($0)($1)
+        }
+        SelectorObservers.add(delivery, observer, to: self, name: name, object: object)
     }
 
     /// Calls a method without a parameter of an object for each notification with that name and from that sender; see
     /// the form with a parameter.
     public func addObserver<Observer: AnyObject>(
-        _ observer: Observer, selector: @escaping (Observer) -> () -> Void, name: NSNotification.Name?, object: Any?
+        _ observer: Observer, selector: @escaping (Observer) -> () -> Void, name: NSNotification.Name?, object: Any?,
+        isolation: isolated (any Actor)? = #isolation
     ) {
-        SelectorObservers.add(observer, to: self, name: name, object: object) { observer, _ in selector(observer)() }
+        let delivery = SelectorObservers.Delivery(observer: observer, isMain: isolation === MainActor.shared) {
+            observer, _ in selector(observer)()
+        }
+        SelectorObservers.add(delivery, observer, to: self, name: name, object: object)
     }
 
     /// Ends all registrations of an observer: an object given to `addObserver(_:selector:name:object:)`, or the result
@@ -60,20 +69,32 @@ private enum SelectorObservers {
 
     private static let state = Mutex(State())
 
-    /// Carries a method to the posting thread: the caller decides where it posts.
-    private struct Delivery<Observer: AnyObject>: @unchecked Sendable {
+    /// Carries a method to the posting thread, as the registering program asks for, or from there to the main queue.
+    struct Delivery<Observer: AnyObject>: @unchecked Sendable {
         weak var observer: Observer?
-        let deliver: (Observer, Notification) -> Void
+        /// Whether the method is called on the main thread only.
+        let isMain: Bool
+        let method: (Observer, Notification) -> Void
+
+        func deliver(_ notification: Notification) {
+            guard let observer else { return }
+            guard isMain, !Thread.isMainThread else { return method(observer, notification) }
+            let call = Call(observer: observer, method: method, notification: notification)
+            DispatchQueue.main.async { call.method(call.observer, call.notification) }
+        }
+    }
+
+    private struct Call<Observer: AnyObject>: @unchecked Sendable {
+        let observer: Observer
+        let method: (Observer, Notification) -> Void
+        let notification: Notification
     }
 
     static func add<Observer: AnyObject>(
-        _ observer: Observer, to center: NotificationCenter, name: NSNotification.Name?, object: Any?,
-        deliver: @escaping (Observer, Notification) -> Void
+        _ delivery: Delivery<Observer>, _ observer: Observer, to center: NotificationCenter,
+        name: NSNotification.Name?, object: Any?
     ) {
-        let delivery = Delivery(observer: observer, deliver: deliver)
-        let token = center.addObserver(forName: name, object: object, queue: nil) { notification in
-            if let observer = delivery.observer { delivery.deliver(observer, notification) }
-        }
+        let token = center.addObserver(forName: name, object: object, queue: nil) { delivery.deliver($0) }
         let registration = Registration(
             observer: observer, center: center, name: name, object: object.map(identifier),
             token: token)
