@@ -1,0 +1,75 @@
+import CLinux
+import Glibc
+
+/// Puts a new state of an item, from a ``DocumentStaging``, in the place of the old one.
+///
+/// A file is replaced by `rename(2)`: at every moment the path names the old bytes or the new ones, and in a container
+/// the item keeps its identity, pin and history. The files of a directory (a file package) are replaced one by one in
+/// the same way, so each keeps its history too, and those that are hard links to the old ones are not touched: nothing
+/// is downloaded or uploaded for them. A crash in the middle may leave a package with some files old and some new.
+enum DocumentReplacement {
+    /// Moves the item at `staged` to `place`, where another one may be.
+    ///
+    /// - Throws: A `CocoaError` of writing; a file in the way is then unchanged.
+    static func put(_ staged: URL, at place: URL) throws(CocoaError) {
+        do {
+            try put(staged: staged.path, place: place.path)
+        } catch {
+            throw error.whileWriting(place)
+        }
+    }
+
+    private static func put(staged: String, place: String) throws(FailedCall) {
+        let new = try ItemSignature(path: staged)
+        guard let old = try existing(place) else { return try move(staged, to: place) }
+        switch (new.kind, old.kind) {
+        case (.directory, .directory): try merge(staged: staged, place: place)
+        case (.directory, _), (_, .directory): try exchange(staged, place)
+        default:
+            // rename(2) of a file over another link to it does nothing, so the staged link would stay.
+            if new.isSameFile(as: old) { return try delete(staged) }
+            if new.kind == .file, old.kind == .file { KeptAttributes.copy(from: place, old, to: staged) }
+            try move(staged, to: place)
+        }
+    }
+
+    private static func merge(staged: String, place: String) throws(FailedCall) {
+        let names = try entries(staged)
+        for name in names.sorted() { try put(staged: "\(staged)/\(name)", place: "\(place)/\(name)") }
+        for name in try entries(place).subtracting(names) { try remove("\(place)/\(name)") }
+    }
+
+    /// A directory cannot be renamed over a file, nor a file over a directory: they change places.
+    private static func exchange(_ staged: String, _ place: String) throws(FailedCall) {
+        guard CLinux_renameat2(AT_FDCWD, staged, AT_FDCWD, place, CLinux_RENAME_EXCHANGE) == 0 else {
+            throw FailedCall.current
+        }
+    }
+
+    private static func existing(_ path: String) throws(FailedCall) -> ItemSignature? {
+        do {
+            return try ItemSignature(path: path)
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw error
+        }
+    }
+
+    private static func move(_ old: String, to new: String) throws(FailedCall) {
+        guard rename(old, new) == 0 else { throw FailedCall.current }
+    }
+
+    private static func delete(_ path: String) throws(FailedCall) {
+        guard unlink(path) == 0 else { throw FailedCall.current }
+    }
+
+    private static func remove(_ path: String) throws(FailedCall) {
+        guard try ItemSignature(path: path).kind == .directory else { return try delete(path) }
+        for name in try entries(path) { try remove("\(path)/\(name)") }
+        guard rmdir(path) == 0 else { throw FailedCall.current }
+    }
+
+    private static func entries(_ path: String) throws(FailedCall) -> Set<String> {
+        try DirectoryNames.read(path)
+    }
+}
