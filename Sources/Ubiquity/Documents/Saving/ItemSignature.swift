@@ -43,8 +43,11 @@ struct ItemSignature: Hashable, Sendable {
 
     init(_ url: URL) throws(FailedCall) { try self.init(path: url.path) }
 
+    /// Computed as `FileManager` does, so that both can be compared.
     var modificationDate: Date {
-        Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1_000_000_000)
+        Date(
+            timeIntervalSinceReferenceDate: Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
+                + Double(nanoseconds) / 1_000_000_000)
     }
 
     /// Whether both are the same file, by a hard link or because it is one path.

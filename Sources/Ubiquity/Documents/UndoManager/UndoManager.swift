@@ -241,6 +241,9 @@ open class UndoManager: NSObject {
 
     // MARK: Private
 
+    /// Whether a group that is not closed yet has changes.
+    var hasOpenChanges: Bool { storage.update { $0.stack.openGroups.contains { !$0.entries.isEmpty } } }
+
     private func openGroup() {
         if groupingLevel == 0 { post(.NSUndoManagerCheckpoint) }
         storage.update { $0.stack.open() }

@@ -1,0 +1,54 @@
+/// The state of a ``UIDocument``, behind its lock.
+struct DocumentRecord {
+    var fileURL: URL
+    /// `nil` until the file was read or written.
+    var fileType: String?
+    var modificationDate: Date?
+    /// What the file was when it was last read or written; `nil` until then.
+    var signature: DocumentSignature?
+    var state: UIDocument.State = .closed
+    var changes = ChangeCount()
+    /// Where overrides and notifications run that no call of the program's asked for.
+    var home: DispatchQueue
+
+    var isPresenting = false
+    /// Inside of the accessor of a save.
+    var isWriting = false
+    /// Answers to other programs' claims, given when the save ends.
+    var waitingForWriter: [@Sendable () -> Void] = []
+    var lastSaveError: (any Error)?
+
+    var autosaveDelay = UIDocument.autosaveDelay
+    var isAutosaveScheduled = false
+    /// The next revert is one of the document's own: it gives way to changes.
+    var isReloading = false
+
+    /// Contents that were read, and are loaded on the queue of the callbacks.
+    var staged: Carried<StagedContents>?
+    var undoManager: Carried<UndoManager?>?
+    var undoObservers: Carried<[any NSObjectProtocol]>?
+    var progress: Progress?
+}
+
+/// Contents for `load(fromContents:ofType:)`.
+struct StagedContents {
+    let contents: Any
+    let type: String?
+}
+
+/// A value that is handed from one queue to another.
+///
+/// `@unchecked`: a program's contents, handlers and documents are not Sendable, as in Apple's API. The queue that hands
+/// one over does not use it afterwards; a document's own state has a lock.
+struct Carried<Value>: @unchecked Sendable {
+    let value: Value
+}
+
+/// A document that a timer, an observer or a waiting check does not keep alive.
+///
+/// `@unchecked`: only the reference is read, and a document's own state has a lock.
+final class WeakDocument: @unchecked Sendable {
+    private(set) weak var document: UIDocument?
+
+    init(_ document: UIDocument) { self.document = document }
+}
