@@ -30,6 +30,13 @@ struct Client {
         case "move": try await CoordinationScenarios.caseOnlyRename(scenario)
         case "threads": try await CoordinationScenarios.threads(scenario)
         case "restart": try await CoordinationScenarios.restart(scenario)
+        case "containers": try await FileScenarios.containers(scenario)
+        case "downloads": try await FileScenarios.downloads(scenario)
+        case "moves": try await FileScenarios.moves(scenario)
+        case "conflicts": try await VersionScenarios.conflicts(scenario)
+        case "resolved": try await VersionScenarios.resolved(scenario)
+        case "documents": try await DocumentScenarios.documents(scenario)
+        case "document-conflicts": try await DocumentScenarios.conflicts(scenario)
         default: throw Scenario.Failure(description: "there is no such scenario")
         }
     }

@@ -95,7 +95,8 @@ import Ubiquity
         let document = try await opened()
         try FileManager.default.removeItem(at: document.fileURL)
         document.presentedItemDidChange()
-        try await Task.sleep(for: .milliseconds(100))
+        // Without a suspension, which may last longer than the document waits while other tests block their threads.
+        Thread.sleep(forTimeInterval: 0.1)
         try directory.file("a.txt", "saved by an editor")
         document.presentedItemDidChange()
         try await eventually("it was not loaded") { document.text == "saved by an editor" }

@@ -22,9 +22,8 @@ final class DocumentDownload: Sendable {
         progress.kind = .file
         document.record.withLock { $0.progress = progress }
         document.perform(on: document.home, after: .zero) { document in
-            document.changeState { state in
-                if document.progress != nil { state.insert(.progressAvailable) }
-            }
+            guard document.progress != nil else { return }
+            document.changeState { $0.insert(.progressAvailable) }
         }
         timer.value.setEventHandler { [weak self] in self?.update() }
         timer.value.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
