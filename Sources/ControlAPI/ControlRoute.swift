@@ -23,6 +23,7 @@
 ///          …?downloads=withheld: reads of its process and child processes never download meanwhile
 ///     POST /v1/claims/break          {id}        → Done       revokes a claim
 ///     GET  /v1/events?path=…                     → ItemNews lines       until the client disconnects
+///     GET  /v1/items/follow?path=…               → ItemUpdate lines     the items, then their changes
 ///     POST /v1/check                 {bytes}     → CheckReport   bytes: reads and verifies what is in the container
 ///     POST /v1/gc         {graceSeconds,dryRun}  → GarbageReport
 ///     POST /v1/unmount               {lazily}    → Done       the daemon exits after the answer
@@ -40,10 +41,6 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case versions = "/v1/items/versions"
     case resolve = "/v1/items/resolve"
     case restoreVersion = "/v1/items/restore-version"
-    case versionContent = "/v1/items/versions/content"
-    case discardVersion = "/v1/items/versions/discard"
-    case markVersionResolved = "/v1/items/versions/mark-resolved"
-    case follow = "/v1/items/follow"
     case trash = "/v1/trash"
     case restoreDeleted = "/v1/trash/restore"
     case pause = "/v1/items/pause"
@@ -54,6 +51,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case session = "/v1/session"
     case breakClaim = "/v1/claims/break"
     case events = "/v1/events"
+    case follow = "/v1/items/follow"
     case check = "/v1/check"
     case gc = "/v1/gc"
     case unmount = "/v1/unmount"
@@ -67,9 +65,9 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var method: Method {
         switch self {
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow, .versionContent: .get
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow: .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check,
+            .restoreDeleted, .sync, .check,
             .gc, .unmount, .session, .breakClaim, .answerStorm:
             .post
         }

@@ -37,6 +37,8 @@ package final class FileSystem: Sendable {
         let claims: Claims
         let events: ItemEvents
         let access: SyncAccess
+        let followers: ItemFollowers
+        let transfers: TransferNews
     }
 
     /// Downloads of files that are not local.
@@ -100,11 +102,15 @@ package final class FileSystem: Sendable {
             bytes: ClaimBytes(replica: replica, downloads: downloads, environment: context.environment))
         let events = ItemEvents(
             lockManager: locking.manager, claims: claims, places: locking.places, environment: context.environment)
+        let followers = ItemFollowers(replica: replica)
+        let transfers = TransferNews(
+            downloads: downloads, events: events, followers: followers, environment: context.environment)
         coordination = CoordinatedAccess(
             claims: claims, events: events,
             access: SyncAccess(
-                context, lockManager: locking.manager, claims: claims, events: events,
-                patience: options.presenterTimeout))
+                context, lockManager: locking.manager, claims: claims, events: events, followers: followers,
+                transfers: transfers, patience: options.presenterTimeout),
+            followers: followers, transfers: transfers)
         syncEngine = SyncEngine(
             context, identity: container.identity, store: store, local: files, coordination: coordination.access)
     }
@@ -146,6 +152,7 @@ package final class FileSystem: Sendable {
             group.addTask { await self.locking.manager.run() }
             group.addTask { await self.coordination.claims.run() }
             group.addTask { await self.coordination.access.run() }
+            group.addTask { await self.coordination.transfers.run { self.syncEngine.uploader.percents } }
             group.addTask { await self.reading.placeholders.run() }
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
             group.addTask { await self.settleNowAndThen() }
@@ -158,8 +165,12 @@ package final class FileSystem: Sendable {
 
     private func received(_ event: DownloadEvent) {
         switch event {
-        case .began, .ended:
+        case .began(let inode):
             cache.evictor.wake()
+            coordination.transfers.began(downloading: inode)
+        case .ended(let inode, let isFinished):
+            cache.evictor.wake()
+            coordination.transfers.ended(downloading: inode, isFinished: isFinished)
         case .arrived(let old, let new):
             let events = coordination.events
             if events.hasObservers, old != new, let place = try? events.places.item(new) {

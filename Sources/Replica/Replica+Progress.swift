@@ -8,13 +8,12 @@ extension Replica {
         try read { try $0.outboxRow(of: item)?.position == position }
     }
 
-    /// How much of a file that is not local has been downloaded earlier: 0 to 100.
-    package func percentLocal(of number: InodeNumber) throws(FileError) -> Double {
-        try readSnapshot { rows in
-            guard let transfer = try rows.transfer(of: number) else { return 0 }
-            let count = try Content(packed: transfer.content).pieces.count
-            guard count > 0, let have = ChunkSet(data: transfer.have, count: count) else { return 0 }
-            return Double(have.presentCount) * 100 / Double(count)
+    /// The files and directories that wait in the outbox, the longest waiting first.
+    package func queuedInodes(limit: Int) throws(FileError) -> [InodeNumber] {
+        try read { rows in
+            try rows.all(
+                "SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item ORDER BY o.position LIMIT ?", [limit]
+            ) { InodeNumber(row: $0[0]) }
         }
     }
 

@@ -45,6 +45,7 @@ package final class Replica: Sendable {
     private let readers: IndexReaders
     let backing: BackingDirectory
     let environment: ReplicaEnvironment
+    let journal = IndexJournal()
     private let lock: StateLock
     private let log: Descriptor
     private let reserve: DiskReserve
@@ -135,17 +136,21 @@ package final class Replica: Sendable {
         let changes = BackingChanges { step throws(FileError) in try self.interrupt(step) }
         let transaction = ReplicaTransaction(rows: rows, backing: backing, changes: changes, environment: environment)
         let value: Value
+        let followed: IndexChanges?
         do {
-            value = try rows.inTransaction {
+            (value, followed) = try rows.inTransaction {
                 let value = try body(transaction)
+                let followed = try journal.seal(rows)
                 try changes.willCommit()
-                return value
+                return (value, followed)
             }
         } catch {
+            journal.discard()
             undo(changes)
             throw error
         }
         if let applied = transaction.applied { appliedNumber.store(applied, ordering: .releasing) }
+        if let followed { journal.publish(followed) }
         if !changes.directoriesWithNewFiles.isEmpty {
             unsyncedNames.withLock { $0.add(changes.directoriesWithNewFiles) }
         }

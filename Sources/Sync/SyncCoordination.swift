@@ -16,6 +16,12 @@ package protocol SyncCoordination: Sendable {
     func isHeldOff(_ commit: Commit) throws(FileError) -> Bool
     /// The events to publish once a commit is applied; `nil` when nothing observes it. Called before it is applied.
     func events(of commit: Commit) throws(FileError) -> (any AppliedCommitEvents)?
+    /// The bytes of a file are being read and sent.
+    func uploadBegan(_ inode: InodeNumber)
+    /// The files are no longer being sent, although their bytes are not in the container.
+    func uploadsEnded(_ inodes: [InodeNumber])
+    /// Why items are not uploaded has changed; `nil`: of all that wait.
+    func uploadFaultsChanged(_ items: [ItemID]?)
     /// The files' bytes are in the container.
     func didUpload(_ inodes: [InodeNumber])
 }
@@ -45,5 +51,8 @@ package struct NoCoordination: SyncCoordination {
     ) async throws(FileError) -> SyncGrant? { nil }
     package func isHeldOff(_ commit: Commit) throws(FileError) -> Bool { false }
     package func events(of commit: Commit) throws(FileError) -> (any AppliedCommitEvents)? { nil }
+    package func uploadBegan(_ inode: InodeNumber) {}
+    package func uploadsEnded(_ inodes: [InodeNumber]) {}
+    package func uploadFaultsChanged(_ items: [ItemID]?) {}
     package func didUpload(_ inodes: [InodeNumber]) {}
 }

@@ -12,6 +12,9 @@ struct ControlContext: RequestContext {
         channel = source.channel
     }
 
+    /// Closes the connection, whatever is being written to it.
+    func disconnect() { channel.close(promise: nil) }
+
     var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(channel.eventLoop) }
 
     /// The process that connected, as the kernel recorded it then: `struct ucred`, see unix(7).

@@ -32,6 +32,9 @@ struct ControlResponder: HTTPResponder {
             switch route.method {
             case .get where route == .events:
                 return try EventStream(fileSystem: fileSystem).respond(to: request, path: try path(in: target))
+            case .get where route == .follow:
+                return try FollowStream(fileSystem: fileSystem, disconnect: context.disconnect)
+                    .respond(to: request, path: try path(in: target))
             case .get: return try await answer(route, target: target)
             case .post where route == .session:
                 return try ControlSession(
@@ -62,9 +65,9 @@ struct ControlResponder: HTTPResponder {
         case .locks: return try json(fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
         case .trash: return try json(try fileSystem.trash())
-        case .events, .follow, .versionContent: throw FileError(.unsupported, "\(route.path) is a stream")
+        case .events, .follow: throw FileError(.unsupported, "\(route.path) is a stream")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check,
+            .restoreDeleted, .sync, .check,
             .gc, .unmount, .session, .breakClaim, .answerStorm:
             throw FileError(.unsupported, "\(route.path) requires POST")
         }
@@ -126,9 +129,8 @@ struct ControlResponder: HTTPResponder {
             let order = try Self.decode(StormAnswerRequest.self, body)
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow, .versionContent:
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow:
             throw FileError(.unsupported, "\(route.path) requires GET")
-        case .discardVersion, .markVersionResolved: throw FileError(.unsupported, "\(route.path) is not served yet")
         }
         return try json(Done())
     }

@@ -67,4 +67,17 @@ extension FileSystem {
     }
 
     package func unfollow(_ follower: UInt64) { coordination.events.unfollow(follower) }
+
+    /// - Throws: ``FileError`` with `notFound` when there is nothing at the path, `busy` at the limit of clients.
+    package func admitItemFollower(of path: String) throws(FileError) {
+        _ = try resolve(path)
+        try coordination.followers.admit()
+    }
+
+    /// The items at and below a path, and their changes from now on, until ``ItemFeed/end()``.
+    package func followItems(_ path: String) throws(FileError) -> ItemFeed {
+        let (changes, follower) = try coordination.followers.add(path)
+        coordination.transfers.wake()
+        return ItemFeed(self, changes, follower: follower)
+    }
 }

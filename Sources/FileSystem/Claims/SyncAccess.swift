@@ -32,6 +32,8 @@ final class SyncAccess: SyncCoordination {
     private let lockManager: LockManager
     private let claims: Claims
     private let events: ItemEvents
+    private let followers: ItemFollowers
+    private let transfers: TransferNews
     /// How long to wait for presenters: a hung one must not keep a file from being uploaded or remote changes from
     /// being applied.
     private let patience: Duration
@@ -41,11 +43,16 @@ final class SyncAccess: SyncCoordination {
     private var logger: Logger { context.logger }
     private var places: ClaimPlaces { events.places }
 
-    init(_ context: SyncContext, lockManager: LockManager, claims: Claims, events: ItemEvents, patience: Duration) {
+    init(
+        _ context: SyncContext, lockManager: LockManager, claims: Claims, events: ItemEvents, followers: ItemFollowers,
+        transfers: TransferNews, patience: Duration
+    ) {
         self.context = context
         self.lockManager = lockManager
         self.claims = claims
         self.events = events
+        self.followers = followers
+        self.transfers = transfers
         self.patience = patience
         // One request for each file that waits to be uploaded, at most once each.
         (requests, request) = AsyncStream.makeStream(of: InodeNumber.self)
@@ -116,7 +123,21 @@ final class SyncAccess: SyncCoordination {
         context.activity.noteLocalChange()
     }
 
+    func uploadBegan(_ inode: InodeNumber) { transfers.began(uploading: inode) }
+
+    func uploadsEnded(_ inodes: [InodeNumber]) { transfers.ended(uploading: inodes) }
+
+    func uploadFaultsChanged(_ items: [ItemID]?) {
+        guard let items else { return followers.changedQueued() }
+        guard followers.hasFollowers || events.hasFollowers else { return }
+        // An item that is gone has no state to tell.
+        let inodes = items.compactMap { try? replica.entry(of: $0)?.inode }
+        followers.changed(inodes)
+        for inode in inodes { events.transferred(UbiquityKeys.uploadingError, of: inode) }
+    }
+
     func didUpload(_ inodes: [InodeNumber]) {
+        followers.changed(inodes)
         guard events.hasObservers else { return }
         for inode in inodes { events.ubiquityAttributes(UbiquityKeys.uploading, of: inode) }
     }

@@ -9,26 +9,20 @@ import Sync
 extension FileSystem {
     // MARK: Status
 
+    /// - Throws: ``FileError`` with `notFound`.
     package func itemStatus(_ path: String) throws(FileError) -> ItemStatus {
-        for _ in 1..<Self.lookAttempts {
-            do throws(FileError) {
-                return try itemStatus(of: try resolve(path))
-            } catch {
-                guard error.code == .superseded else { throw error }
-            }
-        }
-        return try itemStatus(of: try resolve(path))
+        guard let facts = try replica.facts(at: path) else { throw Self.noSuchItem }
+        return try status(of: facts)
     }
 
-    /// How often a path is looked up again because it names another inode by the time the inode is queried.
-    private static let lookAttempts = 5
+    private static let noSuchItem = FileError(.notFound, "no such item")
 
     func resolve(_ path: String) throws(FileError) -> InodeNumber {
         do throws(FileError) {
             return try replica.resolve(path)
         } catch {
             guard error.code == .notFound else { throw error }
-            throw FileError(.notFound, "no such item")
+            throw Self.noSuchItem
         }
     }
 
@@ -38,50 +32,62 @@ extension FileSystem {
     /// - Throws: ``FileError`` with `superseded` for an inode without a name: it was replaced by one with newer bytes,
     ///   or removed. The kernel then looks the path up again.
     func itemStatus(of number: InodeNumber) throws(FileError) -> ItemStatus {
-        do throws(FileError) {
-            return try status(of: number)
-        } catch {
-            guard error.code == .notFound else { throw error }
+        guard let facts = try replica.facts(of: [number]).first else {
             throw FileError(.superseded, "\(number) no longer has a name")
         }
+        return try status(of: facts)
     }
 
-    private func status(of number: InodeNumber) throws(FileError) -> ItemStatus {
-        let inode = try replica.inode(number)
-        let entry = try replica.entries(of: number).first
-        let isFile = inode.attributes.kind == .file
+    /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are
+    /// not recorded yet.
+    func status(of facts: ItemFacts) throws(FileError) -> ItemStatus {
+        let number = facts.attributes.inode
+        let entry = facts.entry
+        let isFile = facts.attributes.kind == .file
         let downloadingStatus: DownloadingStatus =
-            !isFile ? .current : !inode.isLocal ? .notDownloaded : inode.incoming != nil ? .downloaded : .current
+            !isFile ? .current : !facts.isLocal ? .notDownloaded : facts.hasIncoming ? .downloaded : .current
         // A download may still be finishing when all bytes are local.
         let download = downloadingStatus == .current ? nil : reading.downloads.active(number)
-        let isPending = entry?.isQueued ?? false || inode.isModified
+        let isPending = entry?.isQueued ?? false || facts.isModified
         // As far as this device knows, the device that made the change has not uploaded it.
         let isElsewhere = downloadingStatus == .notDownloaded && entry?.error?.code == 4353
-        let uploading = syncEngine.uploader.percent(of: number)
+        let uploading = isFile ? syncEngine.uploader.percent(of: number) : nil
         let isSynced = number == .root || entry?.item != nil
-        let percent: Double
-        if let download {
-            percent = min(download.percent, 99)
-        } else {
-            percent = downloadingStatus == .notDownloaded ? try replica.percentLocal(of: number) : 100
-        }
-        return ItemStatus(
-            path: try replica.path(of: number), kind: inode.attributes.kind,
-            item: number == .root ? .root : entry?.item,
-            logicalSize: try current(of: number).size, downloadingStatus: downloadingStatus,
-            percentDownloaded: percent, percentUploaded: isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100,
+        let attributes = try current(facts)
+        let percent =
+            download.map { min($0.percent, 99) } ?? (downloadingStatus == .notDownloaded ? facts.percentLocal : 100)
+        var status = ItemStatus(
+            path: facts.path, kind: facts.attributes.kind, item: number == .root ? .root : entry?.item,
+            logicalSize: attributes.size, downloadingStatus: downloadingStatus, percentDownloaded: percent,
+            percentUploaded: isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100,
             isDownloading: download != nil && download?.outcome == nil,
             downloadRequested: entry?.downloadRequested ?? false, isUploaded: isSynced && !isPending && !isElsewhere,
-            isUploading: uploading != nil, pinned: try isPinned(entry),
+            isUploading: uploading != nil, pinned: facts.isPinned,
             isUbiquitousItem: isSynced, lastEditor: entry?.base?.device.description,
             etag: entry.flatMap { $0.baseNumber > 0 ? "\($0.item?.description ?? "")-\($0.baseNumber)" : nil },
-            conflictCount: entry?.conflicts.count ?? 0, isSyncPaused: try replica.isPaused(number),
-            isExcludedFromSync: try replica.isExcluded(number), downloadingError: entry?.error,
+            conflictCount: entry?.conflicts.count ?? 0, isSyncPaused: facts.isPaused,
+            isExcludedFromSync: facts.isExcluded, downloadingError: entry?.error,
             uploadingError: isPending && isSynced ? syncEngine.uploader.fault(of: entry?.item) : nil)
+        // Containers have no creation times: the earliest that is known.
+        status.created =
+            ([attributes.modified, entry?.base?.modified, facts.firstModified].compactMap(\.self).min()
+            ?? attributes.modified).rfc3339
+        status.modified = attributes.modified.rfc3339
+        status.contentType = ContentType.identifier(kind: facts.attributes.kind, name: entry?.name)
+        status.displayName = entry?.name.string ?? syncEngine.container.identity.settings.name
+        return status
     }
 
-    private func isPinned(_ entry: Entry?) throws(FileError) -> Bool {
-        if let entry { try replica.isPinned(entry) } else { try replica.isPinned(.root) }
+    private func current(_ facts: ItemFacts) throws(FileError) -> Attributes {
+        let number = facts.attributes.inode
+        guard facts.attributes.kind == .file, files.open.inode(number) != nil else { return facts.attributes }
+        do throws(FileError) {
+            return try current(of: number)
+        } catch {
+            // Removed since the facts were read.
+            guard error.code == .notFound else { throw error }
+            return facts.attributes
+        }
     }
 
     package func containerStatus() throws(FileError) -> ContainerStatus {

@@ -30,7 +30,7 @@ final class ItemEvents: Sendable {
     }
 
     private let state = Mutex(State())
-    private let hasFollowers = Atomic(false)
+    private let isFollowed = Atomic(false)
     private let lockManager: LockManager
     private let claims: Claims
     let places: ClaimPlaces
@@ -43,7 +43,9 @@ final class ItemEvents: Sendable {
         self.environment = environment
     }
 
-    var hasObservers: Bool { lockManager.hasClaimsOrPresenters || hasFollowers.load(ordering: .acquiring) }
+    var hasObservers: Bool { lockManager.hasClaimsOrPresenters || hasFollowers }
+
+    var hasFollowers: Bool { isFollowed.load(ordering: .acquiring) }
 
     // MARK: Followers
 
@@ -62,7 +64,7 @@ final class ItemEvents: Sendable {
             guard state.followers.count < Self.followerLimit else { return nil }
             state.last += 1
             state.followers[state.last] = Follower(path: path, deliver: deliver)
-            hasFollowers.store(true, ordering: .releasing)
+            isFollowed.store(true, ordering: .releasing)
             return state.last
         }
         guard let id else { throw Self.tooManyFollowers }
@@ -73,7 +75,7 @@ final class ItemEvents: Sendable {
     func unfollow(_ id: UInt64) {
         state.withLock { state in
             state.followers[id] = nil
-            hasFollowers.store(!state.followers.isEmpty, ordering: .releasing)
+            isFollowed.store(!state.followers.isEmpty, ordering: .releasing)
         }
     }
 
@@ -156,7 +158,17 @@ final class ItemEvents: Sendable {
                     table.notices(of: event, by: table.presenter(behind: ancestors, writing: event.item))
                 })
         }
-        guard hasFollowers.load(ordering: .acquiring) else { return }
+        guard hasFollowers else { return }
+        tellFollowers(event, by: origin)
+    }
+
+    /// A transfer started, advanced or ended without effect. Presenters are told of its outcome only.
+    func transferred(_ keys: Set<String>, of inode: InodeNumber) {
+        guard hasFollowers, let item = try? places.item(inode), item.name != nil else { return }
+        tellFollowers(.ubiquityAttributes(keys, item), by: .engine)
+    }
+
+    private func tellFollowers(_ event: ItemEvent, by origin: Origin) {
         var news = ItemNews(event, places, time: environment.now().rfc3339)
         switch origin {
         case .program(let caller):

@@ -5,9 +5,13 @@ enum UbiquityKeys {
         "NSURLUbiquitousItemDownloadingStatusKey", "NSURLUbiquitousItemIsDownloadingKey",
         "NSURLUbiquitousItemPercentDownloadedKey",
     ]
+    static let percentDownloaded: Set<String> = ["NSURLUbiquitousItemPercentDownloadedKey"]
+    static let downloadingError: Set<String> = ["NSURLUbiquitousItemDownloadingErrorKey"]
     static let uploading: Set<String> = [
         "NSURLUbiquitousItemIsUploadedKey", "NSURLUbiquitousItemIsUploadingKey",
         "NSURLUbiquitousItemPercentUploadedKey",
     ]
+    static let percentUploaded: Set<String> = ["NSURLUbiquitousItemPercentUploadedKey"]
+    static let uploadingError: Set<String> = ["NSURLUbiquitousItemUploadingErrorKey"]
     static let conflicts: Set<String> = ["NSURLUbiquitousItemHasUnresolvedConflictsKey"]
 }

@@ -7,10 +7,10 @@ import Synchronization
 
 /// What happens to the downloads of a container.
 enum DownloadEvent: Sendable {
-    case began
+    case began(InodeNumber)
     /// The bytes of a file are local. If older ones were, the file has another inode now.
     case arrived(was: InodeNumber, now: InodeNumber)
-    case ended
+    case ended(InodeNumber, isFinished: Bool)
 }
 
 /// Every download that is under way: at most one for an inode.
@@ -56,6 +56,9 @@ final class Downloads: Sendable {
 
     var activeCount: Int { running.withLock { $0.count } }
 
+    /// How far the downloads under way are: 0 to 100.
+    var percents: [InodeNumber: Double] { running.withLock { $0 }.mapValues(\.percent) }
+
     /// The downloaded bytes of files that are not complete yet.
     var byteCountUnderWay: Int64 {
         // Files unlinked meanwhile do not count.
@@ -92,7 +95,7 @@ final class Downloads: Sendable {
             }
             prepareNext()
             for await download in starts {
-                tell(.began)
+                tell(.began(download.inode))
                 group.addTask { await self.run(download, tell) }
                 group.addTask { self.prepareNext() }
             }
@@ -121,7 +124,7 @@ final class Downloads: Sendable {
         context.recorder.record(outcome, of: inode, have: download.have)
         _ = running.withLock { $0.removeValue(forKey: inode) }
         download.conclude(outcome)
-        tell(.ended)
+        tell(.ended(inode, isFinished: outcome == .finished))
         if DownloadRetry.isRepeatedAtOnce(outcome) { enqueue(inode) }
         if outcome == .finished, let replaced { await removeReplaced(replaced) }
     }

@@ -33,10 +33,12 @@ struct ParentInfo {
 
 extension Rows {
     private static let entryColumns = "e.parent, e.name, e.inode, e.item, e.base IS NOT NULL, e.base_number, e.excluded"
-    private static let fullColumns =
+    static let fullColumns =
         "e.parent, e.name, e.inode, e.item, e.base, e.base_number, e.pinned, e.download_requested, e.error, i.kind, "
         + "e.conflicts, e.item IS NOT NULL AND EXISTS(SELECT 1 FROM outbox o WHERE o.item = e.item), "
         + "e.paused, e.excluded"
+    /// The number of columns in ``fullColumns``.
+    static let fullColumnCount = 14
 
     private static func entryRow(_ row: ResultRow) throws -> EntryRow {
         EntryRow(
@@ -45,7 +47,7 @@ extension Rows {
             baseNumber: CommitNumber(bitPattern: row[5] as Int64), isExcluded: row[6])
     }
 
-    private static func entry(_ row: ResultRow) throws -> Entry {
+    static func entry(_ row: ResultRow) throws -> Entry {
         guard let kind = UInt8(exactly: row[9] as Int64).flatMap({ ItemKind(number: $0) }) else {
             throw PackedReader.damaged
         }

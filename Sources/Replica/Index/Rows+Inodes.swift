@@ -29,6 +29,8 @@ struct InodeRow {
 extension Rows {
     static let attributeColumns =
         "i.id, i.kind, i.mode, i.owner, i.grp, i.links, i.size, i.blocks, i.accessed, i.modified, i.changed, i.device"
+    /// The number of columns in ``attributeColumns``.
+    static let attributeColumnCount = 12
     static let inodeColumns =
         "\(attributeColumns), i.local, i.backing, i.born, i.backing_modified, i.backing_changed, i.dirty, i.generation, "
         + "i.visited, i.settled, i.target"

@@ -87,6 +87,8 @@ enum MetaKey: String {
     case deletionsConfirmed = "deletions_confirmed"
     /// The newest run of deletions that have reached the container: their count, and the time of the last.
     case deletionsLeft = "deletions_left"
+    /// Counts the transactions that were listed for those who follow the index.
+    case changeSequence = "change_sequence"
 }
 
 extension InodeNumber {

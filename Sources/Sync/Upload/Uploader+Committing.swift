@@ -42,6 +42,7 @@ extension Uploader {
             return state.faults.fault(of: candidate.pending.item)?.text != refusal.reason
         }
         guard isNew else { return }
+        coordination.uploadFaultsChanged([candidate.pending.item])
         logger.error(
             "item cannot be uploaded",
             metadata: ["name": "\(candidate.record?.name.string ?? "")", "reason": "\(refusal.reason)"])
@@ -108,7 +109,10 @@ extension Uploader {
             try note(commit, sent)
         }
         guard case .landed = outcome else { return }
-        state.withLock { $0.faults.sent(sent.map(\.pending.item)) }
+        state.withLock { state in
+            state.faults.sent(sent.map(\.pending.item))
+            for inode in sent.compactMap(\.inode) { state.current[inode] = nil }
+        }
         coordination.didUpload(sent.compactMap(\.inode))
         activity.noteProgress()
     }

@@ -68,6 +68,7 @@ extension Uploader {
             if let opened { descriptor = opened } else { descriptor = try replica.openBytes(of: number) }
             let size = max(now.attributes.size, 1)
             state.withLock { $0.current[number] = 0 }
+            coordination.uploadBegan(number)
             do {
                 try await upload.add(number, base: now.content, from: descriptor) { done in
                     state.withLock { $0.current[number] = min(100, Double(done) * 100 / Double(size)) }

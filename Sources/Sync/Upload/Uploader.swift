@@ -65,6 +65,9 @@ package final class Uploader: Sendable {
     /// 0 to 100 while the file is being uploaded, `nil` otherwise.
     package func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode] } }
 
+    /// How far the uploads under way are: 0 to 100.
+    package var percents: [InodeNumber: Double] { state.withLock { $0.current } }
+
     /// Why an item is not uploaded, for a reason of its own or because uploading is blocked.
     package func fault(of item: ItemID?) -> ItemFault? {
         let problem = problem
@@ -100,7 +103,7 @@ package final class Uploader: Sendable {
                 try await linger()
                 let progress = try await uploadBatch()
                 pause = Self.retryStart
-                report.set(nil)
+                setProblem(nil)
                 noteIdle(progress, since: seen)
                 switch progress {
                 case .committed: continue
@@ -112,11 +115,17 @@ package final class Uploader: Sendable {
                 return
             } catch {
                 session.containerGuard.invalidate()
-                report.set("uploading failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
+                setProblem("uploading failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
                 await activity.waitForLocalChange(since: .max, atMost: pause)
                 pause = min(pause * 2, Self.retryLimit)
             }
         }
+    }
+
+    private func setProblem(_ sentence: String?) {
+        let last = report.sentence
+        report.set(sentence)
+        if last != sentence { coordination.uploadFaultsChanged(nil) }
     }
 
     /// Waits until there was no change for a moment, so that changes in quick succession go into one commit.
@@ -175,6 +184,7 @@ package final class Uploader: Sendable {
             state.faults.forget(changed)
             return state.faults
         }
+        if !changed.isEmpty { coordination.uploadFaultsChanged(changed) }
         exclusion.items = faults.waiting(at: now)
         pause = [pause, faults.pause(at: now)].compactMap(\.self).min()
         let pending = try replica.pending(limit: faults.batchLimit, after: 0, except: exclusion)
@@ -183,7 +193,9 @@ package final class Uploader: Sendable {
         do {
             return try await upload(pending)
         } catch let error as StoreError where error.code == .full {
-            switch state.withLock({ $0.faults.refused(pending, error, at: now) }) {
+            let verdict = state.withLock { $0.faults.refused(pending, error, at: now) }
+            coordination.uploadFaultsChanged(pending.map(\.item))
+            switch verdict {
             case .again:
                 logger.warning("the store is full; trying again later", metadata: ["error": "\(error)"])
                 activity.noteProgress()
@@ -213,7 +225,13 @@ package final class Uploader: Sendable {
     }
 
     private func upload(_ pending: [Pending]) async throws -> Progress {
-        defer { state.withLock { $0.current = [:] } }
+        defer {
+            let ended = state.withLock { state in
+                defer { state.current = [:] }
+                return state.current.keys.sorted()
+            }
+            if !ended.isEmpty { coordination.uploadsEnded(ended) }
+        }
 
         var upload = ContentUpload(
             replica: replica,

@@ -1,0 +1,138 @@
+import Model
+import Replica
+import Synchronization
+
+/// What one client of ``ControlRoute/follow`` is still to be told: which names changed, in their order, and the state
+/// of which items changed. The states themselves are read when they are told.
+final class FollowedChanges: Sendable {
+    /// How many changes wait for a client that does not read, before it is disconnected.
+    static let limit = 65_536
+
+    /// How a path lies to the one that is followed.
+    enum Position {
+        case inside, above, outside
+    }
+
+    private struct State {
+        /// The last transaction of the index whose changes are here or were told.
+        var sequence: Int64 = 0
+        var places: [(sequence: Int64, change: PlaceChange)] = []
+        var inodes: Set<InodeNumber> = []
+        var inherited: Set<InodeNumber> = []
+        var isOverflown = false
+
+        var count: Int { places.count + inodes.count + inherited.count }
+    }
+
+    /// The path that is followed.
+    let top: String
+    /// Yields when there is something to tell; ends when nothing more will be told.
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    /// Ends at the overflow.
+    private let room: AsyncStream<Never>
+    private let full: AsyncStream<Never>.Continuation
+    private let state = Mutex(State())
+
+    init(top: String) {
+        self.top = top
+        (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (room, full) = AsyncStream.makeStream(of: Never.self)
+    }
+
+    /// - Parameter sequence: The last transaction whose changes will not be delivered here.
+    func begin(after sequence: Int64) { state.withLock { $0.sequence = max($0.sequence, sequence) } }
+
+    func finish() { wake.finish() }
+
+    /// Whether there were more changes than ``limit``: then some are missing, and the client must begin again.
+    var isOverflown: Bool { state.withLock { $0.isOverflown } }
+
+    /// Waits until there may be something to tell.
+    /// - Returns: `false` when nothing more will be told, or when the task is cancelled.
+    func wait() async -> Bool {
+        for await _ in wakes { return true }
+        return false
+    }
+
+    /// Returns at the overflow, or when the task is cancelled.
+    func waitForOverflow() async { for await _ in room {} }
+
+    // MARK: Adding
+
+    func add(_ changes: IndexChanges) {
+        let places = changes.places.filter(concerns)
+        add { state in
+            state.sequence = changes.sequence
+            state.places += places.map { (changes.sequence, $0) }
+            state.inodes.formUnion(changes.inodes)
+            state.inherited.formUnion(changes.inherited)
+            if changes.isIncomplete { state.isOverflown = true }
+        }
+    }
+
+    func add(_ inodes: [InodeNumber]) { add { $0.inodes.formUnion(inodes) } }
+
+    private func add(_ body: (inout State) -> Void) {
+        let isOverflown = state.withLock { state in
+            if state.isOverflown { return true }
+            body(&state)
+            state.isOverflown = state.isOverflown || state.count > Self.limit
+            if state.isOverflown {
+                state.places = []
+                state.inodes = []
+                state.inherited = []
+            }
+            return state.isOverflown
+        }
+        guard isOverflown else {
+            wake.yield()
+            return
+        }
+        wake.finish()
+        full.finish()
+    }
+
+    private func concerns(_ change: PlaceChange) -> Bool {
+        [change.from, change.to].contains { $0.map { position(of: $0) != .outside } ?? false }
+    }
+
+    func position(of path: String) -> Position {
+        if top.isEmpty || path.utf8.elementsEqual(top.utf8) || path.utf8.starts(with: "\(top)/".utf8) { return .inside }
+        return top.utf8.starts(with: path.isEmpty ? "".utf8 : "\(path)/".utf8) ? .above : .outside
+    }
+
+    // MARK: Taking
+
+    /// Whether the changes of all transactions up to this one are here or were told.
+    func hasReached(_ sequence: Int64) -> Bool { state.withLock { $0.sequence >= sequence } }
+
+    /// Takes the changes of names up to a transaction.
+    func takePlaces(through sequence: Int64) -> [PlaceChange] {
+        state.withLock { state in
+            let count = state.places.firstIndex { $0.sequence > sequence } ?? state.places.count
+            defer { state.places.removeFirst(count) }
+            return state.places.prefix(count).map(\.change)
+        }
+    }
+
+    /// Takes items whose state changed.
+    func takeInodes(limit: Int) -> [InodeNumber] {
+        state.withLock { state in
+            let taken = Array(state.inodes.prefix(limit))
+            state.inodes.subtract(taken)
+            return taken
+        }
+    }
+
+    /// The state of an item is about to be read and told.
+    func forget(_ inode: InodeNumber) { state.withLock { _ = $0.inodes.remove(inode) } }
+
+    /// Takes the items whose settings changed.
+    func takeInherited() -> Set<InodeNumber> {
+        state.withLock { state in
+            defer { state.inherited = [] }
+            return state.inherited
+        }
+    }
+}

@@ -1,0 +1,185 @@
+package import Model
+import Replica
+
+/// The lines of one client of ``ControlRoute/follow``: the items at and below a path, then every change of them.
+///
+/// What the client knows is always what the index had at some moment, as far as it was listed: before the lines of a
+/// page are told, so are the changes of names that the page reflects (``ItemPage/sequence``), in their order. States are
+/// read when a line is made, so they never go backwards.
+package struct ItemFeed: Sendable {
+    /// How many items one answer of ``next()`` takes at most, apart from the few that come with changed settings.
+    static let batchLimit = 256
+
+    private let fileSystem: FileSystem
+    private let changes: FollowedChanges
+    private let follower: UInt64
+    private var cursor: ListingCursor
+    /// A page that was read and is to be told after ``places``.
+    private var page: ItemPage?
+    private var places: ArraySlice<PlaceChange> = []
+    /// Where items were told to be since the page was read: its state of them is older.
+    private var toldSincePage: [InodeNumber: String] = [:]
+    private var hasTop = false
+    private var isGathered = false
+    private var count = 0
+
+    private var replica: Replica { fileSystem.replica }
+
+    init(_ fileSystem: FileSystem, _ changes: FollowedChanges, follower: UInt64) {
+        self.fileSystem = fileSystem
+        self.changes = changes
+        self.follower = follower
+        cursor = ListingCursor(below: changes.top)
+    }
+
+    /// Ends it: ``next()`` throws from now on.
+    package func end() { fileSystem.coordination.followers.remove(follower) }
+
+    /// A function that ends the wait of ``next()``, for another task.
+    package var stop: @Sendable () -> Void { { [changes] in changes.finish() } }
+
+    /// Returns once the client is too far behind, or the task is cancelled.
+    package var overflow: @Sendable () async -> Void {
+        { [changes] in await changes.waitForOverflow() }
+    }
+
+    /// The next lines, at least one; waits until there are any.
+    ///
+    /// - Throws: ``FileError`` with `busy` when the client is too far behind, `interrupted` when the task is cancelled or
+    ///   the feed was ended.
+    package mutating func next() async throws(FileError) -> [ItemUpdate] {
+        while true {
+            let lines = try await step()
+            if !lines.isEmpty { return lines }
+        }
+    }
+
+    private mutating func step() async throws(FileError) -> [ItemUpdate] {
+        if !hasTop {
+            hasTop = true
+            return try topLines()
+        }
+        if !places.isEmpty {
+            let batch = places.prefix(Self.batchLimit)
+            places = places.dropFirst(Self.batchLimit)
+            var told: [ItemUpdate] = []
+            for change in batch { told += try lines(for: change) }
+            return told
+        }
+        if let page {
+            self.page = nil
+            return try lines(of: page)
+        }
+        if isGathered, cursor.isAtEnd {
+            places = changes.takePlaces(through: .max)[...]
+            if !places.isEmpty { return [] }
+        }
+        let stateLines = try takeStates()
+        if !stateLines.isEmpty { return stateLines }
+        if !cursor.isAtEnd {
+            let page = try replica.nextPage(&cursor, limit: Self.batchLimit)
+            // Its transaction was committed, and tells of its changes in a moment.
+            while !changes.hasReached(page.sequence) { try await waitForChanges() }
+            places = changes.takePlaces(through: page.sequence)[...]
+            self.page = page
+            toldSincePage = [:]
+            return []
+        }
+        if !isGathered {
+            isGathered = true
+            return [.gathered(count: count)]
+        }
+        try await waitForChanges()
+        return []
+    }
+
+    private mutating func waitForChanges() async throws(FileError) {
+        guard await changes.wait() else {
+            throw changes.isOverflown
+                ? FileError(.busy, "the client does not read: more than \(FollowedChanges.limit) changes wait for it")
+                : FileError(.interrupted, "nothing more is told")
+        }
+    }
+
+    // MARK: Lines
+
+    /// The item at the path, if there is one; what is in it follows.
+    private mutating func topLines() throws(FileError) -> [ItemUpdate] {
+        guard let facts = try replica.facts(at: changes.top) else { return [] }
+        if facts.attributes.kind == .directory { cursor.add(facts.attributes.inode) }
+        if !isGathered { count += 1 }
+        return [.item(try fileSystem.status(of: facts))]
+    }
+
+    private mutating func lines(of page: ItemPage) throws(FileError) -> [ItemUpdate] {
+        if !isGathered { count += page.items.count }
+        var lines: [ItemUpdate] = []
+        for facts in page.items {
+            if let path = toldSincePage[facts.attributes.inode], path.utf8.elementsEqual(facts.path.utf8) { continue }
+            lines.append(.item(try fileSystem.status(of: facts)))
+        }
+        return lines
+    }
+
+    private mutating func lines(for change: PlaceChange) throws(FileError) -> [ItemUpdate] {
+        let from = change.from.map { changes.position(of: $0) } ?? .outside
+        let to = change.to.map { changes.position(of: $0) } ?? .outside
+        switch (from, to) {
+        case (_, .inside):
+            guard let to = change.to, let status = try status(of: change.inode, at: to) else {
+                // It has moved on, or was removed.
+                return from == .inside ? change.from.map { [.removed(path: $0)] } ?? [] : []
+            }
+            // What came with a directory from elsewhere, or from where nothing was listed yet, is listed.
+            if status.kind == .directory, from != .inside || !cursor.isAtEnd || page != nil { cursor.add(change.inode) }
+            toldSincePage[change.inode] = to
+            if from == .inside, let from = change.from { return [.moved(from: from, status)] }
+            return [.item(status)]
+        case (.inside, _): return change.from.map { [.removed(path: $0)] } ?? []
+        case (.above, _): return [.removed(path: changes.top)]
+        case (_, .above): return try topLines()
+        case (.outside, .outside): return []
+        }
+    }
+
+    /// The state of an item, under the path that it had when it got there.
+    private func status(of inode: InodeNumber, at path: String) throws(FileError) -> ItemStatus? {
+        // Told here, unless it has other names.
+        changes.forget(inode)
+        let names = try replica.facts(of: [inode])
+        if names.count > 1 { changes.add([inode]) }
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        let facts =
+            names.first { $0.path.utf8.elementsEqual(path.utf8) }
+            ?? names.first { $0.entry?.name.string.utf8.elementsEqual(name.utf8) ?? false } ?? names.first
+        guard let facts else { return nil }
+        var status = try fileSystem.status(of: facts)
+        status.path = path
+        return status
+    }
+
+    /// The new states of some of the items that changed.
+    private mutating func takeStates() throws(FileError) -> [ItemUpdate] {
+        var inodes = changes.takeInodes(limit: Self.batchLimit)
+        for inode in changes.takeInherited() {
+            inodes.append(inode)
+            try listAgain(inode)
+        }
+        guard !inodes.isEmpty else { return [] }
+        return try replica.facts(of: inodes).filter { changes.position(of: $0.path) == .inside }
+            .map { facts throws(FileError) in .item(try fileSystem.status(of: facts)) }
+    }
+
+    /// Lists what inherits the settings of an item.
+    private mutating func listAgain(_ inode: InodeNumber) throws(FileError) {
+        guard let facts = try replica.facts(of: [inode]).first, facts.attributes.kind == .directory else { return }
+        switch changes.position(of: facts.path) {
+        case .inside: cursor.add(inode)
+        case .above:
+            guard let top = try replica.facts(at: changes.top) else { return }
+            changes.add([top.attributes.inode])
+            if top.attributes.kind == .directory { cursor.add(top.attributes.inode) }
+        case .outside: return
+        }
+    }
+}

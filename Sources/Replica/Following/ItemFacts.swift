@@ -1,0 +1,55 @@
+package import Model
+
+/// What the index has of an item under one of its names: for its status.
+package struct ItemFacts: Sendable {
+    /// Relative to the root; empty for the root.
+    package var path: String
+    /// `nil` for the root.
+    package var entry: Entry?
+    package var attributes: Attributes
+    /// Whether the bytes are local; always true for an item without bytes.
+    package var isLocal: Bool
+    /// Whether newer bytes of another device are to come, while older ones are local.
+    package var hasIncoming: Bool
+    /// Whether the bytes were changed here and are not in the container yet.
+    package var isModified: Bool
+    /// How much of a file that is not local was downloaded earlier: 0 to 100.
+    package var percentLocal: Double
+    /// When the earliest version that is kept was modified; `nil` without earlier versions.
+    package var firstModified: Timestamp?
+    /// By its own setting or that of the nearest directory that has one.
+    package var isPinned: Bool
+    /// By its own setting, that of a directory above it, or that of the container.
+    package var isPaused: Bool
+    package var isExcluded: Bool
+}
+
+/// A part of a listing.
+package struct ItemPage: Sendable {
+    /// The last transaction of ``IndexChanges`` that it reflects.
+    package var sequence: Int64
+    package var items: [ItemFacts]
+}
+
+/// How far the listing of a tree has come. The tree may change meanwhile.
+package struct ListingCursor: Sendable {
+    struct Directory: Sendable {
+        var inode: InodeNumber
+        /// The last name that was listed.
+        var last: ItemName?
+    }
+
+    /// The directories that remain: the last one is next.
+    var directories: [Directory] = []
+    /// Nothing outside of this path is listed.
+    let top: String
+
+    package init(below top: String) { self.top = top }
+
+    package var isAtEnd: Bool { directories.isEmpty }
+
+    /// Lists what is in a directory, its directories included, again if it was listed before.
+    package mutating func add(_ directory: InodeNumber) {
+        directories.append(Directory(inode: directory))
+    }
+}
