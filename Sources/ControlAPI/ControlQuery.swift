@@ -3,10 +3,17 @@ import Foundation
 /// The query of a GET request about one item: `path=` and the path, with everything but ASCII letters, digits and
 /// `-._~/` as `%HH`. A `+` is a literal plus sign.
 package enum ControlQuery {
-    package static func text(path: String) -> String {
+    package static func text(path: String) -> String { "path=\(encoded(path))" }
+
+    /// The query of ``ControlRoute/versionContent``.
+    package static func text(path: String, version: String) -> String {
+        "path=\(encoded(path))&id=\(encoded(version))"
+    }
+
+    private static func encoded(_ value: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
-        var text = Array("path=".utf8)
-        for byte in path.utf8 {
+        var text: [UInt8] = []
+        for byte in value.utf8 {
             if unreserved.contains(byte) {
                 text.append(byte)
             } else {
@@ -18,11 +25,16 @@ package enum ControlQuery {
 
     /// - Parameter target: A request target, for example `/v1/items/status?path=a%20b`.
     /// - Returns: `nil` when there is no `path=`, or it is not UTF-8.
-    package static func path(in target: some StringProtocol) -> String? {
+    package static func path(in target: some StringProtocol) -> String? { value("path", in: target) }
+
+    /// - Returns: `nil` when there is no `id=`, or it is not UTF-8.
+    package static func version(in target: some StringProtocol) -> String? { value("id", in: target) }
+
+    private static func value(_ name: String, in target: some StringProtocol) -> String? {
         guard let mark = target.firstIndex(of: "?") else { return nil }
         let fields = target[target.index(after: mark)...].split(separator: "&")
-        guard let field = fields.first(where: { $0.hasPrefix("path=") }) else { return nil }
-        return String(field.dropFirst("path=".count)).removingPercentEncoding
+        guard let field = fields.first(where: { $0.hasPrefix("\(name)=") }) else { return nil }
+        return String(field.dropFirst(name.count + 1)).removingPercentEncoding
     }
 
     private static let unreserved = Set(

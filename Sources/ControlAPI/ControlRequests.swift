@@ -20,7 +20,8 @@ package struct ResolveRequest: Codable, Hashable, Sendable {
     }
 }
 
-/// The body of ``ControlRoute/restoreVersion``.
+/// The body of ``ControlRoute/restoreVersion``, ``ControlRoute/discardVersion`` and
+/// ``ControlRoute/markVersionResolved``.
 package struct RestoreVersionRequest: Codable, Hashable, Sendable {
     package var path: String
     /// The id of an ``ItemVersion``.

@@ -12,6 +12,9 @@
 ///     GET  /v1/items/versions?path=…             → [ItemVersion]
 ///     POST /v1/items/resolve         {path,keep} → Done       keep: current, newest or the id of a conflict version
 ///     POST /v1/items/restore-version {path,id}   → Done       makes an earlier version current again
+///     GET  /v1/items/versions/content?path=…&id=… → the bytes of a version
+///     POST /v1/items/versions/discard       {path,id} → Done   a conflict version is resolved, none is listed any more
+///     POST /v1/items/versions/mark-resolved {path,id} → Done   a conflict version becomes an earlier one
 ///     GET  /v1/trash                             → [DeletedItem]
 ///     POST /v1/trash/restore         {item}      → RestoredItem
 ///     POST /v1/items/pause           {path,paused} → Done     the empty path: the whole container
@@ -39,6 +42,9 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case evict = "/v1/items/evict"
     case pin = "/v1/items/pin"
     case versions = "/v1/items/versions"
+    case versionContent = "/v1/items/versions/content"
+    case discardVersion = "/v1/items/versions/discard"
+    case markVersionResolved = "/v1/items/versions/mark-resolved"
     case resolve = "/v1/items/resolve"
     case restoreVersion = "/v1/items/restore-version"
     case trash = "/v1/trash"
@@ -65,10 +71,10 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var method: Method {
         switch self {
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow: .get
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .versionContent, .trash, .events, .follow: .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .restoreDeleted, .sync, .check,
-            .gc, .unmount, .session, .breakClaim, .answerStorm:
+            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,
+            .answerStorm:
             .post
         }
     }

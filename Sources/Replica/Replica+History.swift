@@ -8,6 +8,11 @@ extension Replica {
         try read { try $0.history(of: item) }
     }
 
+    /// The ids of an item's versions that were discarded here.
+    package func discardedVersions(of item: ItemID) throws(FileError) -> Set<String> {
+        try read { try $0.discardedVersions(of: item) }
+    }
+
     /// The last state of every item that was deleted and not restored, the latest deletion first.
     package func deletedItems() throws(FileError) -> [EarlierState] { try readSnapshot { try $0.deletedItems() } }
 

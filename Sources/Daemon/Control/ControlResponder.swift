@@ -35,6 +35,11 @@ struct ControlResponder: HTTPResponder {
             case .get where route == .follow:
                 return try FollowStream(fileSystem: fileSystem, disconnect: context.disconnect)
                     .respond(to: request, path: try path(in: target))
+            case .get where route == .versionContent:
+                guard let id = ControlQuery.version(in: target) else {
+                    throw FileError(.invalid, "the query must be path=…&id=…, percent-encoded")
+                }
+                return try await versionContent(try path(in: target), id: id)
             case .get: return try await answer(route, target: target)
             case .post where route == .session:
                 return try ControlSession(
@@ -65,12 +70,24 @@ struct ControlResponder: HTTPResponder {
         case .locks: return try json(fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
         case .trash: return try json(try fileSystem.trash())
-        case .events, .follow: throw FileError(.unsupported, "\(route.path) is a stream")
+        case .events, .follow, .versionContent: throw FileError(.unsupported, "\(route.path) is a stream")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .restoreDeleted, .sync, .check,
-            .gc, .unmount, .session, .breakClaim, .answerStorm:
+            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,
+            .answerStorm:
             throw FileError(.unsupported, "\(route.path) requires POST")
         }
+    }
+
+    private func versionContent(_ path: String, id: String) async throws -> Response {
+        let bytes = try await cancelWhenGracefulShutdown { try await fileSystem.versionBytes(path, id: id) }
+        return Response(
+            status: .ok, headers: [.contentType: "application/octet-stream"],
+            body: ResponseBody(contentLength: Int(bytes.byteCount)) { writer in
+                var bytes = bytes
+                // An error breaks the connection: the client sees that bytes are missing from the announced length.
+                while let piece = try await bytes.next() { try await writer.write(ByteBuffer(bytes: piece)) }
+                try await writer.finish(nil)
+            })
     }
 
     /// Performs a request that may take long. It is cancelled when the client disconnects, and when the daemon stops,
@@ -103,6 +120,12 @@ struct ControlResponder: HTTPResponder {
         case .restoreVersion:
             let order = try Self.decode(RestoreVersionRequest.self, body)
             try await fileSystem.restoreVersion(Self.relative(order.path), id: order.id)
+        case .discardVersion:
+            let order = try Self.decode(RestoreVersionRequest.self, body)
+            try fileSystem.discardVersion(Self.relative(order.path), id: order.id)
+        case .markVersionResolved:
+            let order = try Self.decode(RestoreVersionRequest.self, body)
+            try fileSystem.markVersionResolved(Self.relative(order.path), id: order.id)
         case .restoreDeleted:
             let order = try Self.decode(RestoreDeletedRequest.self, body)
             return try json(RestoredItem(path: try await fileSystem.restoreDeleted(order.item)))
@@ -129,7 +152,7 @@ struct ControlResponder: HTTPResponder {
             let order = try Self.decode(StormAnswerRequest.self, body)
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .trash, .events, .follow:
+        case .status, .itemStatus, .downloadProgress, .locks, .versions, .versionContent, .trash, .events, .follow:
             throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())

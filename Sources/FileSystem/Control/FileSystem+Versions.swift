@@ -48,18 +48,42 @@ extension FileSystem {
     }
 
     private func earlier(_ entry: Entry) throws(FileError) -> [ItemVersion] {
-        guard let item = entry.item else { return [] }
         var versions: [ItemVersion] = []
-        var last = entry.base?.content
-        for state in try replica.history(of: item) where !state.isDeleted && state.record.content != last {
-            last = state.record.content
+        for version in try earlierVersions(of: entry) {
             versions.append(
                 ItemVersion(
-                    id: "commit-\(state.number)", kind: .earlier, date: state.record.modified,
-                    computer: try name(of: state.record.maker), device: state.record.maker, size: state.record.size,
-                    local: false))
+                    id: version.id, kind: .earlier, date: version.modified, computer: try computer(of: version),
+                    device: version.device, size: version.size, local: false))
         }
         return versions
+    }
+
+    private func computer(of version: EarlierVersion) throws(FileError) -> String? {
+        if let name = version.deviceName, !name.isEmpty { return name }
+        return try name(of: version.device)
+    }
+
+    /// What the container had of a file until it was replaced, and its conflict versions that were resolved since, as
+    /// far as they are kept and were not discarded; the newest state first.
+    private func earlierVersions(of entry: Entry) throws(FileError) -> [EarlierVersion] {
+        guard let item = entry.item else { return [] }
+        let unresolved = Set(entry.conflicts.map(\.id))
+        var resolved: Set<UUID> = []
+        var versions = (entry.base?.conflicts ?? []).filter { !unresolved.contains($0.id) }.map(EarlierVersion.init)
+        resolved.formUnion((entry.base?.conflicts ?? []).map(\.id))
+        var last = entry.base?.content
+        for state in try replica.history(of: item) where !state.isDeleted {
+            if let content = state.record.content, content != last {
+                versions.append(EarlierVersion(state, content))
+            }
+            last = state.record.content
+            for conflict in state.record.conflicts.reversed()
+            where !unresolved.contains(conflict.id) && resolved.insert(conflict.id).inserted {
+                versions.append(EarlierVersion(conflict))
+            }
+        }
+        let discarded = try replica.discardedVersions(of: item)
+        return versions.filter { !discarded.contains($0.id) }
     }
 
     // MARK: Resolving
@@ -133,7 +157,7 @@ extension FileSystem {
     ///   uploaded yet.
     package func restoreVersion(_ path: String, id: String) async throws(FileError) {
         let number = try resolve(path)
-        guard let entry = try replica.entries(of: number).first, let item = entry.item else {
+        guard let entry = try replica.entries(of: number).first, entry.item != nil else {
             throw FileError(.noAttribute, "an item that is not synced has no earlier versions")
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
@@ -141,12 +165,111 @@ extension FileSystem {
             try replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
             return await showChosen(number)
         }
-        let states = try replica.history(of: item)
-        guard let state = states.first(where: { "commit-\($0.number)" == id }), let reference = state.record.content
-        else { throw FileError(.superseded, "there is no version \(id); see: dewpoint versions") }
-        let content = try await chunkList(reference)
-        try replace(entry, with: (content, state.record.modified), conflicts: entry.conflicts)
+        let version = try earlierVersion(id, of: entry)
+        let content = try await chunkList(version.content)
+        try replace(entry, with: (content, version.modified), conflicts: entry.conflicts)
         await showChosen(number)
+    }
+
+    private func earlierVersion(_ id: String, of entry: Entry) throws(FileError) -> EarlierVersion {
+        let version = try earlierVersions(of: entry).first { $0.id == id.lowercased() }
+        guard let version else { throw FileError(.superseded, "there is no version \(id); see: dewpoint versions") }
+        return version
+    }
+
+    // MARK: Bytes
+
+    /// The bytes of a version; the first of them were read.
+    ///
+    /// - Throws: ``FileError`` with `superseded` when there is no such version; when its bytes cannot be read, the error
+    ///   of a read that waits for them.
+    package func versionBytes(_ path: String, id: String) async throws(FileError) -> VersionBytes {
+        let number = try resolve(path)
+        let entry = try versionedEntry(number)
+        let inode = try replica.inode(number)
+        if id == "current", inode.isLocal, inode.incoming == nil {
+            if let open = files.open.inode(number) { try recordBytes(of: open) }
+            let descriptor = try replica.openBytes(of: number)
+            return VersionBytes(
+                .local(descriptor), byteCount: try descriptor.status().size, reader: versionReader,
+                context: reading.downloads.context)
+        }
+        let content: Content
+        if id == "current", let known = inode.incoming ?? inode.content {
+            content = known
+        } else {
+            let reference: ItemRecord.Reference?
+            if id == "current" {
+                reference = entry.base?.content
+            } else if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
+                reference = conflict.content
+            } else {
+                reference = try earlierVersion(id, of: entry).content
+            }
+            guard let reference else { throw FileError(.corrupt, "the index has no content for \(path)") }
+            content = try await VersionFetch(context: reading.downloads.context).run { [self] in
+                try await chunkList(reference)
+            }
+        }
+        var bytes = VersionBytes(
+            .stored(content), byteCount: content.byteCount, reader: versionReader, context: reading.downloads.context)
+        try await bytes.begin()
+        return bytes
+    }
+
+    /// Neither searches nor fills the caches of downloads: versions are read rarely.
+    private var versionReader: ChunkReader { ChunkReader(packs: reading.downloads.packs) }
+
+    private func versionedEntry(_ number: InodeNumber) throws(FileError) -> Entry {
+        let kind = try replica.attributes(of: number).kind
+        guard kind == .file else {
+            throw FileError(.invalid, "only files have versions; this is a \(kind.rawValue)")
+        }
+        guard let entry = try replica.entries(of: number).first else {
+            throw FileError(.superseded, "\(number) no longer has a name")
+        }
+        return entry
+    }
+
+    // MARK: Discarding and marking
+
+    /// Discards a version: a conflict version is resolved and not kept, an earlier version is no longer listed here.
+    ///
+    /// - Throws: ``FileError`` with `invalid` for the current version, `superseded` when there is no such version.
+    package func discardVersion(_ path: String, id: String) throws(FileError) {
+        guard id != "current" else { throw FileError(.invalid, "the current version cannot be discarded") }
+        let entry = try versionedEntry(try resolve(path))
+        guard let item = entry.item else {
+            throw FileError(.superseded, "there is no version \(id); see: dewpoint versions")
+        }
+        if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
+            try replace(
+                entry, with: nil, conflicts: entry.conflicts.filter { $0.id != conflict.id },
+                discarding: conflict.id.uuidString.lowercased())
+        } else {
+            let version = try earlierVersion(id, of: entry)
+            try replica.write { transaction throws(FileError) in
+                try transaction.noteDiscarded(version.id, of: item)
+            }
+        }
+    }
+
+    /// Marks a conflict version as resolved, on every device: it becomes an earlier version.
+    ///
+    /// - Throws: ``FileError`` with `invalid` for the current version and `superseded` when there is no such version;
+    ///   `busy` when the conflict is not in the container yet: then the version could not be kept.
+    package func markVersionResolved(_ path: String, id: String) throws(FileError) {
+        guard id != "current" else { throw FileError(.invalid, "the current version is no conflict") }
+        let entry = try versionedEntry(try resolve(path))
+        guard let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) else {
+            // Resolved already.
+            _ = try earlierVersion(id, of: entry)
+            return
+        }
+        guard entry.base?.conflicts.contains(where: { $0.id == conflict.id }) ?? false else {
+            throw FileError(.busy, "the conflict is not uploaded yet; try again, or keep the current version")
+        }
+        try replace(entry, with: nil, conflicts: entry.conflicts.filter { $0.id != conflict.id })
     }
 
     private func chunkList(_ reference: ItemRecord.Reference) async throws(FileError) -> Content {
@@ -158,7 +281,8 @@ extension FileSystem {
     }
 
     private func replace(
-        _ entry: Entry, with new: (content: Content, modified: Timestamp)?, conflicts: [ConflictVersion]
+        _ entry: Entry, with new: (content: Content, modified: Timestamp)?, conflicts: [ConflictVersion],
+        discarding discarded: String? = nil
     ) throws(FileError) {
         let isOpen = files.open.inode(entry.inode) != nil
         if new != nil, files.open.inode(entry.inode)?.hasWriters == true {
@@ -171,6 +295,7 @@ extension FileSystem {
                 throw FileError(.superseded, "\(entry.name) has changed in the meantime; list its versions again")
             }
             try transaction.setConflicts(conflicts, of: now)
+            if let discarded { try transaction.noteDiscarded(discarded, of: item) }
             if let new {
                 number = try transaction.replaceContent(
                     now, with: new.content, modified: new.modified, inUse: isOpen)
@@ -223,5 +348,33 @@ extension FileSystem {
             }
             // Cancelled: the engine shuts down.
         } while (try? await environment.sleep(Self.forgettingPause)) != nil
+    }
+}
+
+/// A version of a file that is neither current nor an unresolved conflict.
+private struct EarlierVersion {
+    var id: String
+    var modified: Timestamp
+    var device: DeviceID
+    /// Of a conflict version.
+    var deviceName: String?
+    var size: Int64
+    var content: ItemRecord.Reference
+
+    init(_ state: EarlierState, _ content: ItemRecord.Reference) {
+        id = "commit-\(state.number)"
+        modified = state.record.modified
+        device = state.record.maker
+        size = state.record.size
+        self.content = content
+    }
+
+    init(_ conflict: ConflictVersion) {
+        id = conflict.id.uuidString.lowercased()
+        modified = conflict.modified
+        device = conflict.device
+        deviceName = conflict.deviceName
+        size = conflict.size
+        content = conflict.content
     }
 }

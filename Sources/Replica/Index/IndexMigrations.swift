@@ -12,6 +12,7 @@ enum IndexMigrations {
         migrator.registerMigration("v6") { try $0.execute(sql: version6) }
         migrator.registerMigration("v7") { try $0.execute(sql: version7) }
         migrator.registerMigration("v8") { try $0.execute(sql: version8) }
+        migrator.registerMigration("v9") { try $0.execute(sql: version9) }
         return migrator
     }
 

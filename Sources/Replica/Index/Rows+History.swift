@@ -49,6 +49,19 @@ extension Rows {
 
     func dropHistory(before time: Timestamp) throws {
         try execute("DELETE FROM history WHERE replaced < ?", [time.rawValue])
+        try execute(
+            "DELETE FROM discarded WHERE time < ? AND item NOT IN (SELECT item FROM history)", [time.rawValue])
+    }
+
+    func noteDiscarded(_ version: String, of item: ItemID, at time: Timestamp) throws {
+        try execute(
+            "INSERT OR REPLACE INTO discarded(item, version, time) VALUES(?, ?, ?)",
+            [item.uuid, version, time.rawValue])
+    }
+
+    /// The ids of an item's versions that the user discarded.
+    func discardedVersions(of item: ItemID) throws -> Set<String> {
+        Set(try all("SELECT version FROM discarded WHERE item = ?", [item.uuid]) { $0[0] as String })
     }
 
     func rememberDevice(_ device: DeviceID, name: String) throws {

@@ -14,6 +14,11 @@ extension ReplicaTransaction {
         }
     }
 
+    /// Notes that a version is not to be listed any more.
+    package func noteDiscarded(_ version: String, of item: ItemID) throws(FileError) {
+        try translated { try rows.noteDiscarded(version, of: item, at: now) }
+    }
+
     /// Gives a file other bytes that the container has, as a local change: they are downloaded on access, and the item
     /// waits in the outbox.
     ///
