@@ -52,8 +52,17 @@ struct ItemVersions {
         }
     }
 
-    /// Whether there is an item at all.
-    var exists: Bool { (try? FileStatus(of: url.path)) != nil }
+    /// Whether there is an item at all; `false` too when its daemon has ended.
+    var exists: Bool { (try? requireItem()) != nil }
+
+    /// - Throws: `CocoaError` for a missing item, or when its daemon has ended.
+    func requireItem() throws(CocoaError) {
+        do throws(Errno) {
+            _ = try FileStatus(of: url.path)
+        } catch {
+            throw CocoaFailure.error(error, .reading, url)
+        }
+    }
 }
 
 extension Errno {

@@ -101,11 +101,15 @@ extension NSFileVersion {
     /// - Throws: `NSCocoaErrorDomain` 260 when there is no such file, 4355 when the daemon has ended.
     public class func removeOtherVersionsOfItem(at url: URL) throws {
         let item = ItemVersions(url)
-        guard item.exists else { throw CocoaFailure.error(.fileReadNoSuchFile, item.url) }
+        try item.requireItem()
         for version in try item.list() where version.kind != .current {
             let version = NSFileVersion(item: item.url, version)
             if version.isConflict {
-                try version.remove()
+                do {
+                    try version.remove()
+                } catch let error as CocoaError where error.code == .fileNoSuchFile {
+                    continue  // another program or device was first
+                }
             } else {
                 VersionStore.shared.removeBytes(of: version)
             }
