@@ -20,6 +20,9 @@ package struct BlockingControlClient: Sendable {
 
     package func itemStatus(_ path: String) throws(ControlError) -> ItemStatus { try get(.itemStatus, path: path) }
 
+    /// Evicts a file, or all files below a directory; waits for presenters and for the store.
+    package func evict(_ path: String) throws(ControlError) { try post(.evict, PathRequest(path: path)) }
+
     package func versions(_ path: String) throws(ControlError) -> [ItemVersion] { try get(.versions, path: path) }
 
     package func restoreVersion(_ path: String, id: String) throws(ControlError) {

@@ -1,3 +1,4 @@
+import ControlClient
 import Glibc
 
 extension FileManager {
@@ -34,21 +35,16 @@ extension FileManager {
     ///   4355 when the store cannot be asked whether it has the bytes.
     public func evictUbiquitousItem(at url: URL) throws {
         try UbiquitousItem.require(url)
-        var refusal: CocoaError?
-        // File by file: the kernel locks what an attribute is set on, and names in a locked directory cannot be looked
-        // up, for example by a presenter that is asked.
-        for file in try UbiquitousItem.files(at: url) {
-            do throws(Errno) {
-                try ExtendedAttribute.setControl("evict", to: "1", of: file)
-            } catch .noSuchFile where file != url.path {
-                continue  // removed meanwhile
-            } catch {
-                let failure = CocoaFailure.error(error, .writing, URL(fileURLWithPath: file))
-                guard error.number == EBUSY else { throw failure }
-                refusal = refusal ?? failure
-            }
+        // Over the socket: the kernel locks an item whose attribute is set, and a presenter that saves its changes when
+        // it is asked would wait for the eviction that waits for it.
+        guard let (container, path) = MountedContainer.containing(url), let socket = container.socketPath else {
+            return try UbiquitousItem.evictByAttribute(url)
         }
-        if let refusal { throw refusal }
+        do throws(ControlError) {
+            try BlockingControlClient(socketPath: socket).evict(path)
+        } catch {
+            throw CocoaFailure.error(error, .writing, url)
+        }
     }
 
     /// Moves an item into a container, or out of it.
@@ -113,8 +109,28 @@ enum UbiquitousItem {
         throw CocoaFailure.error(.featureUnsupported, url, reason: "The item is not in a container.")
     }
 
+    /// Evicts items of a mount whose socket this user may not use, file by file: the kernel locks the item, and in a
+    /// locked directory names cannot be looked up.
+    ///
+    /// - Throws: The first refusal, after everything else is evicted.
+    static func evictByAttribute(_ url: URL) throws(CocoaError) {
+        var refusal: CocoaError?
+        for file in try files(at: url) {
+            do throws(Errno) {
+                try ExtendedAttribute.setControl("evict", to: "1", of: file)
+            } catch .noSuchFile where file != url.path {
+                continue  // removed meanwhile
+            } catch {
+                let failure = CocoaFailure.error(error, .writing, URL(fileURLWithPath: file))
+                guard error.number == EBUSY else { throw failure }
+                refusal = refusal ?? failure
+            }
+        }
+        if let refusal { throw refusal }
+    }
+
     /// The item itself if it is a file, or the files below it.
-    static func files(at url: URL) throws(CocoaError) -> [String] {
+    private static func files(at url: URL) throws(CocoaError) -> [String] {
         do throws(Errno) {
             var files: [String] = []
             var waiting = [url.path]
