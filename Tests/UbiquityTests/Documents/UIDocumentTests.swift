@@ -168,6 +168,7 @@ import Ubiquity
         #expect(document.hasUnsavedChanges)
         document.updateChangeCount(.undone)
         #expect(!document.hasUnsavedChanges)
+        document.updateChangeCount(.done)
         let old = document.changeCountToken(for: .forOverwriting)
         document.updateChangeCount(.cleared)
         document.updateChangeCount(.done)
