@@ -101,7 +101,8 @@ package final class FileSystem: Sendable {
             context, lockManager: locking.manager, places: locking.places, downloadRules: rules,
             bytes: ClaimBytes(replica: replica, downloads: downloads, environment: context.environment))
         let events = ItemEvents(
-            lockManager: locking.manager, claims: claims, places: locking.places, environment: context.environment)
+            lockManager: locking.manager, claims: claims, places: locking.places, environment: context.environment,
+            kernel: kernelLink)
         let followers = ItemFollowers(replica: replica)
         let transfers = TransferNews(
             downloads: downloads, events: events, followers: followers, environment: context.environment)

@@ -2,7 +2,7 @@ package import Model
 
 /// What the kernel must invalidate when an item changes underneath it. The mount implements it.
 ///
-/// Every call but ``attributesChangedNow(_:)`` only queues: the notifications are sent by a thread that holds no request
+/// Every call but ``attributesChangedNow(_:)`` and ``drain()`` only queues: the notifications are sent by a thread that holds no request
 /// and no lock, since the kernel takes the locks of the inodes concerned.
 package protocol KernelCache: Sendable {
     /// The entry may be new, or may now refer to another inode.
@@ -17,6 +17,9 @@ package protocol KernelCache: Sendable {
     func attributesChangedNow(_ inode: InodeNumber)
     /// Returns when the kernel has received all queued notifications.
     func drain() async
+    /// Calls `body` when the kernel has received all queued notifications, and has completed the changes of names in
+    /// some directories that it was answered before: what programs look up from then on is the new state.
+    func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void)
 }
 
 /// Used until the filesystem is mounted: nothing is cached yet.
@@ -28,4 +31,5 @@ package struct NoKernelCache: KernelCache {
     package func inodeChanged(_ inode: InodeNumber, bytes: Bool) {}
     package func attributesChangedNow(_ inode: InodeNumber) {}
     package func drain() async {}
+    package func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void) { body() }
 }

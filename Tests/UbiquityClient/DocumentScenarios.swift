@@ -37,7 +37,9 @@ enum DocumentScenarios {
 
         // A plain program saves atomically, as vim does, and renames.
         try test.start(#"echo vim > "$1~"; mv "$1~" "$1""#, url.path)
-        try await test.eventually("shows \(document.text.value)") { document.text.value == "vim\n" }
+        try await test.eventually(
+            "shows \(document.text.value), unsaved: \(document.hasUnsavedChanges), \(document.documentState)"
+        ) { document.text.value == "vim\n" }
         try test.start(#"mv "$1" "$2""#, url.path, test.a.path + "/renamed.txt")
         try await test.eventually("it is at \(document.fileURL.path)") {
             document.fileURL.lastPathComponent == "renamed.txt"

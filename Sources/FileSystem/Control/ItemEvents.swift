@@ -35,8 +35,13 @@ final class ItemEvents: Sendable {
     private let claims: Claims
     let places: ClaimPlaces
     private let environment: EngineEnvironment
+    private let kernel: any KernelCache
 
-    init(lockManager: LockManager, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment) {
+    init(
+        lockManager: LockManager, claims: Claims, places: ClaimPlaces, environment: EngineEnvironment,
+        kernel: any KernelCache
+    ) {
+        self.kernel = kernel
         self.lockManager = lockManager
         self.claims = claims
         self.places = places
@@ -147,28 +152,40 @@ final class ItemEvents: Sendable {
         tell(.ubiquityAttributes(keys, item), by: .engine)
     }
 
+    /// Notifies presenters and followers once the kernel shows the change: the request that makes it is not answered
+    /// yet, and a program that looks at once would see the names and bytes of before. In the order of the events.
     private func tell(_ event: ItemEvent, by origin: Origin) {
-        if lockManager.hasClaimsOrPresenters {
-            let ancestors: Set<ProcessID> =
-                if case .program(let caller) = origin {
-                    ProcessTable.ancestors(of: ProcessID(ProcessTable.process(ofThread: caller.thread)))
-                } else { [] }
-            claims.notify(
-                lockManager.ask { table in
-                    table.notices(of: event, by: table.presenter(behind: ancestors, writing: event.item))
-                })
+        guard hasObservers else { return }
+        let notices = lockManager.hasClaimsOrPresenters ? self.notices(of: event, by: origin) : []
+        let news = hasFollowers ? self.news(of: event, by: origin) : nil
+        guard !notices.isEmpty || news != nil else { return }
+        kernel.whenCurrent(in: event.directories) { [self] in
+            claims.notify(notices)
+            if let news { deliver(news) }
         }
-        guard hasFollowers else { return }
-        tellFollowers(event, by: origin)
+    }
+
+    /// Determined at the event: afterwards its claim may be over, and its process gone.
+    private func notices(
+        of event: ItemEvent, by origin: Origin
+    ) -> [(presenter: PresenterID, notice: PresenterNotice)] {
+        let ancestors: Set<ProcessID> =
+            if case .program(let caller) = origin {
+                ProcessTable.ancestors(of: ProcessID(ProcessTable.process(ofThread: caller.thread)))
+            } else { [] }
+        return lockManager.ask { table in
+            table.notices(of: event, by: table.presenter(behind: ancestors, writing: event.item))
+        }
     }
 
     /// A transfer started, advanced or ended without effect. Presenters are told of its outcome only.
     func transferred(_ keys: Set<String>, of inode: InodeNumber) {
         guard hasFollowers, let item = try? places.item(inode), item.name != nil else { return }
-        tellFollowers(.ubiquityAttributes(keys, item), by: .engine)
+        let news = news(of: .ubiquityAttributes(keys, item), by: .engine)
+        kernel.whenCurrent(in: []) { [self] in deliver(news) }
     }
 
-    private func tellFollowers(_ event: ItemEvent, by origin: Origin) {
+    private func news(of event: ItemEvent, by origin: Origin) -> ItemNews {
         var news = ItemNews(event, places, time: environment.now().rfc3339)
         switch origin {
         case .program(let caller):
@@ -178,12 +195,25 @@ final class ItemEvents: Sendable {
         case .device(let name): news.origin = name
         case .engine: break
         }
+        return news
+    }
+
+    private func deliver(_ news: ItemNews) {
         let followers = state.withLock { Array($0.followers.values) }
         for follower in followers where news.isBelow(follower.path) { follower.deliver(news) }
     }
 }
 
 extension ItemEvent {
+    /// The directories whose names changed.
+    fileprivate var directories: [InodeNumber] {
+        switch self {
+        case .moved(let from, let to): Array(Set([from.parent, to.parent].compactMap(\.self)))
+        case .changed(let item), .appeared(let item), .deleted(let item): [item.parent].compactMap(\.self)
+        case .version, .ubiquityAttributes: []
+        }
+    }
+
     /// The item concerned, as of now.
     var item: ClaimItem {
         switch self {

@@ -18,4 +18,7 @@ final class KernelLink: KernelCache {
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) { cache.inodeChanged(inode, bytes: bytes) }
     func attributesChangedNow(_ inode: InodeNumber) { cache.attributesChangedNow(inode) }
     func drain() async { await cache.drain() }
+    func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void) {
+        cache.whenCurrent(in: directories, body)
+    }
 }

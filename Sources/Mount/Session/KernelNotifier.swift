@@ -14,12 +14,17 @@ import Synchronization
 /// notifications are merged. When ``pendingLimit`` names are pending, further ones are kept as "everything in that
 /// directory", so the queue stays small and nothing is lost.
 final class KernelNotifier: KernelCache {
-    /// How many names may be pending, each with up to 255 bytes.
+    /// How many names may be pending, each with up to 255 bytes; and how many callers.
     private static let pendingLimit = 100_000
 
     fileprivate struct EntryKey: Hashable {
         let parent: InodeNumber
         let name: ItemName
+    }
+
+    fileprivate struct Waiter {
+        let directories: [InodeNumber]
+        let body: @Sendable () -> Void
     }
 
     fileprivate struct Pending {
@@ -29,8 +34,8 @@ final class KernelNotifier: KernelCache {
         var inodes: [InodeNumber: Bool] = [:]
         /// Directories of which every name is to be invalidated.
         var directories: Set<InodeNumber> = []
-        /// Callers waiting until all this is sent.
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// Called once all this is sent, in order, each when its directories' names are settled.
+        var waiters: [Waiter] = []
         var isEnding = false
 
         var isEmpty: Bool { entries.isEmpty && inodes.isEmpty && directories.isEmpty && waiters.isEmpty }
@@ -68,16 +73,18 @@ final class KernelNotifier: KernelCache {
     }
 
     func drain() async {
-        await withCheckedContinuation { continuation in
-            let isQueued = pending.withLock { pending -> (Bool, Bool) in
-                if pending.isEnding { return (false, false) }
-                let wasIdle = pending.isEmpty
-                pending.waiters.append(continuation)
-                return (true, wasIdle)
-            }
-            if !isQueued.0 { continuation.resume() }
-            if isQueued.1 { work.signal() }
+        await withCheckedContinuation { continuation in whenCurrent(in: []) { continuation.resume() } }
+    }
+
+    func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void) {
+        let (isQueued, wasIdle) = pending.withLock { pending -> (Bool, Bool) in
+            if pending.isEnding || pending.waiters.count >= Self.pendingLimit { return (false, false) }
+            let wasIdle = pending.isEmpty
+            pending.waiters.append(Waiter(directories: directories, body: body))
+            return (true, wasIdle)
         }
+        if !isQueued { body() }
+        if wasIdle { work.signal() }
     }
 
     private func enqueue(_ add: (inout Pending) -> Void) {
@@ -109,7 +116,7 @@ final class KernelNotifier: KernelCache {
             defer { pending = Pending(isEnding: true) }
             return pending.waiters
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.body() }
         work.signal()
         ended.wait()
         ended.signal()
@@ -127,7 +134,12 @@ final class KernelNotifier: KernelCache {
     }
 
     private func send(_ batch: Pending, to session: SessionPointer) {
-        defer { for waiter in batch.waiters { waiter.resume() } }
+        defer {
+            for waiter in batch.waiters {
+                if !isEnding { for directory in waiter.directories { session.awaitNames(in: directory) } }
+                waiter.body()
+            }
+        }
         for (entry, removed) in batch.entries {
             if isEnding { return }
             if let removed {
@@ -184,6 +196,12 @@ struct SessionPointer: @unchecked Sendable {
 
     func notifyChanged(_ name: ItemName, in parent: InodeNumber) {
         name.string.withUTF8Characters { fuse_lowlevel_notify_inval_entry(pointer, parent.rawValue, $0, $1) }
+    }
+
+    /// Waits until the kernel has completed the changes of names in a directory that it was answered: it holds the
+    /// directory's lock until then, which this notification takes too. No entry has the name that it concerns.
+    func awaitNames(in directory: InodeNumber) {
+        "/".withUTF8Characters { fuse_lowlevel_notify_inval_entry(pointer, directory.rawValue, $0, $1) }
     }
 
     func notifyRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {
