@@ -142,7 +142,8 @@ let package = Package(
             name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],
             swiftSettings: settings),
         .testTarget(
-            name: "MetadataPredicateTests", dependencies: ["MetadataPredicate"], swiftSettings: settings),
+            name: "MetadataPredicateTests", dependencies: ["MetadataPredicate", "SeededRandomness"],
+            swiftSettings: settings),
         .testTarget(
             name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Model"], swiftSettings: settings),
         .testTarget(
