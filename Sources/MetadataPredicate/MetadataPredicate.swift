@@ -23,7 +23,7 @@ package struct MetadataPredicate: Sendable {
     ///   - format: For example `%K == %@`.
     ///   - arguments: The values of the placeholders: numbers, strings, dates, URLs, arrays, sets, `nil`. Surplus ones
     ///     are ignored.
-    package init(format: String, arguments: [Any?] = []) throws(PredicateError) {
+    package init(format: String, arguments: [Any?] = []) throws(PredicateFormatError) {
         var parser = try PredicateParser(format: format, arguments: arguments)
         condition = try parser.predicate()
         keys = parser.keys

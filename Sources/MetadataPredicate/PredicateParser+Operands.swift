@@ -2,7 +2,7 @@ import Foundation
 
 extension PredicateParser {
     /// A literal, a placeholder, a list or a key path.
-    mutating func operand() throws(PredicateError) -> PredicateExpression {
+    mutating func operand() throws(PredicateFormatError) -> PredicateExpression {
         let first = token
         switch first.kind {
         case .string(let text):
@@ -23,7 +23,7 @@ extension PredicateParser {
         case .key: return try keyArgument()
         case .escapedIdentifier(let name): return try path(from: name)
         case .identifier(let name): return try named(name)
-        case .symbol, .end: throw PredicateError(at: first.offset, missingOperand)
+        case .symbol, .end: throw PredicateFormatError(at: first.offset, missingOperand)
         }
     }
 
@@ -31,7 +31,7 @@ extension PredicateParser {
         "a value is missing before \(token.text): write an attribute's name, a number, a text in quotes or a placeholder"
     }
 
-    private mutating func negativeNumber() throws(PredicateError) -> PredicateExpression {
+    private mutating func negativeNumber() throws(PredicateFormatError) -> PredicateExpression {
         let minus = try advance()
         switch token.kind {
         case .integer(let number):
@@ -40,15 +40,15 @@ extension PredicateParser {
         case .real(let number):
             try advance()
             return .constant(.real(-number))
-        default: throw PredicateError(at: minus.offset, "after a minus sign write a number")
+        default: throw PredicateFormatError(at: minus.offset, "after a minus sign write a number")
         }
     }
 
-    private mutating func list() throws(PredicateError) -> PredicateExpression {
+    private mutating func list() throws(PredicateFormatError) -> PredicateExpression {
         try advance()
         var members: [PredicateExpression] = []
         while !token.isSymbol("}") {
-            members.append(try nested { (parser) throws(PredicateError) in try parser.operand() })
+            members.append(try nested { (parser) throws(PredicateFormatError) in try parser.operand() })
             if !token.isSymbol("}") { try expect(",", "in a list write , or } before \(token.text)") }
         }
         try advance()
@@ -59,7 +59,7 @@ extension PredicateParser {
     // MARK: Placeholders
 
     /// `%d` or `%f`.
-    private mutating func number(_ text: String) throws(PredicateError) -> PredicateExpression {
+    private mutating func number(_ text: String) throws(PredicateFormatError) -> PredicateExpression {
         let placeholder = try advance()
         let argument = try argument(for: placeholder)
         let value = PredicateValue(argument)
@@ -69,17 +69,17 @@ extension PredicateParser {
         case (_, .integer): return .constant(value)
         case (_, .real(let number)) where Int64(exactly: number) != nil: return .constant(value)
         default:
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: placeholder.offset,
                 "the argument of \(text) is not \(text.last == "f" ? "a number" : "an integer"): write %@")
         }
     }
 
     /// `%K`: a key path, which may go on after it.
-    private mutating func keyArgument() throws(PredicateError) -> PredicateExpression {
+    private mutating func keyArgument() throws(PredicateFormatError) -> PredicateExpression {
         let placeholder = try advance()
         guard case .string(let text) = PredicateValue(try argument(for: placeholder)), !text.isEmpty else {
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: placeholder.offset, "the argument of %K is not an attribute's name: write %@ for values")
         }
         var steps: [KeyStep] = []
@@ -91,10 +91,10 @@ extension PredicateParser {
 
     // MARK: Names
 
-    private mutating func named(_ name: String) throws(PredicateError) -> PredicateExpression {
+    private mutating func named(_ name: String) throws(PredicateFormatError) -> PredicateExpression {
         switch token.keyword {
         case nil where name.hasPrefix("@"):
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: token.offset, "a collection operator follows a key path: write for example a.@count")
         case nil: return try path(from: name)
         case "TRUE", "YES":
@@ -110,26 +110,27 @@ extension PredicateParser {
             let offset = try advance().offset
             return try path([], at: offset)
         case "SUBQUERY", "FUNCTION", "CAST", "TERNARY":
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: token.offset, "\(name) is not supported: compute the value, and pass it with %@")
         default:
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: token.offset,
                 "\"\(name)\" is a reserved word, and a value is missing before it: for an attribute of this name "
                     + "write #\(name)")
         }
     }
 
-    private mutating func path(from name: String) throws(PredicateError) -> PredicateExpression {
+    private mutating func path(from name: String) throws(PredicateFormatError) -> PredicateExpression {
         let offset = try advance().offset
         if token.isSymbol("(") {
-            throw PredicateError(at: offset, "functions are not supported: compute the value, and pass it with %@")
+            throw PredicateFormatError(
+                at: offset, "functions are not supported: compute the value, and pass it with %@")
         }
         return try path([.key(name)], at: offset)
     }
 
     /// The rest of a key path: `.name` and `.@count`.
-    private mutating func path(_ start: [KeyStep], at offset: Int) throws(PredicateError) -> PredicateExpression {
+    private mutating func path(_ start: [KeyStep], at offset: Int) throws(PredicateFormatError) -> PredicateExpression {
         var steps = start
         if case .key(let name) = start.first { keys.append(MetadataPredicate.Key(name: name, offset: offset)) }
         while token.isSymbol(".") {
@@ -137,14 +138,15 @@ extension PredicateParser {
             guard token.kind != .key else {
                 let placeholder = try advance()
                 guard case .string(let text) = PredicateValue(try argument(for: placeholder)) else {
-                    throw PredicateError(at: placeholder.offset, "the argument of %K is not an attribute's name")
+                    throw PredicateFormatError(at: placeholder.offset, "the argument of %K is not an attribute's name")
                 }
                 steps.append(try step(text, at: placeholder.offset))
                 continue
             }
             switch token.kind {
             case .identifier(let name), .escapedIdentifier(let name): steps.append(try step(name, at: token.offset))
-            default: throw PredicateError(at: token.offset, "after a dot write a key, for example length or @count")
+            default:
+                throw PredicateFormatError(at: token.offset, "after a dot write a key, for example length or @count")
             }
             try advance()
         }
@@ -155,14 +157,14 @@ extension PredicateParser {
         return .path(steps)
     }
 
-    private func step(_ name: String, at offset: Int) throws(PredicateError) -> KeyStep {
+    private func step(_ name: String, at offset: Int) throws(PredicateFormatError) -> KeyStep {
         if name.isEmpty {
-            throw PredicateError(at: offset, "a key path with an empty key: write names between the dots")
+            throw PredicateFormatError(at: offset, "a key path with an empty key: write names between the dots")
         }
         guard name.hasPrefix("@") else { return .key(name) }
         guard let operation = KeyStep.Operator(rawValue: String(name.dropFirst())) else {
             let known = KeyStep.Operator.allCases.map { "@\($0.rawValue)" }.joined(separator: ", ")
-            throw PredicateError(at: offset, "unknown collection operator \(name): write one of \(known)")
+            throw PredicateFormatError(at: offset, "unknown collection operator \(name): write one of \(known)")
         }
         return .collection(operation)
     }

@@ -14,7 +14,7 @@ struct PredicateParser {
     private let arguments: [Any?]
     private var usedArgumentCount = 0
 
-    init(format: String, arguments: [Any?]) throws(PredicateError) {
+    init(format: String, arguments: [Any?]) throws(PredicateFormatError) {
         scanner = PredicateScanner(format)
         token = try scanner.next()
         self.arguments = arguments
@@ -26,36 +26,36 @@ struct PredicateParser {
         case operand(PredicateExpression, offset: Int)
     }
 
-    mutating func predicate() throws(PredicateError) -> PredicateCondition {
+    mutating func predicate() throws(PredicateFormatError) -> PredicateCondition {
         if token.kind == .end {
-            throw PredicateError(at: 0, "the predicate is empty: write TRUEPREDICATE for all items")
+            throw PredicateFormatError(at: 0, "the predicate is empty: write TRUEPREDICATE for all items")
         }
         let node = try parseOr()
         guard token.kind == .end else {
             if case .operand = node { throw missingRelation() }
-            throw PredicateError(at: token.offset, "unexpected \(token.text): join comparisons with AND or OR")
+            throw PredicateFormatError(at: token.offset, "unexpected \(token.text): join comparisons with AND or OR")
         }
         return try condition(node)
     }
 
     /// Moves to the next token.
     /// - Returns: The one before.
-    @discardableResult mutating func advance() throws(PredicateError) -> PredicateToken {
+    @discardableResult mutating func advance() throws(PredicateFormatError) -> PredicateToken {
         let previous = token
         token = try scanner.next()
         return previous
     }
 
-    mutating func expect(_ symbol: String, _ sentence: String) throws(PredicateError) {
-        guard token.isSymbol(symbol) else { throw PredicateError(at: token.offset, sentence) }
+    mutating func expect(_ symbol: String, _ sentence: String) throws(PredicateFormatError) {
+        guard token.isSymbol(symbol) else { throw PredicateFormatError(at: token.offset, sentence) }
         try advance()
     }
 
     mutating func nested<Value>(
-        _ body: (inout PredicateParser) throws(PredicateError) -> Value
-    ) throws(PredicateError) -> Value {
+        _ body: (inout PredicateParser) throws(PredicateFormatError) -> Value
+    ) throws(PredicateFormatError) -> Value {
         guard depth < MetadataPredicate.nestingLimit else {
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: token.offset, "nested deeper than \(MetadataPredicate.nestingLimit) levels: simplify the predicate")
         }
         depth += 1
@@ -64,9 +64,9 @@ struct PredicateParser {
     }
 
     /// The value of the next argument.
-    mutating func argument(for placeholder: PredicateToken) throws(PredicateError) -> Any? {
+    mutating func argument(for placeholder: PredicateToken) throws(PredicateFormatError) -> Any? {
         guard usedArgumentCount < arguments.count else {
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: placeholder.offset,
                 "there is no argument for this placeholder: \(arguments.count) given, this one needs another")
         }
@@ -76,18 +76,20 @@ struct PredicateParser {
 
     // MARK: Conditions
 
-    private mutating func parseOr() throws(PredicateError) -> Node {
-        try parseJoined(by: "OR", "||", { (parser) throws(PredicateError) in try parser.parseAnd() }) { .or($0) }
+    private mutating func parseOr() throws(PredicateFormatError) -> Node {
+        try parseJoined(by: "OR", "||", { (parser) throws(PredicateFormatError) in try parser.parseAnd() }) { .or($0) }
     }
 
-    private mutating func parseAnd() throws(PredicateError) -> Node {
-        try parseJoined(by: "AND", "&&", { (parser) throws(PredicateError) in try parser.parseUnit() }) { .and($0) }
+    private mutating func parseAnd() throws(PredicateFormatError) -> Node {
+        try parseJoined(by: "AND", "&&", { (parser) throws(PredicateFormatError) in try parser.parseUnit() }) {
+            .and($0)
+        }
     }
 
     private mutating func parseJoined(
-        by keyword: String, _ symbol: String, _ part: (inout PredicateParser) throws(PredicateError) -> Node,
+        by keyword: String, _ symbol: String, _ part: (inout PredicateParser) throws(PredicateFormatError) -> Node,
         _ join: ([PredicateCondition]) -> PredicateCondition
-    ) throws(PredicateError) -> Node {
+    ) throws(PredicateFormatError) -> Node {
         let first = try part(&self)
         guard token.keyword == keyword || token.isSymbol(symbol) else { return first }
         var conditions = [try condition(first)]
@@ -100,22 +102,22 @@ struct PredicateParser {
         return .condition(join(conditions))
     }
 
-    private func condition(_ node: Node) throws(PredicateError) -> PredicateCondition {
+    private func condition(_ node: Node) throws(PredicateFormatError) -> PredicateCondition {
         switch node {
         case .condition(let condition): condition
         case .operand: throw missingRelation()
         }
     }
 
-    private func missingRelation() -> PredicateError {
-        PredicateError(
+    private func missingRelation() -> PredicateFormatError {
+        PredicateFormatError(
             at: token.offset, "a comparison is missing before \(token.text): write for example == or CONTAINS")
     }
 
-    private mutating func parseUnit() throws(PredicateError) -> Node {
+    private mutating func parseUnit() throws(PredicateFormatError) -> Node {
         if token.isSymbol("!") || token.keyword == "NOT" {
             try advance()
-            return try nested { (parser) throws(PredicateError) in
+            return try nested { (parser) throws(PredicateFormatError) in
                 let node = try parser.parseUnit()
                 return .condition(.not(try parser.condition(node)))
             }
@@ -129,17 +131,17 @@ struct PredicateParser {
         let offset = token.offset
         guard token.isSymbol("(") else { return try parseComparison(try operand(), at: offset) }
         try advance()
-        let inner = try nested { (parser) throws(PredicateError) in try parser.parseOr() }
+        let inner = try nested { (parser) throws(PredicateFormatError) in try parser.parseOr() }
         guard token.isSymbol(")") else {
             if case .operand = inner, token.kind != .end { throw missingRelation() }
-            throw PredicateError(at: token.offset, "a closing parenthesis is missing before \(token.text)")
+            throw PredicateFormatError(at: token.offset, "a closing parenthesis is missing before \(token.text)")
         }
         try advance()
         guard case .operand(let left, _) = inner else { return inner }
         return try parseComparison(left, at: offset)
     }
 
-    private mutating func parseQuantified() throws(PredicateError) -> Node {
+    private mutating func parseQuantified() throws(PredicateFormatError) -> Node {
         let quantifier: PredicateComparison.Quantifier =
             switch try advance().keyword {
             case "ALL": .all
@@ -153,7 +155,7 @@ struct PredicateParser {
 
     private mutating func parseComparison(
         _ left: PredicateExpression, at offset: Int
-    ) throws(PredicateError) -> Node {
+    ) throws(PredicateFormatError) -> Node {
         guard let comparison = try comparison(left, nil) else { return .operand(left, offset: offset) }
         return .condition(.comparison(comparison))
     }

@@ -11,13 +11,13 @@ struct PredicateScanner {
         offset + distance < scalars.count ? scalars[offset + distance] : nil
     }
 
-    mutating func next() throws(PredicateError) -> PredicateToken {
+    mutating func next() throws(PredicateFormatError) -> PredicateToken {
         while let scalar = current, scalar.properties.isWhitespace { offset += 1 }
         let start = offset
         return PredicateToken(kind: try kind(), offset: start)
     }
 
-    private mutating func kind() throws(PredicateError) -> PredicateToken.Kind {
+    private mutating func kind() throws(PredicateFormatError) -> PredicateToken.Kind {
         guard let scalar = current else { return .end }
         switch scalar {
         case "\"", "'": return .string(try quoted(by: scalar))
@@ -26,14 +26,14 @@ struct PredicateScanner {
         case "#":
             offset += 1
             guard let first = current, Self.isStart(first) else {
-                throw PredicateError(at: offset - 1, "after # write the name of an attribute")
+                throw PredicateFormatError(at: offset - 1, "after # write the name of an attribute")
             }
             return .escapedIdentifier(identifier())
         case "@":
             offset += 1
             return .identifier("@\(identifier())")
         case "$":
-            throw PredicateError(
+            throw PredicateFormatError(
                 at: offset, "variables are not supported: pass the value as an argument, with the placeholder %@")
         case _ where Self.isStart(scalar): return .identifier(identifier())
         default: return .symbol(try symbol(scalar))
@@ -55,7 +55,7 @@ struct PredicateScanner {
         offset += 1
     }
 
-    private mutating func symbol(_ first: Unicode.Scalar) throws(PredicateError) -> String {
+    private mutating func symbol(_ first: Unicode.Scalar) throws(PredicateFormatError) -> String {
         if let second = scalar(after: 1) {
             let pair = "\(first)\(second)"
             if ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", ":=", "**"].contains(pair) {
@@ -64,7 +64,7 @@ struct PredicateScanner {
             }
         }
         guard "(){}[],.=<>!+-*/".unicodeScalars.contains(first) else {
-            throw PredicateError(at: offset, "\(quotable(first)) has no meaning here: write texts in quotes")
+            throw PredicateFormatError(at: offset, "\(quotable(first)) has no meaning here: write texts in quotes")
         }
         offset += 1
         return String(first)
@@ -74,7 +74,7 @@ struct PredicateScanner {
 
     // MARK: Texts
 
-    private mutating func quoted(by quote: Unicode.Scalar) throws(PredicateError) -> String {
+    private mutating func quoted(by quote: Unicode.Scalar) throws(PredicateFormatError) -> String {
         let start = offset
         offset += 1
         var text = String.UnicodeScalarView()
@@ -90,10 +90,10 @@ struct PredicateScanner {
             default: take(into: &text)
             }
         }
-        throw PredicateError(at: start, "a text that begins here has no end: close it with \(quote)")
+        throw PredicateFormatError(at: start, "a text that begins here has no end: close it with \(quote)")
     }
 
-    private mutating func escape() throws(PredicateError) -> Unicode.Scalar {
+    private mutating func escape() throws(PredicateFormatError) -> Unicode.Scalar {
         let start = offset
         offset += 1
         let letter = current
@@ -105,35 +105,35 @@ struct PredicateScanner {
         case "t": return "\t"
         case "u": return try hexadecimal(digits: 4, start)
         case "x": return try hexadecimal(digits: 2, start)
-        default: throw PredicateError(at: start, #"unknown escape: write \\ for a backslash"#)
+        default: throw PredicateFormatError(at: start, #"unknown escape: write \\ for a backslash"#)
         }
     }
 
-    private mutating func hexadecimal(digits: Int, _ start: Int) throws(PredicateError) -> Unicode.Scalar {
+    private mutating func hexadecimal(digits: Int, _ start: Int) throws(PredicateFormatError) -> Unicode.Scalar {
         var value: UInt32 = 0
         for _ in 0..<digits {
             guard let scalar = current, let digit = Character(scalar).hexDigitValue else {
-                throw PredicateError(at: start, "write \(digits) hexadecimal digits after this escape")
+                throw PredicateFormatError(at: start, "write \(digits) hexadecimal digits after this escape")
             }
             value = value << 4 | UInt32(digit)
             offset += 1
         }
         guard let scalar = Unicode.Scalar(value) else {
-            throw PredicateError(at: start, "this escape is not a character: write the character itself")
+            throw PredicateFormatError(at: start, "this escape is not a character: write the character itself")
         }
         return scalar
     }
 
     // MARK: Numbers
 
-    private mutating func number() throws(PredicateError) -> PredicateToken.Kind {
+    private mutating func number() throws(PredicateFormatError) -> PredicateToken.Kind {
         let start = offset
         var text = ""
         if current == "0", scalar(after: 1) == "x" || scalar(after: 1) == "X" {
             offset += 2
             while let scalar = current, scalar.properties.isASCIIHexDigit { append(to: &text) }
             guard let number = Int64(text, radix: 16) else {
-                throw PredicateError(at: start, "not a hexadecimal number of at most 64 bits")
+                throw PredicateFormatError(at: start, "not a hexadecimal number of at most 64 bits")
             }
             return .integer(number)
         }
@@ -151,7 +151,9 @@ struct PredicateScanner {
             digits(into: &text)
         }
         if !isReal, let number = Int64(text) { return .integer(number) }
-        guard let number = Double(text) else { throw PredicateError(at: start, "not a number: write one as in 1.5e3") }
+        guard let number = Double(text) else {
+            throw PredicateFormatError(at: start, "not a number: write one as in 1.5e3")
+        }
         return .real(number)
     }
 
@@ -166,7 +168,7 @@ struct PredicateScanner {
 
     // MARK: Placeholders
 
-    private mutating func placeholder() throws(PredicateError) -> PredicateToken.Kind {
+    private mutating func placeholder() throws(PredicateFormatError) -> PredicateToken.Kind {
         let start = offset
         var text = ""
         append(to: &text)
@@ -186,9 +188,9 @@ struct PredicateScanner {
             append(to: &text)
             return .realPlaceholder(text)
         case "%" where isPlain:
-            throw PredicateError(at: start, "write a percent sign in quotes: \"%\"")
+            throw PredicateFormatError(at: start, "write a percent sign in quotes: \"%\"")
         default:
-            throw PredicateError(at: start, "unknown placeholder: write %@, %K, %d or %f")
+            throw PredicateFormatError(at: start, "unknown placeholder: write %@, %K, %d or %f")
         }
     }
 }

@@ -23,7 +23,7 @@ import Testing
             var scalars = Array(Self.seeds.randomElement(using: &random)!.unicodeScalars)
             for _ in 0..<Int.random(in: 1...6, using: &random) { Self.mutate(&scalars, &random) }
             let format = String(String.UnicodeScalarView(scalars))
-            do throws(PredicateError) {
+            do throws(PredicateFormatError) {
                 let predicate = try MetadataPredicate(format: format, arguments: arguments)
                 _ = predicate.evaluate { $0.count == 1 ? "text" : [1, 2] as [Any] }
             } catch {

@@ -1,9 +1,9 @@
 import MetadataPredicate
 import Testing
 
-@Suite struct PredicateErrorTests {
-    static func error(_ format: String, _ arguments: [Any?] = []) -> PredicateError? {
-        do throws(PredicateError) {
+@Suite struct PredicateFormatErrorTests {
+    static func error(_ format: String, _ arguments: [Any?] = []) -> PredicateFormatError? {
+        do throws(PredicateFormatError) {
             _ = try MetadataPredicate(format: format, arguments: arguments)
             return nil
         } catch {

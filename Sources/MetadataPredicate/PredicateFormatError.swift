@@ -1,5 +1,5 @@
 /// Why a predicate format cannot be parsed.
-package struct PredicateError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct PredicateFormatError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Where, in Unicode scalars from the start of the format.
     package let offset: Int
     /// What is wrong and what to write instead: one sentence without a full stop.
