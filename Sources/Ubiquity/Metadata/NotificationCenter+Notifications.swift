@@ -17,10 +17,10 @@ extension NotificationCenter {
         /// How many notifications wait for a slow reader.
         public static let bufferLimit = 1024
 
-        private let stream: AsyncStream<Box>
+        let stream: AsyncStream<Posted>
 
         /// Carries a notification from the thread that posts it to the reader.
-        fileprivate struct Box: @unchecked Sendable {
+        struct Posted: @unchecked Sendable {
             // Unchecked: handed over once.
             let notification: Notification
         }
@@ -34,9 +34,9 @@ extension NotificationCenter {
 
         fileprivate init(center: NotificationCenter, name: Notification.Name, object: AnyObject?) {
             let (stream, continuation) = AsyncStream.makeStream(
-                of: Box.self, bufferingPolicy: .bufferingNewest(Self.bufferLimit))
+                of: Posted.self, bufferingPolicy: .bufferingNewest(Self.bufferLimit))
             let token = center.addObserver(forName: name, object: object, queue: nil) { notification in
-                continuation.yield(Box(notification: notification))
+                continuation.yield(Posted(notification: notification))
             }
             let observer = Observer(center: center, token: token)
             continuation.onTermination = { _ in observer.center.removeObserver(observer.token) }
@@ -46,7 +46,7 @@ extension NotificationCenter {
         public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
 
         public struct Iterator: AsyncIteratorProtocol {
-            fileprivate var base: AsyncStream<Box>.Iterator
+            fileprivate var base: AsyncStream<Posted>.Iterator
 
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation

@@ -1,0 +1,57 @@
+// AsyncAlgorithms has `debounce` and `throttle` for sequences of Sendable elements, and Notification is none.
+extension NotificationCenter.Notifications {
+    /// The last notification of each burst, when no other has come for that time.
+    public func debounce(for interval: Duration, tolerance: Duration? = nil) -> Paced {
+        let stream = stream
+        return Paced {
+            Source(stream.debounce(for: interval, tolerance: tolerance).makeAsyncIterator()) { @concurrent iterator in
+                await iterator.next()
+            }.next
+        }
+    }
+
+    /// At most one notification in each interval: the last one of it, or the first.
+    public func throttle(for interval: Duration, latest: Bool = true) -> Paced {
+        let stream = stream
+        return Paced {
+            Source(stream._throttle(for: interval, latest: latest).makeAsyncIterator()) { @concurrent iterator in
+                await iterator.next()
+            }.next
+        }
+    }
+
+    /// Notifications at a lower rate; see ``debounce(for:tolerance:)`` and ``throttle(for:latest:)``.
+    public struct Paced: AsyncSequence, @unchecked Sendable {
+        // Unchecked, since Notification is not declared Sendable although it is only read.
+        public typealias Element = Notification
+        public typealias Failure = Never
+
+        let begin: @Sendable () -> @Sendable () async -> Posted?
+
+        public func makeAsyncIterator() -> Iterator { Iterator(nextPosted: begin()) }
+
+        public struct Iterator: AsyncIteratorProtocol {
+            let nextPosted: @Sendable () async -> Posted?
+
+            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Notification? {
+                await nextPosted()?.notification
+            }
+
+            public mutating func next() async -> Notification? { await nextPosted()?.notification }
+        }
+    }
+
+    /// Carries an iterator to where its elements are awaited.
+    private final class Source<Base>: @unchecked Sendable {
+        // Unchecked: the iterator of one loop, which asks for one element at a time.
+        private var base: Base
+        private let advance: @concurrent @Sendable (inout Base) async -> Posted?
+
+        init(_ base: Base, _ advance: @escaping @concurrent @Sendable (inout Base) async -> Posted?) {
+            self.base = base
+            self.advance = advance
+        }
+
+        @concurrent @Sendable func next() async -> Posted? { await advance(&base) }
+    }
+}
