@@ -7,12 +7,13 @@ import Model
 struct CommandFailure: Error {
     let status: ExitStatus
     let sentence: String
-    /// Lines of a log with more details.
+    /// Lines with more details: of a log, or the wrong argument with a mark below it.
     private(set) var log: [String] = []
 
-    init(_ status: ExitStatus, _ sentence: String) {
+    init(_ status: ExitStatus, _ sentence: String, log: [String] = []) {
         self.status = status
         self.sentence = sentence
+        self.log = log
     }
 
     /// - Returns: `nil` for errors of the argument parser, which it reports itself.
