@@ -9,6 +9,7 @@ package import Model
 ///     {"present":{"presenter":7,"path":"a.txt","methods":["relinquishToWriter","save","didChange"]}}
 ///     {"withdraw":{"presenter":7}}
 ///     {"answer":{"question":12,"reacquires":true}}
+///     {"packages":{"extensions":["csdoc"]}}        directories with these extensions are file packages from now on
 ///
 /// The session lasts as long as its connection and the process that opened it: when either ends, so does everything it
 /// holds.
@@ -20,16 +21,20 @@ package enum SessionRequest: Hashable, Sendable {
     case present(PresenterRequest)
     case withdraw(UInt64)
     case answer(PresenterReply)
+    case packages([String])
 
     /// The longest line of a request, in bytes: 1 MiB.
     package static let lineByteLimit = 1 << 20
 }
 
 extension SessionRequest: Codable {
-    private enum Key: String, CodingKey { case claim, release, cancel, cancelCoordinator, present, withdraw, answer }
+    private enum Key: String, CodingKey {
+        case claim, release, cancel, cancelCoordinator, present, withdraw, answer, packages
+    }
     private struct Claim: Codable { var claim: UInt64 }
     private struct Coordinator: Codable { var coordinator: String }
     private struct Presenter: Codable { var presenter: UInt64 }
+    private struct Packages: Codable { var extensions: [String] }
 
     package init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: Key.self)
@@ -38,7 +43,7 @@ extension SessionRequest: Codable {
                 .init(
                     codingPath: decoder.codingPath,
                     debugDescription: "a line is an object with one key: claim, release, cancel, cancelCoordinator, "
-                        + "present, withdraw or answer"))
+                        + "present, withdraw, answer or packages"))
         }
         switch key {
         case .claim: self = .claim(try object.decode(ClaimRequest.self, forKey: key))
@@ -49,6 +54,7 @@ extension SessionRequest: Codable {
         case .present: self = .present(try object.decode(PresenterRequest.self, forKey: key))
         case .withdraw: self = .withdraw(try object.decode(Presenter.self, forKey: key).presenter)
         case .answer: self = .answer(try object.decode(PresenterReply.self, forKey: key))
+        case .packages: self = .packages(try object.decode(Packages.self, forKey: key).extensions)
         }
     }
 
@@ -63,6 +69,7 @@ extension SessionRequest: Codable {
         case .present(let request): try object.encode(request, forKey: .present)
         case .withdraw(let presenter): try object.encode(Presenter(presenter: presenter), forKey: .withdraw)
         case .answer(let reply): try object.encode(reply, forKey: .answer)
+        case .packages(let extensions): try object.encode(Packages(extensions: extensions), forKey: .packages)
         }
     }
 }

@@ -19,6 +19,7 @@ import Testing
         #"{"release":{"claim":1}}"#, #"{"cancel":{"claim":1}}"#, #"{"cancelCoordinator":{"coordinator":"c"}}"#,
         #"{"present":{"methods":["save"],"observedAttributes":["a"],"path":"a","presenter":7,"purpose":"p"}}"#,
         #"{"withdraw":{"presenter":7}}"#, #"{"answer":{"error":"e","question":3,"reacquires":true}}"#,
+        #"{"packages":{"extensions":["csdoc","b"]}}"#,
     ]
 
     /// - Returns: Whether the text was decoded.
@@ -47,7 +48,9 @@ import Testing
             var mutation = JSONMutation(seed: seed)
             let text = try mutation.text(of: good[Int(seed) % good.count])
             for take in Self.takers where try take(text) { understood += 1 }
-            _ = ControlQuery.path(in: "/v1/items/status?path=" + String(decoding: text, as: UTF8.self))
+            let query = String(decoding: text, as: UTF8.self)
+            _ = ControlQuery.path(in: "/v1/items/follow?path=" + query)
+            _ = ControlQuery.version(in: "/v1/items/versions/content?path=a&id=" + query)
         }
         #expect(understood > 0)
         if JSONMutation.isAlone { #expect(JSONMutation.peakByteCount < 300 << 20) }

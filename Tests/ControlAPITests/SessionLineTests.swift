@@ -58,6 +58,7 @@ import Testing
             #"{"present":{"methods":[],"presenter":7}}"#
         ),
         (.withdraw(7), #"{"withdraw":{"presenter":7}}"#),
+        (.packages(["csdoc"]), #"{"packages":{"extensions":["csdoc"]}}"#),
         (.answer(PresenterReply(question: 12)), #"{"answer":{"question":12}}"#),
         (
             .answer(PresenterReply(question: 12, reacquires: true, error: "no")),

@@ -104,6 +104,7 @@ struct ControlSession: Sendable {
         case .present(let presenter): try fileSystem.present(presenter, from: session)
         case .withdraw(let presenter): try fileSystem.withdraw(presenter, of: session)
         case .answer(let reply): fileSystem.answer(reply)
+        case .packages(let extensions): try fileSystem.declarePackages(extensions, of: session)
         }
     }
 }
@@ -118,7 +119,7 @@ extension SessionRequest {
             .refused(RequestRefused(code: error.code, message: error.detail, presenter: request.presenter))
         case .withdraw(let presenter):
             .refused(RequestRefused(code: error.code, message: error.detail, presenter: presenter))
-        case .release, .cancel, .cancelCoordinator, .answer:
+        case .release, .cancel, .cancelCoordinator, .answer, .packages:
             .refused(RequestRefused(code: error.code, message: error.detail))
         }
     }

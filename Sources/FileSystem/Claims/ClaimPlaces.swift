@@ -5,17 +5,18 @@ import Replica
 /// Locates items for claims and presenters: from the index, at the time of the call.
 struct ClaimPlaces: Sendable {
     let replica: Replica
+    let packages = DeclaredPackages()
 
     /// The location of an inode; for a file with several names, its first. An inode without a name is an orphan.
     func item(_ inode: InodeNumber) throws(FileError) -> ClaimItem {
-        ClaimItem(try replica.whereabouts(of: inode))
+        item(try replica.whereabouts(of: inode))
     }
 
     func item(_ entry: Entry) throws(FileError) -> ClaimItem { try item(entry.name, in: entry.parent) }
 
     /// The item with a name in a directory, or the empty place if there is none.
     func item(_ name: ItemName, in parent: InodeNumber) throws(FileError) -> ClaimItem {
-        ClaimItem(try replica.whereabouts(of: name, in: parent))
+        item(try replica.whereabouts(of: name, in: parent))
     }
 
     /// The item or place at a path below the root: only the last component need not exist.
@@ -23,7 +24,7 @@ struct ClaimPlaces: Sendable {
     /// - Parameter followsLink: Whether a symbolic link is resolved to its target, within the container.
     /// - Throws: ``FileError`` with `notFound` when the directory of the path does not exist.
     func item(at path: String, followingLink followsLink: Bool) throws(FileError) -> ClaimItem {
-        ClaimItem(try place(at: path, followingLink: followsLink))
+        item(try place(at: path, followingLink: followsLink))
     }
 
     /// The same, with everything else that the index has.
@@ -66,15 +67,13 @@ struct ClaimPlaces: Sendable {
         guard let above = try? replica.path(of: parent) else { return "" }
         return above.isEmpty ? name.string : "\(above)/\(name.string)"
     }
-}
 
-extension ClaimItem {
-    init(_ place: Whereabouts) {
-        var packages = place.directories.filter { $0.name.map(FilePackage.isPackage) ?? false }.map(\.inode)
-        if let inode = place.inode, place.kind == .directory, place.name.map(FilePackage.isPackage) ?? false {
+    func item(_ place: Whereabouts) -> ClaimItem {
+        var packages = place.directories.filter { $0.name.map(self.packages.isPackage) ?? false }.map(\.inode)
+        if let inode = place.inode, place.kind == .directory, place.name.map(self.packages.isPackage) ?? false {
             packages.append(inode)
         }
-        self.init(
+        return ClaimItem(
             ancestors: place.directories.map(\.inode), name: place.name, inode: place.inode,
             isDirectory: place.kind == .directory, packages: packages)
     }

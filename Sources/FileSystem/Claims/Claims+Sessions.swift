@@ -69,6 +69,7 @@ extension Claims {
         }
         guard let client else { return }
         client.watch?.cancel()
+        places.packages.set([], of: session.client)
         if client.withholdsDownloads { downloadRules.restore(client.process) }
         lockManager.perform { table, now in table.clientEnded(session.client, now: now) }
     }
@@ -135,6 +136,19 @@ extension Claims {
         }
         guard isThere else { throw FileError(.notFound, "there is no claim \(id); see: dewpoint locks") }
         logger.notice("claim revoked", metadata: ["claim": "\(id)"])
+    }
+
+    /// Declares directories with these extensions to be file packages while the session lasts, in place of those that it
+    /// declared before.
+    func declarePackages(_ extensions: [String], of session: SessionID) throws(FileError) {
+        let folded = try DeclaredPackages.folded(extensions)
+        let isOpen = state.withLock { state in
+            guard state.clients[session.client] != nil else { return false }
+            // Under the lock: a session that ends now takes its extensions along.
+            places.packages.set(folded, of: session.client)
+            return true
+        }
+        guard isOpen else { throw FileError(.cancelled, "the session is over") }
     }
 
     // MARK: Presenters
@@ -229,7 +243,7 @@ extension Claims {
             let followsLink =
                 if case .read(let options) = kind { options.contains(.resolvesSymbolicLink) } else { false }
             let place = try places.place(at: item.path, followingLink: followsLink)
-            claims.append(Claim(kind, ClaimItem(place)))
+            claims.append(Claim(kind, places.item(place)))
         }
         let known = state.withLock { state -> (ProcessID, [UInt64: ClaimSetID], [UInt64: PresenterID], UInt64)? in
             guard let client = state.clients[session.client] else { return nil }

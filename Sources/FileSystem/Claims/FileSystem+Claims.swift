@@ -50,6 +50,11 @@ extension FileSystem {
         try coordination.claims.withdraw(presenter, of: session)
     }
 
+    /// - Throws: ``FileError`` with `invalid` for too many, too long or unusable extensions.
+    package func declarePackages(_ extensions: [String], of session: SessionID) throws(FileError) {
+        try coordination.claims.declarePackages(extensions, of: session)
+    }
+
     package func answer(_ reply: PresenterReply) { coordination.claims.answer(reply) }
 
     /// - Throws: ``FileError`` with `notFound`.
