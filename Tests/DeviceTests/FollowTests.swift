@@ -181,7 +181,7 @@ import Testing
         let names = (0..<16).map { "d\($0)" }
         for name in names { try device.makeDirectory(name) }
         // Each exchange is two changes of names.
-        for _ in 0..<6000 {
+        for _ in 0..<4000 {
             for pair in stride(from: 0, to: 12, by: 2) { try device.exchange(names[pair], names[pair + 1]) }
         }
         await isFull
