@@ -11,8 +11,8 @@ extension RealMount {
         }
 
         @Test(arguments: [
-            "changes_by_programs", "changes_of_another_device", "a_client_that_does_not_read_is_disconnected",
-            "refusals_and_versions", "a_program_waits_for_a_claim_of_a_declared_package",
+            "changes_by_programs", "changes_of_another_device", "refusals_and_versions",
+            "a_program_waits_for_a_claim_of_a_declared_package",
         ])
         func `clients are told of every change, and of nothing else`(name: String) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
@@ -22,6 +22,13 @@ extension RealMount {
                     try await device.sync()
                     try await device.check()
                 }
+            }
+        }
+
+        @Test func `a client that does not read is disconnected, and others are served`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                // It makes tens of thousands of changes.
+                try await run("a_client_that_does_not_read_is_disconnected", in: container, limit: .seconds(400))
             }
         }
 
