@@ -71,7 +71,8 @@ package struct BlockingControlClient: Sendable {
     private static func write(_ bytes: ByteBuffer, to descriptor: Int32, _ file: String) throws(FileError) {
         var rest = bytes.readableBytesView[...]
         while !rest.isEmpty {
-            let count = rest.withContiguousStorageIfAvailable { Glibc.write(descriptor, $0.baseAddress, $0.count) } ?? -1
+            let count =
+                rest.withContiguousStorageIfAvailable { Glibc.write(descriptor, $0.baseAddress, $0.count) } ?? -1
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw FileError(systemCall: errno, "cannot write \(file)") }
             rest = rest.dropFirst(count)

@@ -129,6 +129,11 @@ extension ControlSession {
 // MARK: Presenters
 
 extension ControlSession {
+    /// Declares directories with these extensions to be file packages while the session lasts.
+    package func declarePackages(_ extensions: [String]) {
+        change { ledger in ledger.end == nil ? [.send(.packages(extensions))] : [] }
+    }
+
     /// Registers a presenter, or replaces the item, methods or inbox of a registered one.
     ///
     /// Completes when it is registered: no later event of the item is missed.

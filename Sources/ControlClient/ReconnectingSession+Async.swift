@@ -61,7 +61,8 @@ extension ReconnectingSession {
     }
 
     private func connected() async throws(ControlError) -> ControlSession {
-        try await withCheckedContinuation { (answer: CheckedContinuation<Result<ControlSession, ControlError>, Never>) in
+        try await withCheckedContinuation {
+            (answer: CheckedContinuation<Result<ControlSession, ControlError>, Never>) in
             whenConnected { answer.resume(returning: $0) }
         }.get()
     }

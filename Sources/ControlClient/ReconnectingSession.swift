@@ -50,6 +50,7 @@ package final class ReconnectingSession: Sendable {
     }
 
     private let socketPath: @Sendable () -> String?
+    private let packageExtensions: [String]
     private let tell: @Sendable (News) -> Void
     private let state = Mutex(State())
     /// Connecting may block, if the daemon does not accept connections.
@@ -62,9 +63,14 @@ package final class ReconnectingSession: Sendable {
 
     /// - Parameters:
     ///   - socketPath: Finds the socket, for each attempt to connect; `nil` when there is none.
+    ///   - packageExtensions: Declared on each connection (``ControlSession/declarePackages(_:)``).
     ///   - onNews: Called in order; it must not block.
-    package init(socketPath: @escaping @Sendable () -> String?, onNews: @escaping @Sendable (News) -> Void = { _ in }) {
+    package init(
+        socketPath: @escaping @Sendable () -> String?, packageExtensions: [String] = [],
+        onNews: @escaping @Sendable (News) -> Void = { _ in }
+    ) {
         self.socketPath = socketPath
+        self.packageExtensions = packageExtensions
         tell = onNews
     }
 
@@ -236,6 +242,7 @@ extension ReconnectingSession {
         }
         guard !isClosed else { return session.end() }
         session.whenEnded { [weak self] reason in self?.left(session, reason) }
+        if !packageExtensions.isEmpty { session.declarePackages(packageExtensions) }
         registerAll(presenters[...], in: session, isFirst: isFirst)
     }
 

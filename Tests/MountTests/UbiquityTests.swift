@@ -18,13 +18,15 @@ extension RealMount {
             }
 
             func run(
-                _ scenario: String, _ container: MountedContainer, limit: Duration = .seconds(120)
+                _ scenario: String, _ container: MountedContainer, home: String = "A", limit: Duration = .seconds(120)
             ) async throws {
                 let directory = container.directory + "/signals"
                 try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
                 let output = try await Command.check(
                     [path, scenario, container.a.point, container.b.point, directory], limit: limit,
-                    environment: container.environment)
+                    environment: container.environment.merging(["UBIQUITY_MOUNTPOINTS": container.device(home).point]) {
+                        $1
+                    })
                 #expect(output.hasSuffix("ok\n"))
             }
         }
@@ -34,6 +36,26 @@ extension RealMount {
             _ client: Client, _ scenario: String
         ) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
+        }
+
+        @Test(arguments: Client.allCases, ["containers", "downloads", "moves"])
+        func `programs find, download, evict and move items`(_ client: Client, _ scenario: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
+        }
+
+        @Test(arguments: Client.allCases, ["conflicts", "resolved"])
+        func `programs find and resolve conflicts`(_ client: Client, _ scenario: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
+        }
+
+        @Test(arguments: Client.allCases, ["documents", "document-conflicts"])
+        func `documents follow plain programs and another device`(_ client: Client, _ scenario: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
+        }
+
+        @Test(arguments: Client.allCases, ["queries", "transitions"])
+        func `queries follow downloads and another device`(_ client: Client, _ scenario: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0, home: "B") }
         }
 
         @Test(arguments: Client.allCases)

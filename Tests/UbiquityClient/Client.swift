@@ -37,6 +37,9 @@ struct Client {
         case "resolved": try await VersionScenarios.resolved(scenario)
         case "documents": try await DocumentScenarios.documents(scenario)
         case "document-conflicts": try await DocumentScenarios.conflicts(scenario)
+        case "queries": try await QueryScenarios.queries(scenario)
+        case "transitions": try await QueryScenarios.transitions(scenario)
+        case "many": try await QueryScenarios.many(scenario)
         default: throw Scenario.Failure(description: "there is no such scenario")
         }
     }

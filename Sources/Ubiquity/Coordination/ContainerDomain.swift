@@ -15,7 +15,8 @@ final class ContainerDomain: CoordinationDomain {
 
     private init(_ container: MountedContainer) {
         self.container = container
-        session = ReconnectingSession(socketPath: { container.socketPath })
+        session = ReconnectingSession(
+            socketPath: { container.socketPath }, packageExtensions: ProgramInfo.main.packageExtensions.sorted())
     }
 
     static func domain(of container: MountedContainer) -> ContainerDomain {

@@ -118,7 +118,8 @@ final class LocalDomain: CoordinationDomain {
                 let id = PresenterID(presenter.number)
                 let item = try LocalPlaces.item(at: url.path)
                 let observed = presenter.presenter?.observedPresentedItemUbiquityAttributes ?? []
-                let mailbox = PresenterMailbox(presenter, url: { Self.url($0) }, answer: { [weak self] in self?.answer($0) })
+                let mailbox = PresenterMailbox(
+                    presenter, url: { Self.url($0) }, answer: { [weak self] in self?.answer($0) })
                 try state.withLock { state in
                     try state.table.register(
                         Presenter(

@@ -23,15 +23,20 @@ enum LocalPlaces {
             // A directory that does not exist yet has a number of its path.
             let number = FileStamp(place).map(number) ?? number(of: place)
             ancestors.append(number)
-            if FilePackage.isPackage(try ItemName(part)) { packages.append(number) }
+            if isPackage(try ItemName(part)) { packages.append(number) }
         }
         let name = try ItemName(last)
         let stamp = FileStamp(path)
         let inode = stamp.map(number)
-        if let inode, stamp?.isDirectory == true, FilePackage.isPackage(name) { packages.append(inode) }
+        if let inode, stamp?.isDirectory == true, isPackage(name) { packages.append(inode) }
         return ClaimItem(
             ancestors: ancestors, name: name, inode: inode, isDirectory: stamp?.isDirectory ?? false,
             packages: packages)
+    }
+
+    private static func isPackage(_ name: ItemName) -> Bool {
+        FilePackage.isPackage(name)
+            || ProgramInfo.main.packageExtensions.contains(name.pathExtension.lowercased())
     }
 
     static func number(_ stamp: FileStamp) -> InodeNumber {

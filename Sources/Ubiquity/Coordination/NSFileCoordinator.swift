@@ -323,9 +323,10 @@ extension AccessRequest.Item {
     /// The item with a symbolic link followed where that was asked for, and a stored version replaced by its item.
     fileprivate var checked: AccessRequest.Item {
         var item = self
+        item.url = NSFileVersion.item(ofStored: url) ?? url
         switch access {
         case .reading(let options):
-            if options.contains(.resolvesSymbolicLink) { item.url = url.resolvingSymlinksInPath() }
+            if options.contains(.resolvesSymbolicLink) { item.url = item.url.resolvingSymlinksInPath() }
         case .writing(let options):
             precondition(
                 options.rawValue.nonzeroBitCount <= 1, "a coordinated write has at most one option, not \(options)")

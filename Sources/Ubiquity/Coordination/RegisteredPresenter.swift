@@ -37,7 +37,9 @@ final class RegisteredPresenter: Sendable {
             defer { place = Place(domain: domain, url: url) }
             return place
         }
-        guard isNew || before.domain == nil || before.url?.standardizedFileURL != url.standardizedFileURL else { return }
+        guard isNew || before.domain == nil || before.url?.standardizedFileURL != url.standardizedFileURL else {
+            return
+        }
         if let old = before.domain, old !== domain { old.withdraw(self) }
         // A presenter that cannot be registered gets no messages, as on Apple's systems.
         _ = AccessLine.waiting { completion in domain.present(self, at: url, completion: completion) } as NSError?

@@ -170,7 +170,8 @@ struct ZipArchive {
         let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
         let year = UInt32(clamping: min(max((parts.year ?? 1980) - 1980, 0), 127))
         let day = year << 9 | UInt32(parts.month ?? 1) << 5 | UInt32(parts.day ?? 1)
-        return day << 16 | UInt32(parts.hour ?? 0) << 11 | UInt32(parts.minute ?? 0) << 5 | UInt32(parts.second ?? 0) / 2
+        return day << 16 | UInt32(parts.hour ?? 0) << 11 | UInt32(parts.minute ?? 0) << 5 | UInt32(parts.second ?? 0)
+            / 2
     }
 }
 
