@@ -61,13 +61,13 @@ struct CommitEvents: AppliedCommitEvents {
             switch (before[item], after[item]) {
             case (nil, let new?): events.appeared(new.item, by: origin)
             case (let old?, nil): events.deleted(old.item, by: origin)
-            case (let old?, let new?): tell(old, new)
+            case (let old?, let new?): try tell(old, new, of: item)
             case (nil, nil): break
             }
         }
     }
 
-    private func tell(_ old: Seen, _ new: Seen) {
+    private func tell(_ old: Seen, _ new: Seen, of id: ItemID) throws(FileError) {
         if old.inode != new.inode { events.superseded(old.inode, by: new.item) }
         if old.item.name != new.item.name || old.item.parent != new.item.parent {
             events.moved(old.item, to: new.item, replacing: nil, by: origin)
@@ -77,14 +77,17 @@ struct CommitEvents: AppliedCommitEvents {
         {
             events.changed(new.inode, by: origin)
         }
+        guard new.conflicts != old.conflicts, let entry = try replica.entry(of: id) else { return }
+        // Not the inode seen above: a quick download may have replaced it.
+        let item = try events.places.item(entry)
         for version in new.conflicts.subtracting(old.conflicts).sorted() {
-            events.version(.gained, version, of: new.inode, by: origin)
+            events.version(.gained, version, of: item, by: origin)
         }
         for version in old.conflicts.subtracting(new.conflicts).sorted() {
-            events.version(.resolved, version, of: new.inode, by: origin)
+            events.version(.resolved, version, of: item, by: origin)
         }
         if old.conflicts.isEmpty != new.conflicts.isEmpty {
-            events.ubiquityAttributes(UbiquityKeys.conflicts, of: new.inode)
+            events.ubiquityAttributes(UbiquityKeys.conflicts, of: item)
         }
     }
 }

@@ -143,12 +143,20 @@ final class ItemEvents: Sendable {
 
     func version(_ change: VersionChange, _ id: String, of inode: InodeNumber, by origin: Origin) {
         guard hasObservers, let item = try? places.item(inode) else { return }
+        version(change, id, of: item, by: origin)
+    }
+
+    func version(_ change: VersionChange, _ id: String, of item: ClaimItem, by origin: Origin) {
         tell(.version(change, id, item), by: origin)
     }
 
     /// - Parameter keys: For example `NSURLUbiquitousItemIsUploadedKey`.
     func ubiquityAttributes(_ keys: Set<String>, of inode: InodeNumber) {
         guard hasObservers, let item = try? places.item(inode), item.name != nil else { return }
+        ubiquityAttributes(keys, of: item)
+    }
+
+    func ubiquityAttributes(_ keys: Set<String>, of item: ClaimItem) {
         tell(.ubiquityAttributes(keys, item), by: .engine)
     }
 
