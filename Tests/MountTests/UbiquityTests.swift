@@ -3,7 +3,7 @@ import Testing
 
 extension RealMount {
     /// Programs that use the library Ubiquity, in both language modes, on two devices.
-    @Suite struct Ubiquity {
+    @Suite(.needs("vim"), .needs("setfattr")) struct Ubiquity {
         /// The programs built from `Tests/UbiquityClient`.
         enum Client: String, CaseIterable, Sendable, CustomTestStringConvertible {
             case swift6 = "ubiquity-client"
@@ -56,6 +56,34 @@ extension RealMount {
         @Test(arguments: Client.allCases, ["queries", "transitions"])
         func `queries follow downloads and another device`(_ client: Client, _ scenario: String) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0, home: "B") }
+        }
+
+        @Test(arguments: Client.allCases)
+        func `presenters that coordinate in their change handlers do not hang`(_ client: Client) async throws {
+            try await MountedContainer.with(devices: ["A", "B"], options: "deadlock=fail") {
+                try await client.run("handlers", $0)
+            }
+        }
+
+        @Test(arguments: Client.allCases)
+        func `the percentage of a download passes intermediate values`(_ client: Client) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run("percentages", $0) }
+        }
+
+        @Test(arguments: Client.allCases)
+        func `queries and documents survive a killed daemon`(_ client: Client) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                async let scenario: Void = client.run("restart-query", container, home: "B")
+                let signals = container.directory + "/signals"
+                for (wait, act) in [("gathered", "killed"), ("tried", "restarted")] {
+                    try await eventually("the client has not \(wait)") {
+                        FileManager.default.fileExists(atPath: signals + "/" + wait)
+                    }
+                    if act == "killed" { try container.b.crash() } else { try await container.b.mount() }
+                    try await Command.script(#"touch "$1/$2""#, signals, act)
+                }
+                try await scenario
+            }
         }
 
         @Test(arguments: Client.allCases)

@@ -40,6 +40,9 @@ struct Client {
         case "queries": try await QueryScenarios.queries(scenario)
         case "transitions": try await QueryScenarios.transitions(scenario)
         case "many": try await QueryScenarios.many(scenario)
+        case "handlers": try await PitfallScenarios.handlers(scenario)
+        case "percentages": try await PitfallScenarios.percentages(scenario)
+        case "restart-query": try await PitfallScenarios.restart(scenario)
         default: throw Scenario.Failure(description: "there is no such scenario")
         }
     }

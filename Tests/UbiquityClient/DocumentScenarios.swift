@@ -35,8 +35,8 @@ enum DocumentScenarios {
         try test.check(await document.autosave(), "not saved")
         try await test.eventually("b shows \(copy.text.value)") { copy.text.value == "two" }
 
-        // A plain program saves atomically, as vim does, and renames.
-        try test.start(#"echo vim > "$1~"; mv "$1~" "$1""#, url.path)
+        // Plain programs: an editor saves atomically, and mv renames.
+        try test.start(#"vim -u NONE -N -es -c "set backupcopy=no" -c "%s/.*/vim/" -c wq "$1" < /dev/null"#, url.path)
         try await test.eventually(
             "shows \(document.text.value), unsaved: \(document.hasUnsavedChanges), \(document.documentState)"
         ) { document.text.value == "vim\n" }

@@ -160,7 +160,8 @@ import Ubiquity
         let files = try (0..<3).map { try directory.file("\($0).txt", "old") }
         let queue = OperationQueue()
         let hasRun = DispatchSemaphore(value: 0)
-        let intents = [NSFileAccessIntent.readingIntent(with: files[0])]
+        let intents =
+            [NSFileAccessIntent.readingIntent(with: files[0])]
             + files.dropFirst().map { .writingIntent(with: $0) }
         NSFileCoordinator().coordinate(with: intents, queue: queue) { error in
             #expect(error == nil)

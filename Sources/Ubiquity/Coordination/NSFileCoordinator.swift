@@ -18,7 +18,9 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
 
     /// How a coordinated read reads.
     public struct ReadingOptions: OptionSet, Sendable, Hashable {
+        /// The same value as Apple's.
         public let rawValue: UInt
+        /// The value with this raw value.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// Presenters are not asked to save first.
@@ -34,7 +36,9 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
 
     /// What a coordinated write does; at most one option at a time.
     public struct WritingOptions: OptionSet, Sendable, Hashable {
+        /// The same value as Apple's.
         public let rawValue: UInt
+        /// The value with this raw value.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// Deletes the item: presenters accommodate the deletion. Extends to everything in a directory.

@@ -1,13 +1,21 @@
 /// The kind of a log message.
 public struct OSLogType: RawRepresentable, Hashable, Sendable {
+    /// The same value as Apple's.
     public let rawValue: UInt8
+    /// The value with this raw value.
     public init(_ rawValue: UInt8) { self.rawValue = rawValue }
+    /// The value with this raw value.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// A level, as in Apple's API.
     public static let `default` = OSLogType(0x00)
+    /// A level, as in Apple's API.
     public static let info = OSLogType(0x01)
+    /// A level, as in Apple's API.
     public static let debug = OSLogType(0x02)
+    /// A level, as in Apple's API.
     public static let error = OSLogType(0x10)
+    /// A level, as in Apple's API.
     public static let fault = OSLogType(0x11)
 
     fileprivate var name: String {
@@ -42,6 +50,7 @@ public final class OSLog: NSObject, Sendable {
         self.isEnabled = isEnabled
     }
 
+    /// The log of messages without a category.
     public static let `default` = OSLog(isEnabled: true)
     /// Writes nothing.
     public static let disabled = OSLog(isEnabled: false)

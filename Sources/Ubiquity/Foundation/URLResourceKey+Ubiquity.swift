@@ -33,7 +33,9 @@ extension URLResourceKey {
 ///
 /// Bridges from `NSString`: a value in a dictionary of resource values can be cast to this type and to `String`.
 public struct URLUbiquitousItemDownloadingStatus: RawRepresentable, Hashable, Sendable {
+    /// The same value as Apple's.
     public let rawValue: String
+    /// The value with this raw value.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Not local: reading it downloads it first.
@@ -49,14 +51,17 @@ public struct URLUbiquitousItemDownloadingStatus: RawRepresentable, Hashable, Se
 
 // The conformance that the standard library uses for casts from `NSString`, as for Foundation's own types.
 extension URLUbiquitousItemDownloadingStatus: _ObjectiveCBridgeable {
+    /// Bridges to the string that Apple's API uses.
     public func _bridgeToObjectiveC() -> NSString { NSString(string: rawValue) }
 
+    /// Bridges from the string that Apple's API uses.
     public static func _forceBridgeFromObjectiveC(
         _ source: NSString, result: inout URLUbiquitousItemDownloadingStatus?
     ) {
         result = URLUbiquitousItemDownloadingStatus(rawValue: source._bridgeToSwift())
     }
 
+    /// Bridges from the string that Apple's API uses.
     public static func _conditionallyBridgeFromObjectiveC(
         _ source: NSString, result: inout URLUbiquitousItemDownloadingStatus?
     ) -> Bool {
@@ -64,6 +69,7 @@ extension URLUbiquitousItemDownloadingStatus: _ObjectiveCBridgeable {
         return true
     }
 
+    /// Bridges from the string that Apple's API uses.
     public static func _unconditionallyBridgeFromObjectiveC(
         _ source: NSString?
     ) -> URLUbiquitousItemDownloadingStatus {
@@ -73,20 +79,28 @@ extension URLUbiquitousItemDownloadingStatus: _ObjectiveCBridgeable {
 
 /// A user's role in sharing an item.
 public struct URLUbiquitousSharedItemRole: RawRepresentable, Hashable, Sendable {
+    /// The same value as Apple's.
     public let rawValue: String
+    /// The value with this raw value.
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The item's owner.
     public static let owner = URLUbiquitousSharedItemRole(rawValue: "NSURLUbiquitousSharedItemRoleOwner")
+    /// Another person with access.
     public static let participant = URLUbiquitousSharedItemRole(rawValue: "NSURLUbiquitousSharedItemRoleParticipant")
 }
 
 /// What a user may do with a shared item.
 public struct URLUbiquitousSharedItemPermissions: RawRepresentable, Hashable, Sendable {
+    /// The same value as Apple's.
     public let rawValue: String
+    /// The value with this raw value.
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The item may be read.
     public static let readOnly = URLUbiquitousSharedItemPermissions(
         rawValue: "NSURLUbiquitousSharedItemPermissionsReadOnly")
+    /// The item may be read and written.
     public static let readWrite = URLUbiquitousSharedItemPermissions(
         rawValue: "NSURLUbiquitousSharedItemPermissionsReadWrite")
 }

@@ -80,6 +80,7 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
         }
     }
 
+    /// The attributes, for people.
     open override var description: String {
         "<NSMetadataItem \(value(forAttribute: NSMetadataItemPathKey) as? String ?? "")>"
     }

@@ -36,6 +36,7 @@ open class NSMetadataQuery: NSObject, @unchecked Sendable {
     private let stream: ItemStream
     private let resolve: @Sendable ([MetadataScope.Kind]) -> [MetadataScope]
 
+    /// Creates a query without a predicate and scopes.
     public override convenience init() {
         self.init(stream: .daemon, resolve: { MetadataScope.resolve($0) })
     }

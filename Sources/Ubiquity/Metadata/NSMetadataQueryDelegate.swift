@@ -14,10 +14,12 @@ public protocol NSMetadataQueryDelegate: NSObjectProtocol {
 }
 
 extension NSMetadataQueryDelegate {
+    /// The default: nothing is replaced.
     public func metadataQuery(
         _ query: NSMetadataQuery, replacementObjectForResultObject result: NSMetadataItem
     ) -> Any { result }
 
+    /// The default: nothing is replaced.
     public func metadataQuery(
         _ query: NSMetadataQuery, replacementValueForAttribute attrName: String, value attrValue: Any
     ) -> Any { attrValue }

@@ -50,6 +50,7 @@ extension NSPredicate {
         /// What is wrong, and what to write instead.
         public let reason: String
 
+        /// What is wrong with the format, and where.
         public var errorDescription: String? { "\(reason), at offset \(offset)" }
     }
 

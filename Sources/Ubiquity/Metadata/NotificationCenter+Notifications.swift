@@ -11,7 +11,9 @@ extension NotificationCenter {
     /// See ``Foundation/NotificationCenter/notifications(named:object:)``.
     public struct Notifications: AsyncSequence, @unchecked Sendable {
         // Unchecked, since Notification is not declared Sendable although it is only read, as with Apple's.
+        /// A posted notification.
         public typealias Element = Notification
+        /// It never fails.
         public typealias Failure = Never
 
         /// How many notifications wait for a slow reader.
@@ -43,17 +45,21 @@ extension NotificationCenter {
             self.stream = stream
         }
 
+        /// Begins an iteration.
         public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
 
+        /// The state of an iteration.
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var base: AsyncStream<Posted>.Iterator
 
+            /// Waits for the next notification; `nil` once the task is cancelled.
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
             ) async -> Notification? {
                 await base.next(isolation: actor)?.notification
             }
 
+            /// Waits for the next notification; `nil` once the task is cancelled.
             public mutating func next() async -> Notification? { await base.next(isolation: #isolation)?.notification }
         }
     }

@@ -23,20 +23,26 @@ extension NotificationCenter.Notifications {
     /// Notifications at a lower rate; see ``debounce(for:tolerance:)`` and ``throttle(for:latest:)``.
     public struct Paced: AsyncSequence, @unchecked Sendable {
         // Unchecked, since Notification is not declared Sendable although it is only read.
+        /// A posted notification.
         public typealias Element = Notification
+        /// It never fails.
         public typealias Failure = Never
 
         let begin: @Sendable () -> @Sendable () async -> Posted?
 
+        /// Begins an iteration.
         public func makeAsyncIterator() -> Iterator { Iterator(nextPosted: begin()) }
 
+        /// The state of an iteration.
         public struct Iterator: AsyncIteratorProtocol {
             let nextPosted: @Sendable () async -> Posted?
 
+            /// Waits for the next notification; `nil` once the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Notification? {
                 await nextPosted()?.notification
             }
 
+            /// Waits for the next notification; `nil` once the task is cancelled.
             public mutating func next() async -> Notification? { await nextPosted()?.notification }
         }
     }

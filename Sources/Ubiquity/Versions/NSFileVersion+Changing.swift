@@ -5,7 +5,9 @@ import Model
 extension NSFileVersion {
     /// How a version replaces an item.
     public struct ReplacingOptions: OptionSet, Sendable, Hashable {
+        /// The same value as Apple's.
         public let rawValue: UInt
+        /// The value with this raw value.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// The version is removed afterwards.

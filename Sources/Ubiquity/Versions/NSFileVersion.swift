@@ -147,6 +147,7 @@ open class NSFileVersion: NSObject, @unchecked Sendable {
         return id == other.id && itemURL.standardizedFileURL == other.itemURL.standardizedFileURL
     }
 
+    /// Equal for equal versions.
     open override var hash: Int {
         var hasher = Hasher()
         hasher.combine(id)

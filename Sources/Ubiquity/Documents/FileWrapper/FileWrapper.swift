@@ -10,7 +10,9 @@
 open class FileWrapper: NSObject {
     /// How a wrapper reads.
     public struct ReadingOptions: OptionSet, Sendable, Hashable {
+        /// The same value as Apple's.
         public let rawValue: UInt
+        /// The value with this raw value.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// All bytes are read at once, recursively, not when they are first asked for.
@@ -21,7 +23,9 @@ open class FileWrapper: NSObject {
 
     /// How a wrapper writes.
     public struct WritingOptions: OptionSet, Sendable, Hashable {
+        /// The same value as Apple's.
         public let rawValue: UInt
+        /// The value with this raw value.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// The item is written beside the URL and then put in its place.

@@ -1,7 +1,9 @@
 extension UIDocument {
     /// What a document's state is made of; ``normal`` when none of the others applies.
     public struct State: OptionSet, Sendable, Hashable {
+        /// The same value as Apple's.
         public let rawValue: UInt
+        /// The value with this raw value.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// Open, with nothing to report. The empty set: compare with `==`, since `contains(.normal)` is always true.
