@@ -124,6 +124,11 @@ let package = Package(
 
         .executableTarget(name: "powercut-disk", dependencies: ["CFuse"], swiftSettings: settings),
 
+        // As a program elsewhere would be built: without the settings of this package.
+        .executableTarget(
+            name: "notes-example", dependencies: ["Ubiquity"],
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+
         .executableTarget(
             name: "ubiquity-client", dependencies: ["Ubiquity"], path: "Tests/UbiquityClient",
             swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),

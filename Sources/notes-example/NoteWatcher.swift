@@ -1,0 +1,57 @@
+import Ubiquity
+
+/// Tells what happens to the notes, whoever does it: another device, another program that coordinates, or `vim`.
+///
+/// A presenter of a folder is told of everything in it. Its messages arrive on its queue, one after the other.
+final class NoteWatcher: NSObject, NSFilePresenter {
+    let presentedItemURL: URL?
+    let presentedItemOperationQueue = OperationQueue()
+    private let folder: URL
+    /// The dates of the edits that were told. Used on the queue of the messages only.
+    private var told: [String: Date] = [:]
+
+    init(_ folder: URL) {
+        self.folder = folder
+        presentedItemURL = folder
+        presentedItemOperationQueue.maxConcurrentOperationCount = 1
+    }
+
+    /// Blocks until no event is missed.
+    func start() { NSFileCoordinator.addFilePresenter(self) }
+
+    /// A presenter is not retained: it has to be removed before it goes away.
+    func stop() { NSFileCoordinator.removeFilePresenter(self) }
+
+    func presentedSubitemDidAppear(at url: URL) { tellEdit("made", url) }
+
+    /// The name or the bytes of an item changed, or it was deleted. One edit may come as several messages: another
+    /// device's comes when it is known, and again when its bytes are here.
+    func presentedSubitemDidChange(at url: URL) {
+        guard FileManager.default.fileExists(atPath: url.path) else { return tell(url, "was deleted") }
+        tellEdit("changed", url)
+    }
+
+    func presentedSubitem(at oldURL: URL, didMoveTo newURL: URL) {
+        tell(oldURL, "is now \(newURL.deletingPathExtension().lastPathComponent)")
+    }
+
+    func presentedSubitem(at url: URL, didGain version: NSFileVersion) {
+        guard version.isConflict, !version.isResolved else { return }
+        tell(url, "has another version, by \(version.localizedNameOfSavingComputer ?? "?")")
+    }
+
+    func presentedSubitem(at url: URL, didResolve version: NSFileVersion) { tell(url, "is no longer in conflict") }
+
+    private func tellEdit(_ what: String, _ url: URL) {
+        guard let version = NSFileVersion.currentVersionOfItem(at: url) else { return }
+        let name = url.lastPathComponent
+        guard let date = version.modificationDate, told.updateValue(date, forKey: name) != date else { return }
+        tell(url, "was \(what) on \(version.localizedNameOfSavingComputer ?? "?")")
+    }
+
+    private func tell(_ url: URL, _ what: String) {
+        // Documents that are being saved have temporary files in directories of their own.
+        guard url.pathExtension == "txt", url.deletingLastPathComponent().path == folder.path else { return }
+        say("[presenter] \(url.deletingPathExtension().lastPathComponent) \(what)")
+    }
+}
