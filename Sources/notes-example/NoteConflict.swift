@@ -1,8 +1,7 @@
 import Ubiquity
 
-/// A note that two devices have changed at the same time.
-///
-/// The later edit is the current version. The other one is kept, and waits until somebody decides.
+/// A note that two devices have changed at the same time. The later edit is the current version; the other one waits
+/// until somebody decides.
 struct NoteConflict {
     private let url: URL
     /// The current version, and those that wait.

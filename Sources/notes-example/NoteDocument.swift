@@ -17,7 +17,6 @@ final class NoteDocument: UIDocument {
 
     override func handleError(_ error: any Error, userInteractionPermitted: Bool) {
         say("\(localizedName): \(error.localizedDescription)")
-        finishedHandlingError(error, recovered: false)
     }
 
     /// Appends a line to a note, which is made if there is none.
@@ -30,7 +29,6 @@ final class NoteDocument: UIDocument {
         }
         note.text += "\(line)\n"
         note.updateChangeCount(.done)
-        // Saves. A program that goes on leaves that to the document.
         guard await note.close() else { throw Mistake("\(note.localizedName) cannot be saved") }
     }
 }

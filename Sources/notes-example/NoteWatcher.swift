@@ -19,20 +19,20 @@ final class NoteWatcher: NSObject, NSFilePresenter {
     /// Blocks until no event is missed.
     func start() { NSFileCoordinator.addFilePresenter(self) }
 
-    /// A presenter is not retained: it has to be removed before it goes away.
+    /// A presenter is not retained, so it must be removed.
     func stop() { NSFileCoordinator.removeFilePresenter(self) }
 
     func presentedSubitemDidAppear(at url: URL) { tellEdit("made", url) }
 
-    /// The name or the bytes of an item changed, or it was deleted. One edit may come as several messages: another
-    /// device's comes when it is known, and again when its bytes are here.
+    /// Also told of deletions. An edit of another device is told when it is known, and again when its bytes are here.
     func presentedSubitemDidChange(at url: URL) {
         guard FileManager.default.fileExists(atPath: url.path) else { return tell(url, "was deleted") }
         tellEdit("changed", url)
     }
 
     func presentedSubitem(at oldURL: URL, didMoveTo newURL: URL) {
-        tell(oldURL, "is now \(newURL.deletingPathExtension().lastPathComponent)")
+        let name = newURL.deletingPathExtension().lastPathComponent
+        isNote(oldURL) ? tell(oldURL, "is now \(name)") : tellEdit("made", newURL)
     }
 
     func presentedSubitem(at url: URL, didGain version: NSFileVersion) {
@@ -43,15 +43,18 @@ final class NoteWatcher: NSObject, NSFilePresenter {
     func presentedSubitem(at url: URL, didResolve version: NSFileVersion) { tell(url, "is no longer in conflict") }
 
     private func tellEdit(_ what: String, _ url: URL) {
-        guard let version = NSFileVersion.currentVersionOfItem(at: url) else { return }
-        let name = url.lastPathComponent
-        guard let date = version.modificationDate, told.updateValue(date, forKey: name) != date else { return }
+        guard isNote(url), let version = NSFileVersion.currentVersionOfItem(at: url),
+            let date = version.modificationDate, told.updateValue(date, forKey: url.lastPathComponent) != date
+        else { return }
         tell(url, "was \(what) on \(version.localizedNameOfSavingComputer ?? "?")")
     }
 
     private func tell(_ url: URL, _ what: String) {
-        // Documents that are being saved have temporary files in directories of their own.
-        guard url.pathExtension == "txt", url.deletingLastPathComponent().path == folder.path else { return }
-        say("[presenter] \(url.deletingPathExtension().lastPathComponent) \(what)")
+        if isNote(url) { say("[presenter] \(url.deletingPathExtension().lastPathComponent) \(what)") }
+    }
+
+    /// Documents are saved by way of files in hidden directories, which are moved.
+    private func isNote(_ url: URL) -> Bool {
+        url.pathExtension == "txt" && url.deletingLastPathComponent().path == folder.path
     }
 }

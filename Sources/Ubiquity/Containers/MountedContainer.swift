@@ -31,7 +31,7 @@ struct MountedContainer: Hashable, Sendable {
 
     /// The containers that this program may use, in order of preference.
     static func all() -> [MountedContainer] {
-        let mounts = MountTable.current()
+        let mounts = CurrentMounts.table
         let containers = mounts.containers.map(MountedContainer.init)
         guard let chosen = ProcessInfo.processInfo.environment[mountpointsVariable] else { return containers }
         let resolver = PathResolver(mounts: mounts)
@@ -47,7 +47,7 @@ struct MountedContainer: Hashable, Sendable {
     /// - Returns: The container and the path below its root, without a leading slash; `nil` for files elsewhere.
     static func containing(_ url: URL) -> (container: MountedContainer, path: String)? {
         guard url.isFileURL else { return nil }
-        let mounts = MountTable.current()
+        let mounts = CurrentMounts.table
         guard
             let path = PathResolver(mounts: mounts).resolve(url.path, from: PathResolver.currentDirectory()),
             let (mount, rest) = mounts.container(of: path)

@@ -51,7 +51,7 @@ enum ProgramContainers {
         if let declared = program.containers, !declared.keys.contains(where: { ContainerName($0) == name }) {
             return .failure(.notDeclared(identifier))
         }
-        let isLeftOut = MountTable.current().containers.contains { mount in
+        let isLeftOut = CurrentMounts.table.containers.contains { mount in
             identifierOfMount(at: mount.mountpoint).map { ContainerName($0) } == name
         }
         return .failure(isLeftOut ? .leftOut(identifier) : .notMounted(identifier))
