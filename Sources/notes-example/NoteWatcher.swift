@@ -1,8 +1,8 @@
 import Ubiquity
 
-/// Tells what happens to the notes, whoever does it: another device, another program that coordinates, or `vim`.
+/// Prints changes of the notes by another device, another program that coordinates, or a plain one such as `vim`.
 ///
-/// A presenter of a folder is told of everything in it. Its messages arrive on its queue, one after the other.
+/// A presenter of a folder is notified of everything in it. Its messages arrive on its queue, one after the other.
 final class NoteWatcher: NSObject, NSFilePresenter {
     let presentedItemURL: URL?
     let presentedItemOperationQueue = OperationQueue()

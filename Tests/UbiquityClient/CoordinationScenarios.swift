@@ -191,6 +191,20 @@ enum CoordinationScenarios {
         try test.equal(results, 8)
     }
 
+    /// How many claims a program makes in a second, one after the other.
+    static func rate(_ test: Scenario) async throws {
+        let file = test.a.appendingPathComponent("a.txt")
+        try Data("old".utf8).write(to: file)
+        let coordinator = NSFileCoordinator()
+        let count = 2000
+        let start = Date()
+        var calls = 0
+        for _ in 0..<count { coordinator.coordinate(readingItemAt: file, error: nil) { _ in calls += 1 } }
+        let seconds = Date().timeIntervalSince(start)
+        try test.equal(calls, count)
+        print("\(Int(Double(count) / seconds)) claims in a second")
+    }
+
     private actor Writer {
         func write(_ file: URL) -> Bool {
             var hasRun = false

@@ -2,8 +2,8 @@ import Model
 import Replica
 import Synchronization
 
-/// The clients of ``ControlRoute/follow``: each is told of every change of the index, and of transfers that start,
-/// advance and end.
+/// The clients of ``ControlRoute/follow``: each receives every change of the index, and the starts,
+/// steps and ends of transfers.
 ///
 /// Without clients, a change costs one load of a flag.
 final class ItemFollowers: Sendable {

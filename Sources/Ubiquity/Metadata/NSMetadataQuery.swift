@@ -7,7 +7,7 @@ import Synchronization
 /// most one notification in each ``notificationBatchingInterval``, until ``stop()``. Their object is the query. Results
 /// change only together with a notification.
 ///
-/// When the daemon of a container ends, its results stay; when it is back, one update tells what changed meanwhile.
+/// When the daemon of a container ends, its results stay; when it is back, one update reports what has changed.
 ///
 /// Differences from Apple's: only mounted containers are searched, so a URL outside of them and a local scope give no
 /// results. Containers that are mounted after the start are not searched. Notifications are posted on

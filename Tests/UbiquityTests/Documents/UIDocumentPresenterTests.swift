@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Ubiquity
 
-/// What a document does when it is told of other programs, as a file presenter is.
+/// How a document handles the messages of a file presenter.
 @Suite struct UIDocumentPresenterTests {
     let directory: DocumentDirectory
 
@@ -169,7 +169,7 @@ import Ubiquity
         #expect(await document.close())
     }
 
-    @Test func `a document that nobody uses is let go`() async throws {
+    @Test func `a document without references is deallocated`() async throws {
         weak var document: TextDocument?
         do {
             let opened = try await opened()
