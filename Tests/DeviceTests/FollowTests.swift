@@ -150,11 +150,36 @@ import Testing
         try await device.close()
     }
 
+    @Test func `a commit that renames a directory and changes what is in it is told in order`() async throws {
+        let store = MemoryStore()
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try a.makeDirectory("d")
+        for name in ["f", "g", "h"] { try await a.write(name, to: "d/\(name)") }
+        try await converge(a, b)
+        let follower = try ItemFollower(on: a)
+        #expect(try await holds { follower.gatheredCount == 5 })
+        try b.fileSystem.setPaused("", true)
+        try b.rename("d", to: "e")
+        try b.remove("e/f")
+        try b.rename("e/g", to: "g")
+        try b.rename("e/h", to: "e/i")
+        try b.fileSystem.setPaused("", false)
+        try await converge(b, a)
+        #expect(try await agrees(follower, a))
+        #expect(follower.paths == ["", "e", "e/i", "g"])
+        await follower.stop()
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `pins and pauses are told of all items that inherit them`() async throws {
         let device = try await TestDevice.start(on: MemoryStore(), name: "desk")
         try device.makeDirectory("d")
         try device.makeDirectory("d/e")
         try await device.write("one", to: "d/e/f")
+        // Nothing else changes meanwhile.
+        try await converge(device)
         let all = try ItemFollower(on: device)
         let some = try ItemFollower(of: "d/e", on: device)
         #expect(try await holds { all.gatheredCount == 4 && some.gatheredCount == 2 })
