@@ -122,7 +122,7 @@ private struct SnapshotImport {
         try database.execute(
             sql: """
                 INSERT INTO main.inodes(id, kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device,
-                    here, backing_modified, backing_changed, dirty, generation, target, content)
+                    local, backing_modified, backing_changed, dirty, generation, target, content)
                 SELECT rowid + :start, kind, mode, :owner, :group,
                     CASE kind WHEN 1 THEN 2 + (
                         SELECT count(*) FROM snapshot.items c WHERE c.parent = i.item AND c.kind = 1) ELSE 1 END,
