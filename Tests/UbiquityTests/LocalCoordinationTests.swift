@@ -80,6 +80,18 @@ import Ubiquity
         #expect(!NSFileCoordinator.filePresenters.contains { $0 === presenter })
     }
 
+    @Test func `a coordinator that is older than its presenter's registration does not ask it`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file("a.txt", "old")
+        let presenter = RecordingPresenter(file)
+        let coordinator = NSFileCoordinator(filePresenter: presenter)
+        NSFileCoordinator.addFilePresenter(presenter)
+        coordinator.coordinate(writingItemAt: file, error: nil) { _ in }
+        #expect(presenter.messages == [])
+        #expect(coordinator.purposeIdentifier == NSFileCoordinator(filePresenter: presenter).purposeIdentifier)
+        NSFileCoordinator.removeFilePresenter(presenter)
+    }
+
     @Test func `the error of a presenter is the error of the call`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("a.txt", "old")

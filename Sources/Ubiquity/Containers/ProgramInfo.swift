@@ -1,8 +1,8 @@
 /// What a program declares of itself in its `Info.plist`: its containers, and the types whose documents are
 /// directories.
 ///
-/// `Bundle.main` reads an `Info.plist` beside the executable, in `X.app/Contents` or in `X.resources`. A program
-/// without one has no restrictions.
+/// `Bundle.main` reads an `Info.plist` beside the executable or in `X.app/Contents`. A program without one has no
+/// restrictions.
 package struct ProgramInfo: Sendable {
     /// Its containers by identifier; `nil` without `NSUbiquitousContainers`: then it may use every mounted one.
     package let containers: [String: UbiquitousContainerInfo]?

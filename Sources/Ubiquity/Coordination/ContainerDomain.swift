@@ -8,7 +8,7 @@ import Synchronization
 final class ContainerDomain: CoordinationDomain {
     let container: MountedContainer
     private let session: ReconnectingSession
-    /// The claims that were lost while they were held: their items are no longer protected.
+    /// Granted claims by their numbers, until they are released.
     private let held = Mutex<[UInt64: GrantedClaim]>([:])
 
     private static let domains = Mutex<[MountedContainer: ContainerDomain]>([:])

@@ -35,8 +35,6 @@ struct DomainClaim: Sendable {
     let number: UInt64
     /// The current URLs of the items, in the order of the request.
     let urls: [URL]
-    /// Of a container: the daemon's claim.
-    var isLost: @Sendable () -> Bool = { false }
 }
 
 /// Finds the domain of a file.

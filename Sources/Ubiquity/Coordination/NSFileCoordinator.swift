@@ -57,24 +57,27 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
     }
 
     private struct State {
-        var purpose: String
-        var isPurposeFixed: Bool
+        /// `nil` unless it was set.
+        var purpose: String?
         var isCancelled = false
     }
 
-    private let presenter: RegisteredPresenter?
-    /// The name for the daemon.
+    private let reference: WeakPresenter?
+    /// The name for the daemon, and the purpose unless there is another one.
     private let name = UUID().uuidString
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     /// Creates a coordinator whose calls do not send messages to a presenter, since they are its own.
     ///
-    /// - Parameter filePresenter: A presenter that was added; not retained. Its coordinators share a purpose.
+    /// - Parameter filePresenter: Not retained; it may be added later. Its coordinators share a purpose.
     public init(filePresenter: (any NSFilePresenter)?) {
-        presenter = filePresenter.flatMap { PresenterRegistry.shared.registered($0) }
-        state = Mutex(
-            State(purpose: presenter?.purpose ?? UUID().uuidString, isPurposeFixed: presenter != nil))
+        reference = filePresenter.map { WeakPresenter($0) }
         super.init()
+    }
+
+    /// Looked up for each call: a program may make its coordinator before it adds the presenter.
+    private var presenter: RegisteredPresenter? {
+        reference?.presenter.flatMap { PresenterRegistry.shared.registered($0) }
     }
 
     /// Creates a coordinator without a presenter.
@@ -86,13 +89,13 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
     /// Set it at most once, to text that is not empty, and not for a coordinator with a presenter: all else is a
     /// programming error, as on Apple's systems.
     open var purposeIdentifier: String {
-        get { state.withLock { $0.purpose } }
+        get { state.withLock { $0.purpose } ?? presenter?.purpose ?? name }
         set {
             precondition(!newValue.isEmpty, "a purpose identifier must not be empty")
+            precondition(reference == nil, "the purpose identifier of a coordinator with a presenter cannot be set")
             state.withLock { state in
-                precondition(!state.isPurposeFixed, "the purpose identifier of a coordinator can be set only once")
+                precondition(state.purpose == nil, "the purpose identifier of a coordinator can be set only once")
                 state.purpose = newValue
-                state.isPurposeFixed = true
             }
         }
     }

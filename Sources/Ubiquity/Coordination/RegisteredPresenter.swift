@@ -50,10 +50,3 @@ final class RegisteredPresenter: Sendable {
 
     func withdraw() { domain?.withdraw(self) }
 }
-
-/// Loading a weak reference is atomic, and it is never stored to again.
-private struct WeakPresenter: @unchecked Sendable {
-    private(set) weak var presenter: (any NSFilePresenter)?
-
-    init(_ presenter: any NSFilePresenter) { self.presenter = presenter }
-}
