@@ -38,9 +38,20 @@ extension FileSystem {
         return try status(of: facts)
     }
 
+    /// The facts of a partly downloaded file, read again if no download of it is under way: one may have ended since,
+    /// and the percentage would fall back to what was recorded last.
+    private func afterDownload(_ facts: ItemFacts) throws(FileError) -> ItemFacts {
+        let number = facts.attributes.inode
+        guard facts.attributes.kind == .file, !facts.isLocal, facts.percentLocal > 0,
+            reading.downloads.active(number) == nil
+        else { return facts }
+        return try replica.facts(of: [number]).first { $0.path == facts.path } ?? facts
+    }
+
     /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are
     /// not recorded yet.
-    func status(of facts: ItemFacts) throws(FileError) -> ItemStatus {
+    func status(of known: ItemFacts) throws(FileError) -> ItemStatus {
+        let facts = try afterDownload(known)
         let number = facts.attributes.inode
         let entry = facts.entry
         let isFile = facts.attributes.kind == .file
