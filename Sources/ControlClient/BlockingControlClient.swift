@@ -48,7 +48,7 @@ package struct BlockingControlClient: Sendable {
         let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .refused(FileError(systemCall: errno, "cannot create \(file)")) }
         defer { close(descriptor) }
-        let query = ControlClient.query(path) + "&id=" + ControlQuery.text(path: id).dropFirst("path=".count)
+        let query = "?" + ControlQuery.text(path: path, version: id)
         do throws(ControlError) {
             let body = BodyReader()
             let task = Self.http.execute(

@@ -38,7 +38,8 @@ package final class ReconnectingSession: Sendable {
 
     private struct State {
         var session: ControlSession?
-        var wasConnected = false
+        /// Whether it connects again by itself: once it was connected, or since a presenter waits for a daemon.
+        var keepsConnecting = false
         var isConnecting = false
         /// Calls that wait for the attempt to connect.
         var waiters: [Opening] = []
@@ -216,13 +217,14 @@ extension ReconnectingSession {
 
     private func failed(_ error: ControlError) {
         let (waiters, reason, pause) = state.withLock { state -> ([Opening], ControlError, Duration?) in
+            if !state.presenters.isEmpty { state.keepsConnecting = true }
+            let pause = state.keepsConnecting && !state.isClosed ? state.pause : nil
             defer {
                 state.isConnecting = false
                 state.waiters = []
-                if state.wasConnected { state.pause = min(state.pause * 2, Self.longestPause) }
+                if pause != nil { state.pause = min(state.pause * 2, Self.longestPause) }
             }
-            let mustRetry = state.wasConnected && !state.isClosed
-            return (state.waiters, state.reason ?? error, mustRetry ? state.pause : nil)
+            return (state.waiters, state.reason ?? error, pause)
         }
         for waiter in waiters { waiter(.failure(reason)) }
         if let pause { reconnect(after: pause) }
@@ -234,11 +236,11 @@ extension ReconnectingSession {
                 if !state.isClosed {
                     // From here on, later calls register presenters themselves.
                     state.session = session
-                    state.wasConnected = true
+                    state.keepsConnecting = true
                     state.pause = Self.firstPause
                 }
             }
-            return (state.isClosed, !state.wasConnected, state.presenters.keys.sorted())
+            return (state.isClosed, !state.keepsConnecting, state.presenters.keys.sorted())
         }
         guard !isClosed else { return session.end() }
         session.whenEnded { [weak self] reason in self?.left(session, reason) }
@@ -248,7 +250,10 @@ extension ReconnectingSession {
 
     /// One after the other: each completion begins the next.
     private func registerAll(_ presenters: ArraySlice<UInt64>, in session: ControlSession, isFirst: Bool) {
-        guard let number = presenters.first else { return settled(session, isFirst: isFirst) }
+        // A session that is over would refuse all of them at once; they are registered in the next one.
+        guard let number = presenters.first, state.withLock({ $0.session === session }) else {
+            return settled(session, isFirst: isFirst)
+        }
         register(number, in: session) { [weak self] refusal in
             guard let self else { return }
             if let refusal, !isFirst {
@@ -260,14 +265,19 @@ extension ReconnectingSession {
     }
 
     private func settled(_ session: ControlSession, isFirst: Bool) {
-        let waiters = state.withLock { state in
+        let (waiters, isOver) = state.withLock { state in
             defer {
                 state.isConnecting = false
                 state.waiters = []
             }
-            return state.waiters
+            return (state.waiters, state.session !== session)
         }
-        if !isFirst { tell(.reconnected) }
+        if isOver {
+            // Lost meanwhile: the attempt made for that may have found this one unfinished.
+            reconnect(after: Self.firstPause)
+        } else if !isFirst {
+            tell(.reconnected)
+        }
         for waiter in waiters { waiter(.success(session)) }
     }
 

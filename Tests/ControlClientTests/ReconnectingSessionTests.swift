@@ -92,4 +92,23 @@ import Testing
             try await session.claim(ClaimRequest(claim: 0, items: [.init("a", reading: [])]))
         }
     }
+
+    @Test func `a presenter that was added without a daemon is registered when there is one`() async throws {
+        let daemon = try FakeDaemon { connection in
+            try connection.open()
+            guard case .present(let presenter) = try connection.next() else { throw FakeDaemon.Ended() }
+            try connection.send(
+                .registered(presenter: presenter.presenter),
+                .notice(PresenterNews(presenter: presenter.presenter, notice: .didChange, path: "now")))
+            connection.drain()
+        }
+        let path = Mutex<String?>(nil)
+        let session = ReconnectingSession(socketPath: { path.withLock { $0 } })
+        let journal = Journal<String>()
+        try await session.present(
+            PresenterRequest(presenter: 7, path: "a.txt", methods: [.didChange]), TestPresenter(journal))
+        path.withLock { $0 = daemon.socketPath }
+        #expect(try await journal.entries(count: 1) == ["didChange now"])
+        await session.close()
+    }
 }
