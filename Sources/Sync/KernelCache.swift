@@ -17,8 +17,8 @@ package protocol KernelCache: Sendable {
     func attributesChangedNow(_ inode: InodeNumber)
     /// Returns when the kernel has received all queued notifications.
     func drain() async
-    /// Calls `body` when the kernel has received all queued notifications, and has completed the changes of names in
-    /// some directories that it was answered before: what programs look up from then on is the new state.
+    /// Calls `body` when the kernel has received all queued notifications and, as a rule, has completed the changes of
+    /// names in some directories that are being answered. In the order of the calls.
     func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void)
 }
 

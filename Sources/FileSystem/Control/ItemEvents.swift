@@ -160,7 +160,7 @@ final class ItemEvents: Sendable {
         tell(.ubiquityAttributes(keys, item), by: .engine)
     }
 
-    /// Notifies presenters and followers once the kernel shows the change: the request that makes it is not answered
+    /// Notifies presenters and followers when the kernel shows the change, as a rule: the request that makes it is not answered
     /// yet, and a program that looks at once would see the names and bytes of before. In the order of the events.
     private func tell(_ event: ItemEvent, by origin: Origin) {
         guard hasObservers else { return }

@@ -23,7 +23,6 @@ final class KernelNotifier: KernelCache {
     }
 
     fileprivate struct Waiter {
-        let directories: [InodeNumber]
         let body: @Sendable () -> Void
     }
 
@@ -34,13 +33,18 @@ final class KernelNotifier: KernelCache {
         var inodes: [InodeNumber: Bool] = [:]
         /// Directories of which every name is to be invalidated.
         var directories: Set<InodeNumber> = []
-        /// Called once all this is sent, in order, each when its directories' names are settled.
+        /// Called once all this is sent, in order.
         var waiters: [Waiter] = []
         var isEnding = false
 
         var isEmpty: Bool { entries.isEmpty && inodes.isEmpty && directories.isEmpty && waiters.isEmpty }
     }
 
+    /// How long after a change of names its notices are sent.
+    private static let namesPause = Duration.milliseconds(20)
+
+    /// Sends notices in the order of their events; may sleep.
+    private let notices = DispatchQueue(label: "dewpoint.notices")
     private let pending = Mutex(Pending())
     /// From the start of the thread to its end.
     private let session = Mutex<SessionPointer?>(nil)
@@ -73,14 +77,28 @@ final class KernelNotifier: KernelCache {
     }
 
     func drain() async {
-        await withCheckedContinuation { continuation in whenCurrent(in: []) { continuation.resume() } }
+        await withCheckedContinuation { continuation in afterPending { continuation.resume() } }
     }
 
+    /// The kernel completes a change of names shortly after it was answered, and does not say when. To wait for the
+    /// directory's lock, which it holds until then, is no way: if this process is killed meanwhile, the thread cannot
+    /// end before the lock is free, and its holder waits for an answer of this process.
     func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void) {
+        let due = ContinuousClock.now + (directories.isEmpty ? .zero : Self.namesPause)
+        afterPending { [notices] in
+            notices.async {
+                let rest = due - .now
+                if rest > .zero { usleep(UInt32(rest / .microseconds(1))) }
+                body()
+            }
+        }
+    }
+
+    private func afterPending(_ body: @escaping @Sendable () -> Void) {
         let (isQueued, wasIdle) = pending.withLock { pending -> (Bool, Bool) in
             if pending.isEnding || pending.waiters.count >= Self.pendingLimit { return (false, false) }
             let wasIdle = pending.isEmpty
-            pending.waiters.append(Waiter(directories: directories, body: body))
+            pending.waiters.append(Waiter(body: body))
             return (true, wasIdle)
         }
         if !isQueued { body() }
@@ -136,7 +154,6 @@ final class KernelNotifier: KernelCache {
     private func send(_ batch: Pending, to session: SessionPointer) {
         defer {
             for waiter in batch.waiters {
-                if !isEnding { for directory in waiter.directories { session.awaitNames(in: directory) } }
                 waiter.body()
             }
         }
@@ -196,12 +213,6 @@ struct SessionPointer: @unchecked Sendable {
 
     func notifyChanged(_ name: ItemName, in parent: InodeNumber) {
         name.string.withUTF8Characters { fuse_lowlevel_notify_inval_entry(pointer, parent.rawValue, $0, $1) }
-    }
-
-    /// Waits until the kernel has completed the changes of names in a directory that it was answered: it holds the
-    /// directory's lock until then, which this notification takes too. No entry has the name that it concerns.
-    func awaitNames(in directory: InodeNumber) {
-        "/".withUTF8Characters { fuse_lowlevel_notify_inval_entry(pointer, directory.rawValue, $0, $1) }
     }
 
     func notifyRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {
