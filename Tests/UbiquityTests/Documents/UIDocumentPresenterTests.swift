@@ -92,16 +92,24 @@ import Ubiquity
     }
 
     @Test func `a file that is missing for a moment is loaded again`() async throws {
-        let document = try await opened()
-        try FileManager.default.removeItem(at: document.fileURL)
-        document.presentedItemDidChange()
-        // Without a suspension, which may last longer than the document waits while other tests block their threads.
-        usleep(100_000)
-        try directory.file("a.txt", "saved by an editor")
-        document.presentedItemDidChange()
-        try await eventually("it was not loaded") { document.text == "saved by an editor" }
-        try await Task.sleep(for: .milliseconds(2_200))
-        #expect(document.documentState == .normal)
+        for _ in 1...10 {
+            let document = try await opened()
+            let moment = try ContinuousClock().measure {
+                try FileManager.default.removeItem(at: document.fileURL)
+                document.presentedItemDidChange()
+                // Without a suspension: other tests block their threads.
+                usleep(100_000)
+                try directory.file("a.txt", "saved by an editor")
+                document.presentedItemDidChange()
+            }
+            // Where a disk stalls, the file was missing for longer than a document waits, which is 2 s.
+            guard moment < .seconds(1) else { continue }
+            try await eventually("it was not loaded") { document.text == "saved by an editor" }
+            try await Task.sleep(for: .milliseconds(2_200))
+            #expect(document.documentState == .normal)
+            return
+        }
+        Issue.record("the disk was too slow ten times")
     }
 
     @Test func `another program gets the file when no save is writing`() async throws {
