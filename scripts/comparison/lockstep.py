@@ -183,7 +183,7 @@ class Lockstep:
             self.ours.elsewhere_root = f"{other.point}/{self.name}"
         self.stage.meet()
         ours = self.ours.call(step)
-        self.stage.meet_back()
+        self.stage.meet_back(f"{self.name}/{step.arguments[0]}" if step.name == "edit" and ours[0] == "ok" else None)
         reference = self.reference.call(step)
         for side in (self.reference, self.ours):
             side.clock.meet()

@@ -8,9 +8,13 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.parse
 
 COMMAND_SECONDS = 60
 SYNC_SECONDS = 60
+POLL_SECONDS = 0.05
+# The status of a file whose newer bytes are not downloaded yet.
+OUTDATED = "Downloaded"
 # Before the number of a connection, in what a part prints.
 ABORT = "abort: "
 ABORT_SECONDS = 1
@@ -115,12 +119,16 @@ class Device:
     # Control API
 
     def request(self, path, body, seconds):
+        """Asks with POST; with GET where there is no body."""
         connection = http.client.HTTPConnection("dewpoint", timeout=seconds)
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.settimeout(seconds)
         try:
             connection.sock.connect(self.socket())
-            connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+            if body is None:
+                connection.request("GET", path)
+            else:
+                connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
             answer = connection.getresponse()
             text = answer.read().decode(errors="replace")
         except OSError as problem:
@@ -140,3 +148,12 @@ class Device:
     def sync(self):
         """Waits until nothing is left to upload or apply."""
         self.request("/v1/sync", {"wait": True}, SYNC_SECONDS)
+
+    def await_newer_bytes(self, path):
+        """Waits until a local file has the bytes of the last commit: until they are downloaded it keeps the older ones."""
+        limit = time.monotonic() + SYNC_SECONDS
+        query = urllib.parse.quote(os.fsencode(path))
+        while json.loads(self.request(f"/v1/items/status?path={query}", None, COMMAND_SECONDS))["downloadingStatus"] == OUTDATED:
+            if time.monotonic() > limit:
+                raise Failure(f"{self.name}: {path} still has its older bytes (limit {SYNC_SECONDS} s)")
+            time.sleep(POLL_SECONDS)

@@ -110,10 +110,13 @@ class Stage:
             self.device.sync()
             self.other.sync()
 
-    def meet_back(self):
+    def meet_back(self, edited=None):
+        """Waits until this device has what the second one has; an edited file is to have its new bytes."""
         if not self.itself:
             self.other.sync()
             self.device.sync()
+            if edited:
+                self.device.await_newer_bytes(edited)
 
     # Ends
 
