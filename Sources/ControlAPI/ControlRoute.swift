@@ -4,6 +4,8 @@
 ///
 ///     GET  /v1/status                            → ContainerStatus
 ///     GET  /v1/items/status?path=…               → ItemStatus
+///     GET  /v1/items/totals?path=…               → ItemTotals     of the item and everything below it
+///     GET  /v1/transfers                         → TransferListing
 ///     GET  /v1/items/download-progress?path=…    → DownloadProgress
 ///     POST /v1/items/download        {path,wait} → Done       wait: answers when the bytes are local
 ///     POST /v1/items/cancel-download {path}      → Done
@@ -36,6 +38,8 @@
 package enum ControlRoute: String, CaseIterable, Sendable {
     case status = "/v1/status"
     case itemStatus = "/v1/items/status"
+    case totals = "/v1/items/totals"
+    case transfers = "/v1/transfers"
     case downloadProgress = "/v1/items/download-progress"
     case download = "/v1/items/download"
     case cancelDownload = "/v1/items/cancel-download"
@@ -71,7 +75,9 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var method: Method {
         switch self {
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .versionContent, .trash, .events, .follow: .get
+        case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
+            .events, .follow:
+            .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,
             .answerStorm:

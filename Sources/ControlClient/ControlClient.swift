@@ -64,6 +64,13 @@ extension ControlClient {
         try await get(.itemStatus, path: path)
     }
 
+    /// The counts over an item and everything below it.
+    package func totals(_ path: String) async throws(ControlError) -> ItemTotals {
+        try await get(.totals, path: path)
+    }
+
+    package func transfers() async throws(ControlError) -> TransferListing { try await get(.transfers) }
+
     package func downloadProgress(_ path: String) async throws(ControlError) -> DownloadProgress {
         try await get(.downloadProgress, path: path)
     }

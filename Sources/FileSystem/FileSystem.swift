@@ -23,6 +23,7 @@ package final class FileSystem: Sendable {
     let coordination: CoordinatedAccess
     let reading: Reading
     let cache: Cache
+    let transferMeter = TransferMeter()
     private let abilities = Mutex(MountAbilities())
 
     /// The order of writes and renames.

@@ -10,16 +10,7 @@ extension Replica {
     package static let pendingByteLimit = 8 << 20
 
     /// The total length of files whose current bytes are not in the container.
-    package func pendingByteCount() throws(FileError) -> Int64 {
-        try read { rows in
-            try rows.first(
-                """
-                SELECT coalesce(sum(size), 0) FROM inodes WHERE kind = 0 AND dirty = 1
-                AND id IN (SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item)
-                """, []
-            ) { $0[0] as Int64 } ?? 0
-        }
-    }
+    package func pendingByteCount() throws(FileError) -> Int64 { try read { try $0.pendingByteCount() } }
 
     /// The next changes in the order in which they can reach the container.
     ///
@@ -48,6 +39,18 @@ extension Replica {
             }
             return order.pending
         }
+    }
+}
+
+extension Rows {
+    /// See ``Replica/pendingByteCount()``.
+    func pendingByteCount() throws -> Int64 {
+        try first(
+            """
+            SELECT coalesce(sum(size), 0) FROM inodes WHERE kind = 0 AND dirty = 1
+            AND id IN (SELECT e.inode FROM outbox o JOIN entries e ON e.item = o.item)
+            """, []
+        ) { $0[0] as Int64 } ?? 0
     }
 }
 

@@ -207,25 +207,6 @@ extension Replica {
 
     /// As many files of 64 KiB as fit into a pack.
     private static let nextPackLimit: Int64 = 256
-
-    package func statistics() throws(FileError) -> Statistics {
-        try readSnapshot { rows in
-            try rows.first(
-                """
-                SELECT (SELECT count(*) FROM entries), count(*) FILTER (WHERE local = 1),
-                coalesce(sum(size) FILTER (WHERE local = 1), 0), count(*) FILTER (WHERE local = 0),
-                (SELECT count(*) FROM outbox), (SELECT count(*) FROM transfers) FROM inodes WHERE kind = 0
-                """, []
-            ) {
-                Statistics(
-                    itemCount: $0[0], localFileCount: $0[1], localByteCount: $0[2], placeholderCount: $0[3],
-                    pendingCount: $0[4], downloadCount: $0[5])
-            }
-                ?? Statistics(
-                    itemCount: 0, localFileCount: 0, localByteCount: 0, placeholderCount: 0, pendingCount: 0,
-                    downloadCount: 0)
-        }
-    }
 }
 
 extension Rows {

@@ -233,8 +233,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(lab.path)/staging/removed") == [])
         try lab.download(inode, bytes: "hello")
         #expect(try lab.bytes(of: inode) == "hello")
-        let statistics = try lab.replica.statistics()
-        #expect(statistics.itemCount == 2 && statistics.localFileCount == 1 && statistics.localByteCount == 5)
+        let totals = try lab.replica.totals()
+        #expect(totals.itemCount == 2 && totals.localFileCount == 1 && totals.localByteCount == 5)
     }
 
     @Test func `a file with changes that are not in the container is not evicted`() throws {

@@ -66,6 +66,8 @@ struct ControlResponder: HTTPResponder {
         switch route {
         case .status: return try json(try fileSystem.containerStatus())
         case .itemStatus: return try json(try fileSystem.itemStatus(try path(in: target)))
+        case .totals: return try json(try await fileSystem.totals(below: try path(in: target)))
+        case .transfers: return try json(try fileSystem.transfers())
         case .downloadProgress: return try json(try fileSystem.downloadProgress(try path(in: target)))
         case .locks: return try json(fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
@@ -152,7 +154,8 @@ struct ControlResponder: HTTPResponder {
             let order = try Self.decode(StormAnswerRequest.self, body)
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
-        case .status, .itemStatus, .downloadProgress, .locks, .versions, .versionContent, .trash, .events, .follow:
+        case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
+            .events, .follow:
             throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())

@@ -102,20 +102,25 @@ extension FileSystem {
     }
 
     package func containerStatus() throws(FileError) -> ContainerStatus {
-        let statistics = try replica.statistics()
-        return ContainerStatus(
+        let totals = try totals()
+        var status = ContainerStatus(
             container: syncEngine.container.identity.id, name: syncEngine.container.identity.settings.name,
             remote: location.remote,
             mountpoint: location.mountpoint, state: location.state, device: replica.device,
             deviceName: location.deviceName,
-            applied: replica.applied, itemCount: statistics.itemCount,
-            downloadedFileCount: statistics.localFileCount, downloadedByteCount: statistics.localByteCount,
-            pendingUploadCount: try replica.pendingCount(),
-            pendingUploadByteCount: try replica.pendingByteCount(), activeDownloadCount: reading.downloads.activeCount,
+            applied: replica.applied, itemCount: totals.itemCount,
+            downloadedFileCount: totals.localFileCount, downloadedByteCount: totals.localByteCount,
+            pendingUploadCount: totals.uploads.pendingCount,
+            pendingUploadByteCount: totals.uploads.pendingByteCount,
+            activeDownloadCount: totals.downloads.activeCount,
             readMode: mountAbilities.passthrough ? "passthrough" : "cached", fastPaths: fastPaths,
             isPaused: try replica.isContainerPaused(), heldDeletionCount: syncEngine.uploader.heldDeletionCount,
             problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cache.evictor.status(),
             storms: reading.throttle.reports)
+        status.totals = totals
+        status.store = storeState
+        status.lastCommit = try replica.lastCommitTime()?.rfc3339
+        return status
     }
 
     private var fastPaths: [FastPathStatus] {

@@ -19,6 +19,9 @@ final class Download: Sendable {
     let staging: Descriptor
     let byteCount: Int64
     let context: DownloadContext
+    /// When it began, and how much was local then.
+    let began: Duration
+    let bytesAtBegin: Int64
     private let guarded: Mutex<Guarded>
     /// Yields when a reader has begun to wait.
     let demands: AsyncStream<Void>
@@ -34,6 +37,8 @@ final class Download: Sendable {
         staging = file.descriptor
         byteCount = file.content.byteCount
         let state = DownloadState(file.content, found: file.have, wanted: wanted, options: context.options)
+        began = context.environment.uptime()
+        bytesAtBegin = Int64(Double(file.content.byteCount) * state.percent / 100)
         guarded = Mutex(Guarded(state: state))
         (demands, demand) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (cancellations, cancellation) = AsyncStream.makeStream(of: Never.self)

@@ -56,6 +56,9 @@ final class Downloads: Sendable {
 
     var activeCount: Int { running.withLock { $0.count } }
 
+    /// All that are under way, in no particular order.
+    var underWay: [Download] { running.withLock { Array($0.values) } }
+
     /// How far the downloads under way are: 0 to 100.
     var percents: [InodeNumber: Double] { running.withLock { $0 }.mapValues(\.percent) }
 

@@ -33,6 +33,12 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var cache: CacheStatus?
     /// Running programs that download much by reading; `nil` from a daemon that does not send it.
     package var storms: [StormReport]?
+    /// Counts over the whole container; `nil` from a daemon that does not send it.
+    package var totals: ItemTotals?
+    /// Whether the store answers; `nil` from a daemon that does not send it.
+    package var store: StoreState?
+    /// When the newest commit was applied or written here, RFC 3339; `nil` before the first.
+    package var lastCommit: String?
 
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,

@@ -63,17 +63,6 @@ package struct Pending: Sendable {
     }
 }
 
-/// Counts over the whole replica.
-package struct Statistics: Hashable, Sendable {
-    package var itemCount: Int
-    /// Files whose bytes are local, and how many bytes.
-    package var localFileCount: Int
-    package var localByteCount: Int64
-    package var placeholderCount: Int
-    package var pendingCount: Int
-    package var downloadCount: Int
-}
-
 /// A file that is being downloaded: sparse, of full size, filled chunk by chunk.
 package struct StagingFile: Sendable {
     package var descriptor: Descriptor

@@ -13,6 +13,7 @@ enum IndexMigrations {
         migrator.registerMigration("v7") { try $0.execute(sql: version7) }
         migrator.registerMigration("v8") { try $0.execute(sql: version8) }
         migrator.registerMigration("v9") { try $0.execute(sql: version9) }
+        migrator.registerMigration("v10") { try $0.execute(sql: version10) }
         return migrator
     }
 

@@ -56,8 +56,9 @@ struct Rows {
         try execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", [key.rawValue, value])
     }
 
-    func setApplied(_ number: CommitNumber, nonce: UUID?) throws {
+    func setApplied(_ number: CommitNumber, nonce: UUID?, at now: Timestamp) throws {
         try setMeta(.applied, Int64(bitPattern: number))
+        try setMeta(.appliedTime, now.rawValue)
         try setMeta(.appliedCommit, nonce.map { "\(number) \($0.uuidString)" })
     }
 }
@@ -72,6 +73,8 @@ enum MetaKey: String {
     case applied
     /// That number and the nonce of the commit, as text; absent after a snapshot that does not have it.
     case appliedCommit = "applied_commit"
+    /// When that was set, in nanoseconds since 1970.
+    case appliedTime = "applied_time"
     /// The number of the snapshot that is being applied in steps, until its last step sets `applied`.
     case applying
     /// The identity of `files/` on the disk.

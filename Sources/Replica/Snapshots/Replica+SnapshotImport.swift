@@ -88,7 +88,7 @@ private struct SnapshotImport {
             let isRootShown = try Rows(database: database).inodeRow(.root).visited > 0
             try copyItems()
             try SnapshotTables.copyIn(database)
-            try Rows(database: database).setApplied(number, nonce: nonce)
+            try Rows(database: database).setApplied(number, nonce: nonce, at: now)
             outcome = .done(isRootShown: isRootShown)
             return .commit
         }

@@ -66,12 +66,12 @@ extension Uploader {
             candidate.record?.modified = now.attributes.modified
             let descriptor: Descriptor
             if let opened { descriptor = opened } else { descriptor = try replica.openBytes(of: number) }
-            let size = max(now.attributes.size, 1)
-            state.withLock { $0.current[number] = 0 }
+            let progress = UploadProgress(byteCount: now.attributes.size, began: environment.uptime())
+            state.withLock { $0.current[number] = progress }
             coordination.uploadBegan(number)
             do {
                 try await upload.add(number, base: now.content, from: descriptor) { done in
-                    state.withLock { $0.current[number] = min(100, Double(done) * 100 / Double(size)) }
+                    state.withLock { $0.current[number]?.bytesDone = min(done, progress.byteCount) }
                 }
             } catch let error as FileError where error.code == .superseded {
                 return placeOnly(candidate, entry)

@@ -31,8 +31,9 @@ package final class Uploader: Sendable {
         /// The count of local changes when nothing was left that may be uploaded; `nil` while there may be something.
         var idleSince: UInt64?
         var faults = UploadFaults(fullBatch: Uploader.itemsPerCommit)
-        /// The file that is being read, and how far: for `isUploading` and `percentUploaded`.
-        var current: [InodeNumber: Double] = [:]
+        /// The files of the batch that were read or are being read, and how far: for `isUploading` and
+        /// `percentUploaded`.
+        var current: [InodeNumber: UploadProgress] = [:]
     }
 
     let state = Mutex(State())
@@ -63,10 +64,13 @@ package final class Uploader: Sendable {
     package var problem: String? { report.sentence }
 
     /// 0 to 100 while the file is being uploaded, `nil` otherwise.
-    package func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode] } }
+    package func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode]?.percent } }
 
     /// How far the uploads under way are: 0 to 100.
-    package var percents: [InodeNumber: Double] { state.withLock { $0.current } }
+    package var percents: [InodeNumber: Double] { progress.mapValues(\.percent) }
+
+    /// The uploads under way.
+    package var progress: [InodeNumber: UploadProgress] { state.withLock { $0.current } }
 
     /// Why an item is not uploaded, for a reason of its own or because uploading is blocked.
     package func fault(of item: ItemID?) -> ItemFault? {
@@ -75,6 +79,9 @@ package final class Uploader: Sendable {
             item.flatMap { state.faults.fault(of: $0) } ?? problem.map { ItemFault(code: 4355, text: $0) }
         }
     }
+
+    /// Why an item is not uploaded, for a reason of its own.
+    package func ownFault(of item: ItemID) -> ItemFault? { state.withLock { $0.faults.fault(of: item) } }
 
     /// How many deletions are held until the user confirms them.
     package var heldDeletionCount: Int { state.withLock { $0.heldDeletionCount } }

@@ -1,0 +1,144 @@
+package import Model
+import Replica
+import Sync
+
+/// Counts over many items, and the transfers.
+extension FileSystem {
+    /// How long a walk through a directory may take.
+    private static let walkLimit = Duration.seconds(5)
+
+    /// The counts over the whole container: cheap, however many items there are.
+    package func totals() throws(FileError) -> ItemTotals {
+        var totals = try replica.totals()
+        add(transfersUnderWay(), to: &totals)
+        return totals
+    }
+
+    /// The counts over an item and everything below it; ``ItemTotals/isPartial`` when that took too long.
+    package func totals(below path: String) async throws(FileError) -> ItemTotals {
+        let number = try resolve(path)
+        if number == .root { return try totals() }
+        let underWay = transfersUnderWay()
+        var cursor = try replica.totalsCursor(of: number, active: Set(underWay.keys.map(\.inode)))
+        let end = environment.uptime() + Self.walkLimit
+        while !cursor.isAtEnd {
+            if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
+            guard environment.uptime() < end else { break }
+            try replica.countMore(&cursor)
+            // Others have their turn: the walk may be long.
+            await Task.yield()
+        }
+        var totals = cursor.totals
+        totals.isPartial = !cursor.isAtEnd
+        add(underWay.filter { cursor.active.contains($0.key.inode) }, to: &totals)
+        return totals
+    }
+
+    var storeState: StoreState {
+        syncEngine.store.isSilent ? .unreachable : syncEngine.store.isFailing ? .failing : .reachable
+    }
+
+    // MARK: Transfers
+
+    /// The transfers under way, and those that wait: at most ``TransferListing/waitingLimit`` in each direction.
+    package func transfers() throws(FileError) -> TransferListing {
+        let underWay = transfersUnderWay()
+        let speeds = transferMeter.speeds(underWay, now: environment.uptime())
+        var totals = try replica.totals()
+        add(underWay, to: &totals)
+        var active: [Transfer] = []
+        for (key, reading) in underWay {
+            // Unlinked while it was being transferred.
+            guard let path = try? replica.path(of: key.inode) else { continue }
+            active.append(
+                Transfer(
+                    path: path, direction: key.direction, bytesDone: reading.bytesDone, byteCount: reading.byteCount,
+                    bytesPerSecond: speeds[key]))
+        }
+        active.sort { ($0.path, $0.direction.rawValue) < ($1.path, $1.direction.rawValue) }
+        let waiting =
+            try waitingDownloads(except: Set(underWay.keys.filter { $0.direction == .down }.map(\.inode)))
+            + waitingUploads(except: Set(underWay.keys.filter { $0.direction == .up }.map(\.inode)))
+        return TransferListing(
+            active: active, waiting: waiting, uploads: totals.uploads, downloads: totals.downloads)
+    }
+
+    private func transfersUnderWay() -> [TransferMeter.Key: TransferMeter.Reading] {
+        var readings: [TransferMeter.Key: TransferMeter.Reading] = [:]
+        for download in reading.downloads.underWay where download.outcome == nil {
+            readings[.init(direction: .down, inode: download.inode)] = .init(
+                byteCount: download.byteCount, bytesDone: download.bytesDone, began: download.began,
+                bytesAtBegin: download.bytesAtBegin)
+        }
+        for (inode, upload) in syncEngine.uploader.progress {
+            readings[.init(direction: .up, inode: inode)] = .init(
+                byteCount: upload.byteCount, bytesDone: upload.bytesDone, began: upload.began, bytesAtBegin: 0)
+        }
+        return readings
+    }
+
+    private func add(_ underWay: [TransferMeter.Key: TransferMeter.Reading], to totals: inout ItemTotals) {
+        let speeds = transferMeter.speeds(transfersUnderWay(), now: environment.uptime())
+        for (key, reading) in underWay {
+            let field: WritableKeyPath<ItemTotals, TransferTotals> =
+                key.direction == .up ? \.uploads : \.downloads
+            totals[keyPath: field].activeCount += 1
+            totals[keyPath: field].activeByteCount += reading.byteCount
+            totals[keyPath: field].activeDoneByteCount += reading.bytesDone
+            totals[keyPath: field].bytesPerSecond = (totals[keyPath: field].bytesPerSecond ?? 0) + (speeds[key] ?? 0)
+        }
+        totals.uploads.estimate()
+        totals.downloads.estimate()
+    }
+
+    private func waitingDownloads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
+        let limit = TransferListing.waitingLimit
+        let inodes = try replica.requestedDownloads(limit: limit + active.count).filter { !active.contains($0) }
+        var seen: Set<InodeNumber> = []
+        return try replica.facts(of: inodes.prefix(limit)).filter { seen.insert($0.attributes.inode).inserted }
+            .map { facts in
+                let byteCount = facts.attributes.size
+                return Transfer(
+                    path: facts.path, direction: .down,
+                    bytesDone: Int64(Double(byteCount) * (facts.isLocal ? 0 : facts.percentLocal) / 100),
+                    byteCount: byteCount, reason: reasonToWaitForDownload(facts))
+            }
+    }
+
+    /// Why a requested download is not under way; `nil` when only others are before it.
+    func reasonToWaitForDownload(_ facts: ItemFacts) -> String? {
+        if facts.isPaused { return "its sync is paused" }
+        if let error = facts.entry?.error { return error.text }
+        return syncEngine.store.isSilent ? "the store does not answer" : nil
+    }
+
+    private func waitingUploads(except active: Set<InodeNumber>) throws(FileError) -> [Transfer] {
+        let limit = TransferListing.waitingLimit
+        let blocked = try uploadBlock()
+        return try replica.waitingUploads(limit: limit + active.count).filter { upload in
+            upload.inode.map { !active.contains($0) } ?? true
+        }.prefix(limit).map { upload in
+            Transfer(
+                path: upload.path, direction: .up, isDeletion: upload.isDeletion, byteCount: upload.byteCount,
+                reason: reasonToWait(upload, blocked: blocked))
+        }
+    }
+
+    /// What blocks all uploads, in a sentence.
+    func uploadBlock() throws(FileError) -> String? {
+        if try replica.isContainerPaused() { return "sync of the container is paused" }
+        return syncEngine.containerGuard.problem ?? syncEngine.uploader.problem
+            ?? (syncEngine.store.isSilent ? "the store does not answer" : nil)
+    }
+
+    /// Why a change is not being uploaded; `nil` when only others are before it.
+    func reasonToWait(_ upload: WaitingUpload, blocked: String?) -> String? {
+        if upload.isDeletion, syncEngine.uploader.heldDeletionCount > 0 {
+            return "the deletion is held until it is confirmed"
+        }
+        if upload.isPaused { return blocked ?? "its sync is paused" }
+        if let fault = syncEngine.uploader.ownFault(of: upload.item) { return fault.text }
+        if let inode = upload.inode, files.isOpenForWriting(inode) { return "it is open for writing" }
+        return blocked
+    }
+}
