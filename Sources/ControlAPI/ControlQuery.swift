@@ -10,6 +10,11 @@ package enum ControlQuery {
         "path=\(encoded(path))&id=\(encoded(version))"
     }
 
+    /// The query of ``ControlRoute/list``.
+    package static func text(path: String, after name: String?, limit: Int?) -> String {
+        text(path: path) + (name.map { "&after=\(encoded($0))" } ?? "") + (limit.map { "&limit=\($0)" } ?? "")
+    }
+
     private static func encoded(_ value: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var text: [UInt8] = []
@@ -29,6 +34,12 @@ package enum ControlQuery {
 
     /// - Returns: `nil` when there is no `id=`, or it is not UTF-8.
     package static func version(in target: some StringProtocol) -> String? { value("id", in: target) }
+
+    /// - Returns: `nil` when there is no `after=`, or it is not UTF-8.
+    package static func after(in target: some StringProtocol) -> String? { value("after", in: target) }
+
+    /// - Returns: `nil` when there is no `limit=`.
+    package static func limit(in target: some StringProtocol) -> String? { value("limit", in: target) }
 
     private static func value(_ name: String, in target: some StringProtocol) -> String? {
         guard let mark = target.firstIndex(of: "?") else { return nil }

@@ -6,6 +6,7 @@
 ///     GET  /v1/items/status?path=…               → ItemStatus
 ///     GET  /v1/items/totals?path=…               → ItemTotals     of the item and everything below it
 ///     GET  /v1/transfers                         → TransferListing
+///     GET  /v1/items?path=…&after=…&limit=…      → DirectoryPage   what is directly in a directory, in order of names
 ///     GET  /v1/items/download-progress?path=…    → DownloadProgress
 ///     POST /v1/items/download        {path,wait} → Done       wait: answers when the bytes are local
 ///     POST /v1/items/cancel-download {path}      → Done
@@ -40,6 +41,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case itemStatus = "/v1/items/status"
     case totals = "/v1/items/totals"
     case transfers = "/v1/transfers"
+    case list = "/v1/items"
     case downloadProgress = "/v1/items/download-progress"
     case download = "/v1/items/download"
     case cancelDownload = "/v1/items/cancel-download"
@@ -76,7 +78,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     package var method: Method {
         switch self {
         case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow:
+            .events, .follow, .list:
             .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,

@@ -20,6 +20,14 @@ package struct BlockingControlClient: Sendable {
 
     package func itemStatus(_ path: String) throws(ControlError) -> ItemStatus { try get(.itemStatus, path: path) }
 
+    /// See ``ControlClient/list(_:after:limit:)``.
+    package func list(
+        _ path: String, after name: String? = nil, limit: Int? = nil
+    ) throws(ControlError) -> DirectoryPage {
+        let query = "?" + ControlQuery.text(path: path, after: name, limit: limit)
+        return try send(try request(.list, query: query), deadline: .now() + ControlClient.quickLimit)
+    }
+
     /// Evicts a file, or all files below a directory; waits for presenters and for the store.
     package func evict(_ path: String) throws(ControlError) { try post(.evict, PathRequest(path: path)) }
 

@@ -71,6 +71,17 @@ extension ControlClient {
 
     package func transfers() async throws(ControlError) -> TransferListing { try await get(.transfers) }
 
+    /// What is directly in a directory, in the order of the bytes of the names.
+    ///
+    /// - Parameters:
+    ///   - name: ``DirectoryPage/next`` of the page before; `nil` for the first page.
+    ///   - limit: The most items, 1 to ``DirectoryPage/itemLimit``.
+    package func list(
+        _ path: String, after name: String? = nil, limit: Int? = nil
+    ) async throws(ControlError) -> DirectoryPage {
+        try await get(.list, query: ControlQuery.text(path: path, after: name, limit: limit))
+    }
+
     package func downloadProgress(_ path: String) async throws(ControlError) -> DownloadProgress {
         try await get(.downloadProgress, path: path)
     }
@@ -169,8 +180,12 @@ extension ControlClient {
 extension ControlClient {
     private func get<Answer: Decodable>(_ route: ControlRoute, path: String? = nil) async throws(ControlError) -> Answer
     {
-        let query = path.map(Self.query) ?? ""
-        return try await send(route, query: query, body: nil, deadline: .now() + Self.quickLimit)
+        try await get(route, query: path.map { ControlQuery.text(path: $0) })
+    }
+
+    private func get<Answer: Decodable>(_ route: ControlRoute, query: String?) async throws(ControlError) -> Answer {
+        try await send(
+            route, query: query.map { "?\($0)" } ?? "", body: nil, deadline: .now() + Self.quickLimit)
     }
 
     /// Without a time limit: these requests wait for the store or for other programs, and end with the caller's task.

@@ -14,6 +14,17 @@ import Testing
         #expect(ControlQuery.path(in: target) == nil)
     }
 
+    @Test(arguments: ["", "a&limit=3", "e\u{301}+%=?"])
+    func `the name after which a listing goes on round-trips byte for byte`(name: String) throws {
+        let target = "/v1/items?" + ControlQuery.text(path: "a&after=b", after: name, limit: 7)
+        #expect(ControlQuery.path(in: target) == "a&after=b")
+        #expect(Array(try #require(ControlQuery.after(in: target)).utf8) == Array(name.utf8))
+        #expect(ControlQuery.limit(in: target) == "7")
+        let first = "/v1/items?" + ControlQuery.text(path: "a", after: nil, limit: nil)
+        #expect(ControlQuery.after(in: first) == nil)
+        #expect(ControlQuery.limit(in: first) == nil)
+    }
+
     @Test func `other fields of a query are ignored`() {
         #expect(ControlQuery.path(in: "/x?a=b&path=c%2Fd&e=f") == "c/d")
     }

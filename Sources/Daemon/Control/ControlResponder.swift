@@ -68,6 +68,7 @@ struct ControlResponder: HTTPResponder {
         case .itemStatus: return try json(try fileSystem.itemStatus(try path(in: target)))
         case .totals: return try json(try await fileSystem.totals(below: try path(in: target)))
         case .transfers: return try json(try fileSystem.transfers())
+        case .list: return try await list(target)
         case .downloadProgress: return try json(try fileSystem.downloadProgress(try path(in: target)))
         case .locks: return try json(fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
@@ -78,6 +79,17 @@ struct ControlResponder: HTTPResponder {
             .answerStorm:
             throw FileError(.unsupported, "\(route.path) requires POST")
         }
+    }
+
+    /// Away from the event loop: 10,000 items are some megabytes of JSON.
+    @concurrent private func list(_ target: String) async throws -> Response {
+        var limit = DirectoryPage.itemLimit
+        if let text = ControlQuery.limit(in: target) {
+            guard let number = Int(text) else { throw FileError(.invalid, "limit=\(text) is not a number of items") }
+            limit = number
+        }
+        return try json(
+            try fileSystem.list(try path(in: target), after: ControlQuery.after(in: target), limit: limit))
     }
 
     private func versionContent(_ path: String, id: String) async throws -> Response {
@@ -155,7 +167,7 @@ struct ControlResponder: HTTPResponder {
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow:
+            .events, .follow, .list:
             throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())

@@ -15,6 +15,27 @@ extension FileSystem {
         return try status(of: facts)
     }
 
+    /// The status of the items of a directory, without what is in its directories.
+    ///
+    /// - Parameters:
+    ///   - name: Only items whose names sort after it are listed; `nil` for all.
+    ///   - limit: The most items to list, 1 to ``DirectoryPage/itemLimit``.
+    /// - Throws: ``FileError`` with `notFound`, `notDirectory`, or `invalid` for the limit.
+    package func list(_ path: String, after name: String?, limit: Int) throws(FileError) -> DirectoryPage {
+        guard (1...DirectoryPage.itemLimit).contains(limit) else {
+            throw FileError(.invalid, "the limit must be 1 to \(DirectoryPage.itemLimit) items")
+        }
+        // One more shows whether this is the end.
+        guard let facts = try replica.facts(inDirectoryAt: path, after: name, limit: limit + 1) else {
+            throw Self.noSuchItem
+        }
+        var items: [ItemStatus] = []
+        items.reserveCapacity(facts.count)
+        for item in facts.prefix(limit) { items.append(try status(of: item)) }
+        return DirectoryPage(
+            items: items, next: facts.count > limit ? facts[limit - 1].entry?.name.string : nil)
+    }
+
     private static let noSuchItem = FileError(.notFound, "no such item")
 
     func resolve(_ path: String) throws(FileError) -> InodeNumber {

@@ -28,6 +28,29 @@ extension Replica {
         }
     }
 
+    /// The facts of what is directly in a directory, in the order of the bytes of their names.
+    ///
+    /// - Parameters:
+    ///   - path: Relative to the root. Symbolic links are not followed.
+    ///   - name: Only items with later names are returned; `nil` for all. No item needs to have the name.
+    /// - Returns: At most `limit` items; `nil` when there is nothing at the path.
+    /// - Throws: `notDirectory`.
+    package func facts(inDirectoryAt path: String, after name: String?, limit: Int) throws(FileError) -> [ItemFacts]? {
+        try readSnapshot { rows in
+            var directory = InodeNumber.root
+            for component in path.split(separator: "/") {
+                guard let next = try rows.entryRow(try ItemName(String(component)), in: directory) else { return nil }
+                directory = next.inode
+            }
+            guard try rows.attributes(of: directory).kind == .directory else {
+                throw FileError(.notDirectory, "\(path) is not a directory")
+            }
+            var directories = DirectoryFacts(rows)
+            guard let above = try directories.facts(of: directory) else { return nil }
+            return try rows.facts(in: directory, after: name, limit: limit, above)
+        }
+    }
+
     /// The next part of a listing, up to about `limit` items of it.
     package func nextPage(_ cursor: inout ListingCursor, limit: Int) throws(FileError) -> ItemPage {
         var next = cursor
@@ -38,7 +61,7 @@ extension Replica {
                 // Removed, or moved away, since it was found.
                 guard let above = try directories.facts(of: directory.inode), above.isInside(next.top) else { continue }
                 let items = try rows.facts(
-                    in: directory.inode, after: directory.last, limit: limit - page.items.count, above)
+                    in: directory.inode, after: directory.last?.string, limit: limit - page.items.count, above)
                 if page.items.count + items.count == limit {
                     next.directories.append(.init(inode: directory.inode, last: items.last?.entry?.name))
                 }
@@ -150,13 +173,13 @@ extension Rows {
     }
 
     fileprivate func facts(
-        in directory: InodeNumber, after name: ItemName?, limit: Int, _ above: DirectoryFacts.Facts
+        in directory: InodeNumber, after name: String?, limit: Int, _ above: DirectoryFacts.Facts
     ) throws -> [ItemFacts] {
         let found = try all(
             """
             SELECT \(Self.factsColumns) FROM \(Self.factsTables) WHERE e.parent = ? AND e.name > ?
             ORDER BY e.name LIMIT ?
-            """, [directory.row, name?.string ?? "", limit]
+            """, [directory.row, name ?? "", limit]
         ) { try Self.facts($0, above) }
         return try found.map { try withOtherNames($0) }
     }
