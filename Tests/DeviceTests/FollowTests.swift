@@ -95,8 +95,11 @@ import Testing
         let listener = try b.fileSystem.follow("f") { news.add($0) }
         #expect(try await holds { follower.gatheredCount == 2 })
         #expect(follower["f"]?.downloadingStatus == .notDownloaded)
+        // One after the other, although they are requested at once: a busy machine would see them all arrive together.
+        let requests = Atomic(0)
         network.set { operation, key in
-            operation == .get && key.contains("packs") ? .delay(.milliseconds(700)) : nil
+            guard operation == .get && key.contains("packs") else { return nil }
+            return .delay(.seconds(requests.add(1, ordering: .relaxed).newValue))
         }
         try await b.setAttribute("download", "wait", of: "f")
         #expect(try await agrees(follower, b))
