@@ -142,7 +142,7 @@ let package = Package(
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .target(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
-        .testTarget(name: "ModelTests", dependencies: ["Model"], swiftSettings: settings),
+        .testTarget(name: "ModelTests", dependencies: ["Model", "SeededRandomness"], swiftSettings: settings),
         .testTarget(
             name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],
             swiftSettings: settings),

@@ -15,6 +15,7 @@ import Remote
 /// | `presenter_patience=wait\|fail\|skip` | what happens to a claim whose presenter does not answer | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last request of a deadlock is refused with EDEADLK | `wait` | |
 /// | `no_download=PROGRAM:…` | programs whose reads never download (EDEADLK) | see below | `PROGRAM[/ARGUMENT]` |
+/// | `ignore=PATTERN:…` | new names that stay on this machine; repeated options add up | none | gitignore(5) |
 /// | `storm_files=N` | files that a process group may download by reading in a minute | no limit | 1 to 1,000,000,000 |
 /// | `storm_bytes=SIZE` | likewise, bytes; further reads are held | no limit | 1M and more |
 /// | `cache_limit=SIZE` | local bytes beyond which the least recently used files are evicted | none | 1M and more |
@@ -33,6 +34,8 @@ import Remote
 /// `no_download` includes child processes. Its default is ``FileSystemOptions/indexersAndThumbnailers``; `+PROGRAM:…`
 /// adds to the default, an empty value allows all programs.
 ///
+/// In a `PATTERN`, `\:`, `\,` and `\\` stand for a colon, a comma and a backslash.
+///
 /// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`; a `SIZE` is one with `K`, `M`, `G` or `T`, powers of
 /// 1024.
 package struct DaemonOptions: Hashable, Sendable {
@@ -42,6 +45,7 @@ package struct DaemonOptions: Hashable, Sendable {
     package var presenterPatience = FileSystemOptions.PresenterPatience.wait
     package var refusesDeadlocks = false
     package var nonDownloadingPrograms = FileSystemOptions.indexersAndThumbnailers
+    package var ignoredPatterns: [String] = []
     package var stormFileLimit: Int?
     package var stormByteLimit: Int64?
     package var cacheLimits = CacheLimits()
@@ -71,7 +75,7 @@ package struct DaemonOptions: Hashable, Sendable {
 
     /// - Parameter text: The value of `-o`, for example `turn_quiet=1s,link_down=512`.
     package init(_ text: String) throws(Problem) {
-        for option in text.split(separator: ",") {
+        for option in IgnoreOption.parts(of: text, at: ",") where !option.isEmpty {
             let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             try set(parts[0], to: parts.count == 2 ? parts[1] : nil)
         }
@@ -93,6 +97,7 @@ package struct DaemonOptions: Hashable, Sendable {
             )
         case "no_download":
             nonDownloadingPrograms = try Self.programs(name, value)
+        case "ignore": ignoredPatterns += try IgnoreOption.patterns(value)
         case "storm_files":
             guard let count = Int(value), 1...1_000_000_000 ~= count else {
                 throw Problem(description: "storm_files is a number of files, 1 to 1000000000, not \(value)")
@@ -142,7 +147,7 @@ package struct DaemonOptions: Hashable, Sendable {
 
 extension DaemonOptions {
     private static let valueNames = [
-        "turn_quiet", "turn_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download",
+        "turn_quiet", "turn_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download", "ignore",
         "storm_files", "storm_bytes", "cache_limit", "free_space", "network_timeout",
         "link_delay", "link_down", "link_up", "off",
         "log_level",
@@ -254,6 +259,7 @@ extension DaemonOptions {
         options.nonDownloadingPrograms = nonDownloadingPrograms
         options.networkTimeout = networkTimeout
         options.off = off
+        options.ignoredPatterns = ignoredPatterns
         options.stormFileLimit = stormFileLimit
         options.stormByteLimit = stormByteLimit
         options.cacheLimits = cacheLimits

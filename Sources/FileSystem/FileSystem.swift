@@ -73,7 +73,7 @@ package final class FileSystem: Sendable {
     ) throws(FileError) {
         let context = try SyncContext(
             identity: container.identity, location: location, environment: environment, logger: logger, owner: owner,
-            group: group)
+            group: group, ignoring: options.ignoredPatterns)
         self.init(context, container: container, options: options)
     }
 

@@ -34,6 +34,9 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// Limits on downloaded bytes. Default no limit.
     package var cacheLimits = CacheLimits()
 
+    /// Patterns of new items that stay on this machine, after the usual ones; see ``IgnorePatterns``. Default none.
+    package var ignoredPatterns: [String] = []
+
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
 
     package init() {}

@@ -13,7 +13,7 @@ extension Replica {
     }
 
     /// Whether a name is excluded from sync by the rules.
-    package func isLocalOnly(_ name: ItemName) -> Bool { environment.isLocalOnly(name) }
+    package func isLocalOnly(_ name: ItemName) -> Bool { environment.ignorePatterns.ignores(name) }
 
     package func attributes(of number: InodeNumber) throws(FileError) -> Attributes {
         try read { try $0.attributes(of: number) }

@@ -7,8 +7,8 @@ package struct ReplicaEnvironment: Sendable {
     /// The owner of items from other devices: the daemon's user and group.
     package var owner: UInt32
     package var group: UInt32
-    /// Which names are not synced.
-    package var isLocalOnly: @Sendable (ItemName) -> Bool
+    /// Which new items are not synced.
+    package var ignorePatterns: IgnorePatterns
     /// For tests: called at every step of a change; throwing simulates a crash at that instant. Nothing is undone or
     /// finished, and every later call fails, as if the process had been killed.
     package var interrupt: (@Sendable (ChangeStep) throws -> Void)?
@@ -21,7 +21,7 @@ package struct ReplicaEnvironment: Sendable {
 
     package init(
         now: @escaping @Sendable () -> Timestamp, makeItemID: @escaping @Sendable () -> ItemID, owner: UInt32,
-        group: UInt32, isLocalOnly: @escaping @Sendable (ItemName) -> Bool = LocalOnlyNames.standard,
+        group: UInt32, ignorePatterns: IgnorePatterns = LocalOnlyNames.patterns,
         interrupt: (@Sendable (ChangeStep) throws -> Void)? = nil,
         makeNumber: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
         isChunk: (@Sendable ([UInt8], Content.Piece) -> Bool)? = nil,
@@ -31,7 +31,7 @@ package struct ReplicaEnvironment: Sendable {
         self.makeItemID = makeItemID
         self.owner = owner
         self.group = group
-        self.isLocalOnly = isLocalOnly
+        self.ignorePatterns = ignorePatterns
         self.interrupt = interrupt
         self.makeNumber = makeNumber
         self.isChunk = isChunk

@@ -15,14 +15,16 @@ package struct SyncContext: Sendable {
     /// - Parameters:
     ///   - owner: The owner of items that other devices made.
     ///   - group: The group of these items.
+    ///   - ignoring: Patterns of new items that are not synced, besides the usual ones.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
-        owner: UInt32, group: UInt32
+        owner: UInt32, group: UInt32, ignoring: [String] = []
     ) throws(FileError) {
-        replica = try Replica.open(
-            location.state, container: identity, environment: environment.replica(owner: owner, group: group))
+        var replicaEnvironment = environment.replica(owner: owner, group: group)
+        replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)
+        replica = try Replica.open(location.state, container: identity, environment: replicaEnvironment)
         self.location = location
         self.environment = environment
         self.logger = logger

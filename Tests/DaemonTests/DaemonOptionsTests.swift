@@ -48,6 +48,23 @@ import Testing
         #expect(try DaemonOptions("no_download=").fileSystemOptions.nonDownloadingPrograms == [])
     }
 
+    @Test func `patterns to ignore add up, and may contain colons, commas and backslashes`() throws {
+        #expect(
+            try DaemonOptions("ignore=node_modules/:*.o,ro,ignore=!a.o").ignoredPatterns
+                == ["node_modules/", "*.o", "!a.o"])
+        #expect(try DaemonOptions("ignore=a").fileSystemOptions.ignoredPatterns == ["a"])
+        let patterns = ["a:b", "c,d", "\\#e", "f\\:g", "h\\", "[[:alpha:]]", "i=j", "\\\\,k"]
+        #expect(try DaemonOptions("ro,\(IgnoreOption.text(patterns)),nosuid").ignoredPatterns == patterns)
+        #expect(try DaemonOptions("ignore=\\#a").ignoredPatterns == ["\\#a"])
+    }
+
+    @Test(arguments: [
+        "ignore=", "ignore=a:", "ignore=a::b", "ignore= ", "ignore=a\u{1}", "ignore", "ignore=**/a/**/**/**/**/**/**/b",
+    ])
+    func `a pattern that cannot be one is refused`(_ option: String) {
+        #expect(throws: DaemonOptions.Problem.self) { try DaemonOptions(option) }
+    }
+
     @Test func `cache limits and download throttle limits are parsed`() throws {
         let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T")
             .fileSystemOptions

@@ -12,14 +12,17 @@ final class Lab {
     private(set) var replica: Replica
     let crash = CrashTrigger()
     private let clock = TestClock()
+    /// Patterns of new items that are not synced; they apply when the replica is opened.
+    var ignoring: [String]
     let container: ContainerIdentity
     var containerUUID: UUID { container.uuid }
 
     /// - Parameter container: Pass that of another lab to create a second replica of the same container.
-    init(container: ContainerIdentity = Lab.container()) throws {
+    init(container: ContainerIdentity = Lab.container(), ignoring: [String] = []) throws {
+        self.ignoring = ignoring
         path = "\(NSTemporaryDirectory())/replica-\(UUID().uuidString)"
         self.container = container
-        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock))
+        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock, ignoring))
     }
 
     deinit {
@@ -33,16 +36,19 @@ final class Lab {
             settings: .init(name: "Test", documentScopePublic: true, folderLevels: .any))
     }
 
-    private static func environment(_ crash: CrashTrigger, _ clock: TestClock) -> ReplicaEnvironment {
+    private static func environment(
+        _ crash: CrashTrigger, _ clock: TestClock, _ ignoring: [String]
+    ) -> ReplicaEnvironment {
         ReplicaEnvironment(
             now: { clock.now() }, makeItemID: { ItemID(uuid: UUID()) }, owner: getuid(), group: getgid(),
+            ignorePatterns: LocalOnlyNames.patterns.followed(by: ignoring),
             interrupt: { try crash.pass($0) })
     }
 
     /// Reopens the replica, which must have been closed or killed.
     func open() throws {
         crash.disarm()
-        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock))
+        replica = try Replica.open(path, container: container, environment: Self.environment(crash, clock, ignoring))
     }
 
     /// Closes and reopens the replica.

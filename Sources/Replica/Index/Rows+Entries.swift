@@ -23,6 +23,7 @@ struct DownloadWish {
 
 /// The properties of a directory that matter before an entry is added to it.
 struct ParentInfo {
+    var directory: InodeNumber
     /// Whether its entries can be synced.
     var isSynced: Bool
     /// The group of new entries; `nil` without the set-group-ID bit. Related: inode(7).
@@ -181,7 +182,7 @@ extension Rows {
         guard kind == Int64(ItemKind.directory.number) else { throw FileError(.notDirectory, "\(directory)") }
         guard links > 0 else { throw FileError(.notFound, "\(directory) was removed") }
         return ParentInfo(
-            isSynced: directory == .root || hasItem,
+            directory: directory, isSynced: directory == .root || hasItem,
             heritableGroup: mode & Int64(ParentInfo.setGroupID) != 0 ? UInt32(truncatingIfNeeded: group) : nil)
     }
 
@@ -195,6 +196,22 @@ extension Rows {
             current = try parent(of: current)
         }
         throw FileError(.inputOutput, "the directories above \(directory) form a cycle")
+    }
+
+    /// The path of a name from the root, without a slash at its beginning.
+    func path(of name: ItemName, in directory: InodeNumber) throws -> [UInt8] {
+        var names = [Array(name.string.utf8)]
+        var current = directory
+        for _ in 0..<Self.depthLimit {
+            guard current != .root else { return Array(names.reversed().joined(separator: [UInt8(ascii: "/")])) }
+            let above = try first("SELECT parent, name FROM entries WHERE inode = ? LIMIT 1", [current.row]) {
+                (InodeNumber(row: $0[0]), Array(($0[1] as String).utf8))
+            }
+            guard let (parent, text) = above else { throw FileError(.notFound, "\(current)") }
+            names.append(text)
+            current = parent
+        }
+        throw FileError(.inputOutput, "the directories above \(name) form a cycle")
     }
 
     /// No tree is deeper: a walk up that takes more steps is in a cycle.

@@ -84,7 +84,7 @@ extension Repair {
             let target = RepairTree.EntryKey(
                 node: try node(of: parent), name: PlaceholderName.backingName(of: name))
             if target != place { try tree.moveFile(inode, from: place, to: target) }
-            let isSynced = transaction.isSynced(.file, name, in: try rows.parentInfo(parent))
+            let isSynced = try transaction.isSynced(.file, name, in: rows.parentInfo(parent))
             let item = isSynced ? transaction.environment.makeItemID() : nil
             if let number {
                 try rows.insertEntry(name, in: parent, inode: number, item: item)
@@ -212,7 +212,7 @@ extension Repair {
                 group: transaction.environment.group, target: target))
         row.stand(on: status)
         row.attributes.size = Int64(target.utf8.count)
-        let isSynced = transaction.isSynced(.symbolicLink, name, in: try rows.parentInfo(parent))
+        let isSynced = try transaction.isSynced(.symbolicLink, name, in: rows.parentInfo(parent))
         report.adoptedCount += 1
         report.lines.append("\(path(goal)): a symbolic link unknown to the index; added as an item")
         // It may have been made for another device's commit, which is applied again: then nothing changed in its

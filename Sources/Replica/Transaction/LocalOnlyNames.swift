@@ -2,30 +2,33 @@ package import Model
 
 /// Names that are not synced: temporary files that programs place beside their documents, and names with a marker.
 package enum LocalOnlyNames {
-    /// The default rule: names with `.nosync` in them, `.DS_Store`, owner files of office programs (`~$…`), the swap
-    /// and probe files of vim (`.NAME.swp`, `4913`), the lock links of Emacs (`.#…`), and FUSE's hidden files.
+    /// The default rule. A mount's own patterns come after these, so that `!lu*.tmp` syncs what one of them matches.
     ///
     /// Backup files (`NAME~`) are synced: a user may want them back.
-    package static func standard(_ name: ItemName) -> Bool {
-        let bytes = Array(name.string.utf8)
-        func starts(with prefix: StaticString) -> Bool {
-            prefix.withUTF8Buffer { bytes.starts(with: $0) }
-        }
-        if bytes.elementsEqual(".DS_Store".utf8) || bytes.elementsEqual("4913".utf8) { return true }
-        if starts(with: "~$") || starts(with: ".#") || starts(with: ".fuse_hidden") { return true }
-        return isSwapFile(bytes) || contains(bytes, Array(".nosync".utf8))
-    }
+    package static let patterns = IgnorePatterns([
+        // The marker that a user gives.
+        "*.nosync*",
+        // The view settings of macOS.
+        ".DS_Store",
+        // Owner files of office programs, and lock and temporary files of LibreOffice.
+        "~$*", ".~lock*#", "lu*.tmp",
+        // The swap files of vim, as it counts them (`.swp`, `.swo`, …), and its probe.
+        ".?*.sw[a-z]", "4913",
+        // The lock links of Emacs.
+        ".#*",
+        // Files that a FUSE mount hides while they are open, or keep their place after they were removed.
+        ".fuse_hidden*",
+        // The trash of desktops, one for each user, at the top of a mount.
+        ".Trash-*",
+    ])
 
-    /// `.NAME.sw?`, with a final letter as vim counts them (`.swp`, `.swo`, …).
-    private static func isSwapFile(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count >= 6, bytes[0] == UInt8(ascii: ".") else { return false }
-        let end = bytes.suffix(4)
-        guard end.starts(with: ".sw".utf8), let last = end.last else { return false }
-        return (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(last)
-    }
+    /// Whether a name is among them.
+    package static func standard(_ name: ItemName) -> Bool { patterns.ignores(name) }
+}
 
-    private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
-        guard bytes.count >= part.count else { return false }
-        return (0...(bytes.count - part.count)).contains { bytes[$0...].starts(with: part) }
+extension IgnorePatterns {
+    /// Whether a file of this name at the root is ignored.
+    package func ignores(_ name: ItemName) -> Bool {
+        ignores(name: name.string.utf8, isDirectory: false) { Array(name.string.utf8) }
     }
 }

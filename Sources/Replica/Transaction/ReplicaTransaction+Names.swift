@@ -229,11 +229,26 @@ extension ReplicaTransaction {
     /// - Returns: The item that it will be; `nil` when it is not synced.
     func prepare(_ kind: ItemKind, _ name: ItemName, in parent: InodeNumber, _ info: ParentInfo) throws -> ItemID? {
         guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
-        return isSynced(kind, name, in: info) ? environment.makeItemID() : nil
+        return try isSynced(kind, name, in: info) ? environment.makeItemID() : nil
     }
 
-    func isSynced(_ kind: ItemKind, _ name: ItemName, in parent: ParentInfo) -> Bool {
-        parent.isSynced && kind.isSynced && !environment.isLocalOnly(name)
+    /// Whether a new item is synced.
+    func isSynced(_ kind: ItemKind, _ name: ItemName, in parent: ParentInfo) throws -> Bool {
+        guard parent.isSynced, kind.isSynced else { return false }
+        return try !environment.ignorePatterns.ignores(name: name.string.utf8, isDirectory: kind == .directory) {
+            try rows.path(of: name, in: parent.directory)
+        }
+    }
+
+    /// Whether an item is synced at a new place.
+    ///
+    /// An item that is synced although a pattern matches it, since it is older than the pattern or comes from another
+    /// device, stays synced: only a change to a name that matches takes an item from the container.
+    func isSynced(_ entry: EntryRow, _ kind: ItemKind, at name: ItemName, in parent: ParentInfo) throws -> Bool {
+        if entry.isExcluded { return false }
+        if try isSynced(kind, name, in: parent) { return true }
+        guard parent.isSynced, entry.item != nil else { return false }
+        return try !isSynced(kind, entry.name, in: try rows.parentInfo(entry.parent))
     }
 
     func row(_ new: NewFile) -> InodeRow {

@@ -46,7 +46,7 @@ extension ReplicaTransaction {
         _ source: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber, _ destination: ParentInfo
     ) throws {
         try moveObject(of: source, row, to: name, in: parent)
-        let isSynced = isSynced(row.kind, name, in: destination) && !source.isExcluded
+        let isSynced = try isSynced(source, row.kind, at: name, in: destination)
         let item = try carry(source, row, isSynced: isSynced)
         try rows.execute(
             "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?",
@@ -154,10 +154,8 @@ extension ReplicaTransaction {
     private func exchangeItems(
         _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
     ) throws {
-        let isSourceSynced =
-            isSynced(row.kind, target.name, in: try rows.parentInfo(target.parent)) && !source.isExcluded
-        let isTargetSynced =
-            isSynced(other.kind, source.name, in: try rows.parentInfo(source.parent)) && !target.isExcluded
+        let isSourceSynced = try isSynced(source, row.kind, at: target.name, in: rows.parentInfo(target.parent))
+        let isTargetSynced = try isSynced(target, other.kind, at: source.name, in: rows.parentInfo(source.parent))
         let sourceItem = try carry(source, row, isSynced: isSourceSynced)
         let targetItem = try carry(target, other, isSynced: isTargetSynced)
         // No directory has the number -1: it holds the source while its name is taken.
@@ -204,7 +202,8 @@ extension ReplicaTransaction {
         for entry in try rows.entryRows(in: directory) {
             let row = try rows.inodeRow(entry.inode)
             let itemTravels =
-                self.isSynced(row.kind, entry.name, in: ParentInfo(isSynced: isSynced)) && !entry.isExcluded
+                try self.isSynced(row.kind, entry.name, in: ParentInfo(directory: directory, isSynced: isSynced))
+                && !entry.isExcluded
             guard itemTravels != (entry.item != nil) else { continue }
             let item = try carry(entry, row, isSynced: itemTravels)
             try rows.execute(

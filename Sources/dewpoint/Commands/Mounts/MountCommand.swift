@@ -9,7 +9,7 @@ struct MountCommand: AsyncParsableCommand {
         commandName: "mount", abstract: "Mounts a container and returns when it is ready.",
         discussion: """
             OPTIONS, separated by commas: turn_quiet=500ms, turn_limit=30s, network_timeout=20s, \
-            presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
+            ignore=PATTERN:…, presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
             storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, \
             link_down=KIB_PER_S, link_up=KIB_PER_S, off=FAST_PATH:…, log_level=info, allow_other or noallow_other, \
             nonempty, ro, nosuid, nodev, noexec, noatime.
