@@ -25,20 +25,23 @@ package struct DaemonService: Sendable {
     private let state: StatePlace
     private let deviceName: String
     private let options: DaemonOptions
+    private let notification: ServiceNotification
     private let logger: Logger
 
     /// - Parameters:
     ///   - mountpoint: Absolute and without symbolic links, so that every client derives the same socket name from it.
     ///   - deviceName: The human-readable name under which other devices see this one's changes.
+    ///   - notification: To the service manager that started the daemon.
     package init(
         remote: RemoteContainer, mountpoint: String, state: StatePlace, deviceName: String, options: DaemonOptions,
-        logger: Logger
+        notification: ServiceNotification, logger: Logger
     ) {
         self.remote = remote
         self.mountpoint = mountpoint
         self.state = state
         self.deviceName = deviceName
         self.options = options
+        self.notification = notification
         self.logger = logger
     }
 
@@ -50,6 +53,7 @@ package struct DaemonService: Sendable {
     package func run(whenReady: @escaping @Sendable () -> Void) async throws {
         Self.prepareProcess()
         try state.make()
+        notification.status("opening \(state.path)")
         let fileSystem = try openFileSystem()
         do {
             // Recorded only now: before, the state may have belonged to another container.
@@ -60,6 +64,7 @@ package struct DaemonService: Sendable {
             throw error
         }
         note.say("syncing local bytes to the disk of \(state.path)")
+        notification.status("syncing local bytes to the disk of \(state.path)")
         close(fileSystem)
         note.remove()
         logger.info("unmounted", metadata: ["mountpoint": "\(mountpoint)"])
@@ -81,6 +86,7 @@ package struct DaemonService: Sendable {
         }
         let logger = logger
         let mountpoint = mountpoint
+        let notification = notification
         let server = ControlServer(
             socket: socket,
             responder: ControlResponder(
@@ -93,11 +99,13 @@ package struct DaemonService: Sendable {
             logger: labelled("control"),
             whenListening: {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])
+                notification.status("mounted at \(mountpoint), waiting for the tree")
                 Task {
                     // The first mount of a container should not show an empty directory.
                     if await !fileSystem.syncEngine.waitForTree(atMost: Self.treeLimit) {
                         logger.notice("the tree is not downloaded yet; it appears when the download is complete")
                     }
+                    notification.ready("mounted at \(mountpoint)")
                     whenReady()
                 }
             })
@@ -115,7 +123,12 @@ package struct DaemonService: Sendable {
     {
         let services: [any Service] = [
             MemoryTrimming(), EngineService(fileSystem: fileSystem),
-            MountService(session: session) { [note] in note.say("ending its uploads and downloads") }, server,
+            MountService(session: session) { [notification, mountpoint] in
+                notification.stopping("unmounting \(mountpoint)")
+            } whenEnded: { [note, notification] in
+                note.say("ending its uploads and downloads")
+                notification.stopping("ending its uploads and downloads")
+            }, server,
         ]
         var configuration = ServiceGroupConfiguration(
             services: services.map {
@@ -180,12 +193,23 @@ private struct EngineService: Service {
 /// The mount as a service: ends when it is unmounted, by us or by any other program.
 private struct MountService: Service {
     let session: FileSystemSession
+    let whenStopping: @Sendable () -> Void
     let whenEnded: @Sendable () -> Void
+
+    init(
+        session: FileSystemSession, whenStopping: @escaping @Sendable () -> Void,
+        whenEnded: @escaping @Sendable () -> Void
+    ) {
+        self.session = session
+        self.whenStopping = whenStopping
+        self.whenEnded = whenEnded
+    }
 
     func run() async throws {
         await withGracefulShutdownHandler {
             await session.run()
         } onGracefulShutdown: {
+            whenStopping()
             session.stop()
         }
         whenEnded()

@@ -15,6 +15,9 @@ package struct Readiness: Sendable {
         if let descriptor { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     }
 
+    /// Whether a command waits for the report.
+    package var isAwaited: Bool { descriptor != nil }
+
     package func ready() { say("ready\n") }
 
     package func failed(_ sentence: String) { say("error \(sentence.split(separator: "\n").joined(separator: " "))\n") }

@@ -65,6 +65,9 @@ struct MountCommand: AsyncParsableCommand {
 
     private func serve(at place: String, _ options: DaemonOptions) async throws {
         let readiness = Readiness(descriptor: readyFd)
+        // A daemon in the background reports to the command that started it, and not to the manager of that command.
+        let inherited = ServiceNotification.inherited()
+        let notification = readiness.isAwaited ? ServiceNotification(socket: nil) : inherited
         do {
             let location = try location()
             let state = try await statePlace(location)
@@ -72,11 +75,13 @@ struct MountCommand: AsyncParsableCommand {
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state,
                 deviceName: chosenDeviceName(state), options: options,
+                notification: notification,
                 logger: DaemonService.logger("daemon", level: options.logLevel))
             try await service.run { readiness.ready() }
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "the daemon failed: \(error)")
             readiness.failed(failure.sentence)
+            notification.status(failure.sentence)
             throw failure
         }
     }
