@@ -25,6 +25,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -105,10 +106,14 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+        .target(
+            name: "NamedMounts",
+            dependencies: ["Daemon", "ControlAPI", "Model", .product(name: "TOMLKit", package: "TOMLKit")],
+            swiftSettings: settings),
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Model",
+                "NamedMounts", "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Model",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings),
@@ -190,6 +195,8 @@ let package = Package(
             name: "DaemonTests",
             dependencies: ["Daemon", "Remote", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
+        .testTarget(
+            name: "NamedMountsTests", dependencies: ["NamedMounts", "Daemon", "Model"], swiftSettings: settings),
         .testTarget(
             name: "MountTests", dependencies: ["ControlAPI", "ControlClient", "Model", "S3Server"],
             exclude: ["Drivers"], swiftSettings: settings),

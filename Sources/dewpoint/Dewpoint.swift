@@ -16,7 +16,8 @@ struct Dewpoint: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            ContainerCommand.self, MountCommand.self, UnmountCommand.self, StatusCommand.self, QueryCommand.self,
+            ContainerCommand.self, MountCommand.self, UnmountCommand.self, AddCommand.self, ListCommand.self,
+            RemoveCommand.self, EditCommand.self, StatusCommand.self, QueryCommand.self,
             DownloadCommand.self,
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,

@@ -23,10 +23,10 @@ struct TransferOptions: ParsableArguments {
     var json = false
 
     func visit(_ url: String) async throws -> ContainerVisit {
-        let name = deviceName ?? MountCommand.hostName()
-        guard 1...MountCommand.deviceNameByteLimit ~= name.utf8.count else {
+        let name = deviceName ?? MountPlan.hostName()
+        guard 1...MountPlan.deviceNameByteLimit ~= name.utf8.count else {
             throw CommandFailure(
-                .usage, "the device name must have 1 to \(MountCommand.deviceNameByteLimit) bytes")
+                .usage, "the device name must have 1 to \(MountPlan.deviceNameByteLimit) bytes")
         }
         let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
         return try await ContainerVisit(location, deviceName: name) { TransferText.tell($0) }

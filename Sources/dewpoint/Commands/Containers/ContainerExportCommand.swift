@@ -26,7 +26,7 @@ struct ContainerExportCommand: AsyncParsableCommand {
         let location = try ContainerLocation(url: container, endpoint: bucket.endpoint, region: bucket.region)
         let path = try MountedPath.absolute(directory)
         TransferText.raiseDescriptorLimit()
-        let visit = try await ContainerVisit(location, deviceName: MountCommand.hostName()) { problem in
+        let visit = try await ContainerVisit(location, deviceName: MountPlan.hostName()) { problem in
             TransferText.tell(problem)
         }
         let report = try await visit.export(to: path)

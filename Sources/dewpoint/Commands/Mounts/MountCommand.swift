@@ -3,11 +3,17 @@ import ControlAPI
 import Daemon
 import Foundation
 import Model
+import NamedMounts
 
 struct MountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mount", abstract: "Mounts a container and returns when it is ready.",
         discussion: """
+            dewpoint mount s3://my-notes/work ~/Work
+            dewpoint mount work                         what `dewpoint add work …` has recorded
+
+            With a name, the options given here win over those of `dewpoint add`, and -o adds to them.
+
             OPTIONS, separated by commas: turn_quiet=500ms, turn_limit=30s, network_timeout=20s, \
             ignore=PATTERN:…, presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
             storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, \
@@ -17,11 +23,19 @@ struct MountCommand: AsyncParsableCommand {
             A FAST_PATH is one of \(FastPath.allCases.map(\.rawValue).joined(separator: ", ")), or all of them: all.
             """)
 
-    @Argument(help: "The container URL, as passed to `dewpoint container create`.")
-    var url: String
+    @Argument(
+        help: ArgumentHelp(
+            "A container URL, as passed to `dewpoint container create`, or the name of a mount, as passed to `dewpoint add`.",
+            valueName: "url-or-name"))
+    var source: String?
 
-    @Argument(help: "An empty directory.", completion: .directory)
-    var mountpoint: String
+    @Argument(
+        help: "An empty directory. (default with a name: that of `dewpoint add`, which is created if missing)",
+        completion: .directory)
+    var mountpoint: String?
+
+    @Flag(help: "Mount everything that was added with --autostart and is not mounted yet.")
+    var all = false
 
     @OptionGroup var bucket: BucketOptions
 
@@ -47,91 +61,84 @@ struct MountCommand: AsyncParsableCommand {
     @Option(help: .hidden)
     var readyFd: Int32?
 
-    /// The longest device name in bytes; see the container format.
-    static let deviceNameByteLimit = 255
+    func validate() throws {
+        if all {
+            if source != nil { throw ValidationError("give either --all or what to mount") }
+            if foreground { throw ValidationError("--foreground is for one mount; use it without --all") }
+            return
+        }
+        guard let source else {
+            throw ValidationError("give the name of a mount (dewpoint list), or a container URL and a mountpoint")
+        }
+        if mountpoint == nil, source.contains("://") {
+            throw ValidationError("give a directory to mount \(source) on")
+        }
+    }
 
     func run() async throws {
-        let options = try daemonOptions()
-        guard 1...Self.deviceNameByteLimit ~= (deviceName ?? Self.hostName()).utf8.count else {
-            throw CommandFailure(.usage, "the device name must have 1 to \(Self.deviceNameByteLimit) bytes")
-        }
-        let place = try MountedPath.absolute(mountpoint)
+        guard !all else { return try await mountAll() }
+        let plan = try plan()
         if foreground {
-            try await serve(at: place, options)
+            try await plan.serve(Readiness(descriptor: readyFd))
         } else {
-            try await launch(at: place)
+            try await plan.launch()
         }
     }
 
-    private func serve(at place: String, _ options: DaemonOptions) async throws {
-        let readiness = Readiness(descriptor: readyFd)
-        // A daemon in the background reports to the command that started it, and not to the manager of that command.
-        let inherited = ServiceNotification.inherited()
-        let notification = readiness.isAwaited ? ServiceNotification(socket: nil) : inherited
-        do {
-            let location = try location()
-            let state = try await statePlace(location)
-            let remote = try await RemoteContainer.open(location, state: state, link: options.link)
-            let service = DaemonService(
-                remote: remote, mountpoint: place, state: state,
-                deviceName: chosenDeviceName(state), options: options,
-                notification: notification,
-                logger: DaemonService.logger("daemon", level: options.logLevel))
-            try await service.run { readiness.ready() }
-        } catch {
-            let failure = CommandFailure(error) ?? CommandFailure(.failed, "the daemon failed: \(error)")
-            readiness.failed(failure.sentence)
-            notification.status(failure.sentence)
-            throw failure
+    /// What to mount: that of the command line, completed by the mounts file.
+    private func plan() throws -> MountPlan {
+        let source = source ?? ""
+        var plan: MountPlan
+        if source.contains("://") || (mountpoint != nil && MountName(valid: source) == nil) {
+            plan = MountPlan(url: source, mountpoint: mountpoint ?? "")
+        } else {
+            let mount = try NamedMountLookup.mount(source)
+            let surroundings = MountSurroundings.current()
+            if mountpoint == nil, NamedMountLookup.isServed(mount, surroundings) {
+                throw CommandFailure(
+                    .busy,
+                    "\(source) is already mounted at \(surroundings.mountpoint(of: mount)); unmount it first with: dewpoint "
+                        + "unmount \(source)")
+            }
+            plan = try MountPlan(mount)
+            if let mountpoint { plan.mountpoint = mountpoint }
         }
+        complete(&plan)
+        return plan
     }
 
-    /// The location of the container, with everything that the daemon must know about it.
-    private func location() throws -> ContainerLocation {
-        try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region).resolved(
-            state: try givenState(),
-            variables: ProcessInfo.processInfo.environment)
+    /// What the command line says wins over the mounts file.
+    private func complete(_ plan: inout MountPlan) {
+        plan.endpoint = bucket.endpoint ?? plan.endpoint
+        plan.region = bucket.region ?? plan.region
+        plan.state = state ?? plan.state
+        plan.deviceName = deviceName ?? plan.deviceName
+        plan.options += options
     }
 
-    private func launch(at place: String) async throws {
-        let location = try location()
-        let state = try await statePlace(location)
-        var arguments = ["mount", "--foreground", "--state", state.path, "--device-name", chosenDeviceName(state)]
-        arguments += location.options
-        for option in options { arguments += ["-o", option] }
-        // After `--` nothing is parsed as an option, whatever it begins with.
-        arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
-        try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
-    }
-
-    private func givenState() throws -> StatePlace? {
-        try state.map { try StatePlace(given: $0, resolved: try MountedPath.absolute($0)) }
-    }
-
-    /// The state directory given, or the one known for this container, or else the store is asked for the container's
-    /// name.
-    private func statePlace(_ location: ContainerLocation) async throws -> StatePlace {
-        if let state = try givenState() { return state }
-        let environment = ProcessInfo.processInfo.environment
-        if let known = StatePlace.known(location, environment: environment) { return known }
-        return StatePlace(
-            container: try await RemoteContainer.open(location).identity.id, environment: environment)
-    }
-
-    private func daemonOptions() throws -> DaemonOptions {
-        do throws(DaemonOptions.Problem) {
-            return try DaemonOptions(options.joined(separator: ","))
-        } catch {
-            throw CommandFailure(.usage, error.description)
+    /// A mount that fails does not stop the others.
+    private func mountAll() async throws {
+        let surroundings = MountSurroundings.current()
+        let document = try MountsFile(surroundings).read()
+        var last: CommandFailure?
+        // Those of the mounts that follow are reported with them.
+        let others = document.problems.filter { problem in
+            !document.mounts.contains { $0.name.description == problem.name }
         }
-    }
-
-    private func chosenDeviceName(_ state: StatePlace) -> String { deviceName ?? state.deviceName ?? Self.hostName() }
-
-    /// As printed by `hostname(1)`; Foundation's equivalent would use the network.
-    static func hostName() -> String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "unnamed" }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if let problem = others.first {
+            last = CommandFailure(problem, in: document, of: MountsFile(surroundings))
+        }
+        for mount in document.mounts where mount.autostart && !NamedMountLookup.isServed(mount, surroundings) {
+            do {
+                var plan = try MountPlan(try NamedMountLookup.mount(mount.name.description))
+                complete(&plan)
+                try await plan.launch()
+            } catch {
+                guard let failure = CommandFailure(error) else { throw error }
+                last?.report()
+                last = CommandFailure(failure.status, "\(mount.name): \(failure.sentence)", log: failure.log)
+            }
+        }
+        if let last { throw last }
     }
 }

@@ -13,7 +13,7 @@ struct UnmountCommand: AsyncParsableCommand {
             a Linux container, has a copy of the mount, programs there get errors from then on.
             """)
 
-    @Argument(help: "The mountpoint.", completion: .directory)
+    @Argument(help: "The mountpoint, or the name of a mount.", completion: .directory)
     var mountpoint: String
 
     @Flag(help: "Unmount even if files are open; using them fails from then on.")
@@ -26,7 +26,7 @@ struct UnmountCommand: AsyncParsableCommand {
     private static let newsInterval = Duration.seconds(3)
 
     func run() async throws {
-        let place = try MountedPath.mountpoint(mountpoint)
+        let place = try NamedMountLookup.mountpoint(mountpoint)
         let status: ContainerStatus?
         do {
             status = try await place.withClient { client in
