@@ -15,7 +15,8 @@ package enum ControlQuery {
         text(path: path) + (name.map { "&after=\(encoded($0))" } ?? "") + (limit.map { "&limit=\($0)" } ?? "")
     }
 
-    private static func encoded(_ value: String) -> String {
+    /// A value of a query, or of a path.
+    package static func encoded(_ value: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var text: [UInt8] = []
         for byte in value.utf8 {
@@ -40,6 +41,9 @@ package enum ControlQuery {
 
     /// - Returns: `nil` when there is no `limit=`.
     package static func limit(in target: some StringProtocol) -> String? { value("limit", in: target) }
+
+    /// - Returns: `nil` when there is no `lines=`.
+    package static func lines(in target: some StringProtocol) -> String? { value("lines", in: target) }
 
     private static func value(_ name: String, in target: some StringProtocol) -> String? {
         guard let mark = target.firstIndex(of: "?") else { return nil }

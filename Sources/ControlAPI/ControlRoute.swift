@@ -18,6 +18,8 @@
 ///     GET  /v1/items/versions/content?path=…&id=… → the bytes of a version
 ///     POST /v1/items/versions/discard       {path,id} → Done   a conflict version is resolved, none is listed any more
 ///     POST /v1/items/versions/mark-resolved {path,id} → Done   a conflict version becomes an earlier one
+///     GET  /v1/devices                           → [KnownDevice]   this one first
+///     GET  /v1/log?lines=…                       → LogTail    the end of the daemon's own log file
 ///     GET  /v1/trash                             → [DeletedItem]
 ///     POST /v1/trash/restore         {item}      → RestoredItem
 ///     POST /v1/items/pause           {path,paused} → Done     the empty path: the whole container
@@ -53,6 +55,8 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case markVersionResolved = "/v1/items/versions/mark-resolved"
     case resolve = "/v1/items/resolve"
     case restoreVersion = "/v1/items/restore-version"
+    case devices = "/v1/devices"
+    case log = "/v1/log"
     case trash = "/v1/trash"
     case restoreDeleted = "/v1/trash/restore"
     case pause = "/v1/items/pause"
@@ -78,7 +82,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     package var method: Method {
         switch self {
         case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow, .list:
+            .events, .follow, .list, .devices, .log:
             .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,

@@ -36,10 +36,13 @@ package struct ControlSocket: Hashable, Sendable {
         return places.contains(session) ? places : places + [session]
     }
 
-    private static func name(of mountpoint: String) -> String {
+    private static func name(of mountpoint: String) -> String { "\(identifier(of: mountpoint)).sock" }
+
+    /// The part of the socket's name that stands for the mountpoint: 16 hex digits.
+    package static func identifier(of mountpoint: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in mountpoint.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
         let digits = String(hash, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits + ".sock"
+        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

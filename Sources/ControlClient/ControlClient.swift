@@ -144,6 +144,16 @@ extension ControlClient {
         let _: Done = try await post(.restoreVersion, RestoreVersionRequest(path: path, id: id))
     }
 
+    package func devices() async throws(ControlError) -> [KnownDevice] { try await get(.devices) }
+
+    /// The end of the daemon's log.
+    ///
+    /// - Parameter count: How many lines, 1 to ``LogTail/lineLimit``.
+    package func log(lines count: Int) async throws(ControlError) -> [String] {
+        let tail: LogTail = try await get(.log, query: "lines=\(count)")
+        return tail.lines
+    }
+
     package func trash() async throws(ControlError) -> [DeletedItem] { try await get(.trash) }
 
     /// - Returns: The path of the item now.

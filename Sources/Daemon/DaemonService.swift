@@ -90,7 +90,7 @@ package struct DaemonService: Sendable {
         let server = ControlServer(
             socket: socket,
             responder: ControlResponder(
-                fileSystem: fileSystem,
+                fileSystem: fileSystem, state: state,
                 unmount: { lazily async throws(FileError) in
                     if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
                     // The session can unmount while files are open, and end the mount in other namespaces.

@@ -26,6 +26,9 @@ extension Replica {
         try change { try $0.rows.dropHistory(before: time) }
     }
 
+    /// The devices whose commits were applied here, with their human names, in the order of the names.
+    package func devices() throws(FileError) -> [(device: String, name: String)] { try read { try $0.devices() } }
+
     /// The human name of a device, if a commit of it was applied here.
     package func deviceName(_ device: DeviceID) throws(FileError) -> String? {
         try read { try $0.deviceName(device) }

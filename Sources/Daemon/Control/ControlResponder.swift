@@ -12,6 +12,8 @@ struct ControlResponder: HTTPResponder {
     typealias Context = ControlContext
 
     let fileSystem: FileSystem
+    /// The place of the daemon's log.
+    let state: StatePlace
     /// Unmounts, lazily or not, or throws the reason why it cannot.
     let unmount: @Sendable (Bool) async throws(FileError) -> Void
     let logger: Logger
@@ -72,6 +74,8 @@ struct ControlResponder: HTTPResponder {
         case .downloadProgress: return try json(try fileSystem.downloadProgress(try path(in: target)))
         case .locks: return try json(fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
+        case .devices: return try json(try fileSystem.devices())
+        case .log: return try json(try logTail(target))
         case .trash: return try json(try fileSystem.trash())
         case .events, .follow, .versionContent: throw FileError(.unsupported, "\(route.path) is a stream")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
@@ -79,6 +83,17 @@ struct ControlResponder: HTTPResponder {
             .answerStorm:
             throw FileError(.unsupported, "\(route.path) requires POST")
         }
+    }
+
+    private func logTail(_ target: String) throws(FileError) -> LogTail {
+        var count = LogTail.usualLineCount
+        if let text = ControlQuery.lines(in: target) {
+            guard let number = Int(text), (1...LogTail.lineLimit).contains(number) else {
+                throw FileError(.invalid, "lines= must be 1 to \(LogTail.lineLimit)")
+            }
+            count = number
+        }
+        return LogTail(lines: try state.ownLogTail(lineCount: count))
     }
 
     /// Away from the event loop: 10,000 items are some megabytes of JSON.
@@ -167,7 +182,7 @@ struct ControlResponder: HTTPResponder {
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow, .list:
+            .events, .follow, .list, .devices, .log:
             throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())

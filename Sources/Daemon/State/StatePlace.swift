@@ -215,6 +215,33 @@ extension StatePlace {
         return descriptor
     }
 
+    /// How much of the log's end ``ownLogTail(lineCount:)`` reads at most: 512 KiB.
+    private static let ownTailByteCount = 512 << 10
+
+    /// The last lines that this process has written to the log, and those of its predecessors before them.
+    ///
+    /// - Throws: ``FileError`` with `unsupported` when this process logs elsewhere, as in the foreground.
+    func ownLogTail(lineCount: Int) throws(FileError) -> [String] {
+        let descriptor = open(log, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.logsElsewhere }
+        defer { close(descriptor) }
+        var (file, output) = (stat(), stat())
+        guard fstat(descriptor, &file) == 0, fstat(STDERR_FILENO, &output) == 0, file.st_ino == output.st_ino,
+            file.st_dev == output.st_dev
+        else { throw Self.logsElsewhere }
+        let start = max(0, Int(file.st_size) - Self.ownTailByteCount)
+        var bytes = [UInt8](repeating: 0, count: Int(file.st_size) - start)
+        let count = pread(descriptor, &bytes, bytes.count, off_t(start))
+        guard count >= 0 else { throw FileError(systemCall: errno, "cannot read \(log)") }
+        var lines = bytes.prefix(count).split(separator: UInt8(ascii: "\n"))[...]
+        // The first one may have begun before what was read.
+        if start > 0 { lines = lines.dropFirst() }
+        return lines.suffix(lineCount).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static let logsElsewhere = FileError(
+        .unsupported, "this daemon does not log to its log file; in the foreground it logs to standard error")
+
     /// The last lines of the log, to explain why the daemon is not running.
     ///
     /// - Parameter offset: Where the daemon's own part of the log begins.

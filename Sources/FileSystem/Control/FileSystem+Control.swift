@@ -144,6 +144,14 @@ extension FileSystem {
         return status
     }
 
+    /// The devices that have changed the container, as far as this one has followed it, and this one first.
+    package func devices() throws(FileError) -> [KnownDevice] {
+        let own = replica.device.description
+        let others = try replica.devices().filter { $0.device != own }
+        return [KnownDevice(device: own, name: location.deviceName, isThisDevice: true)]
+            + others.map { KnownDevice(device: $0.device, name: $0.name, isThisDevice: false) }
+    }
+
     private var fastPaths: [FastPathStatus] {
         let unavailable = mountAbilities.unavailable
         return FastPath.allCases.map { path in

@@ -72,6 +72,10 @@ extension Rows {
             """, [device.description, name])
     }
 
+    func devices() throws -> [(device: String, name: String)] {
+        try all("SELECT device, name FROM devices ORDER BY name, device", []) { ($0[0] as String, $0[1] as String) }
+    }
+
     func deviceName(_ device: DeviceID) throws -> String? {
         try first("SELECT name FROM devices WHERE device = ?", [device.description]) { $0[0] as String }
     }
