@@ -21,6 +21,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -110,11 +111,28 @@ let package = Package(
             name: "NamedMounts",
             dependencies: ["Daemon", "ControlAPI", "Model", .product(name: "TOMLKit", package: "TOMLKit")],
             swiftSettings: settings),
+        .target(
+            name: "Dashboard",
+            dependencies: [
+                "ControlAPI", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            // In the program itself, which is installed as one file.
+            resources: [
+                .embedInCode("Page/dashboard.html"), .embedInCode("Page/dashboard.css"),
+                .embedInCode("Page/dashboard.js"),
+            ],
+            swiftSettings: settings),
         .executableTarget(
             name: "dewpoint",
             dependencies: [
-                "NamedMounts", "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Model",
+                "NamedMounts", "Dashboard", "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Model",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
 
@@ -197,6 +215,12 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "NamedMountsTests", dependencies: ["NamedMounts", "Daemon", "Model"], swiftSettings: settings),
+        .testTarget(
+            name: "DashboardTests",
+            dependencies: [
+                "Dashboard", "ControlAPI", "Model", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "MountTests", dependencies: ["ControlAPI", "ControlClient", "Model", "S3Server"],
             exclude: ["Drivers"], swiftSettings: settings),

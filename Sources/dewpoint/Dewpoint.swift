@@ -22,7 +22,7 @@ struct Dewpoint: AsyncParsableCommand {
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
-            MonitorCommand.self, CheckCommand.self, MoveStateCommand.self,
+            MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

@@ -37,6 +37,11 @@ enum Requirement {
     static let python =
         FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") ? "/usr/bin/python3" : "python3"
 
+    /// Whether a page can be driven in headless Chromium.
+    static let browser =
+        ["chromium", "chromium-browser", "google-chrome"].contains { isInstalled($0) }
+        && FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/websocket")
+
     /// The repository these tests were built from.
     static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
