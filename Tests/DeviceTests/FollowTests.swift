@@ -122,6 +122,20 @@ import Testing
         try await b.close()
     }
 
+    @Test func `readers of events are told of pins and pauses, those of the container too`() async throws {
+        let device = try await TestDevice.start(on: MemoryStore(), name: "desk")
+        try device.makeDirectory("d")
+        try await converge(device)
+        let news = News()
+        let listener = try device.fileSystem.follow("") { news.add($0) }
+        try device.fileSystem.setPinned("d", true)
+        try device.fileSystem.setPaused("d", true)
+        try device.fileSystem.setPinned("", false)
+        try device.fileSystem.setPaused("", false)
+        #expect(try await holds { news.keys == [["pinned"], ["syncPaused"], ["pinned"], ["syncPaused"]] })
+        device.fileSystem.unfollow(listener)
+    }
+
     @Test func `an upload is told as it starts, advances and ends, and why it fails`() async throws {
         let network = Network()
         let device = try await TestDevice.start(on: network.store(), name: "desk")

@@ -256,6 +256,7 @@ extension FileSystem {
     /// Pinned items are downloaded and stay local; pinning a directory includes its contents.
     func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
         try replica.setPinned(isPinned, of: number)
+        coordination.events.transferred(UbiquityKeys.pinned, of: number)
         if isPinned { try request(number) }
     }
 

@@ -73,6 +73,7 @@ extension FileSystem {
     /// Pauses or resumes sync of an item and everything in it; of the root, of the whole container.
     func setPaused(_ number: InodeNumber, _ isPaused: Bool) throws(FileError) {
         try replica.setPaused(isPaused, of: number)
+        coordination.events.transferred(UbiquityKeys.paused, of: number)
         if !isPaused {
             // Newer bytes that arrived during the pause were only recorded.
             try forEachFile(below: number) { file throws(FileError) in

@@ -186,9 +186,10 @@ final class ItemEvents: Sendable {
         }
     }
 
-    /// A transfer started, advanced or ended without effect. Presenters are told of its outcome only.
+    /// A transfer started, advanced or ended without effect, or an item was pinned or paused. Presenters are told of the
+    /// outcome of transfers only.
     func transferred(_ keys: Set<String>, of inode: InodeNumber) {
-        guard hasFollowers, let item = try? places.item(inode), item.name != nil else { return }
+        guard hasFollowers, let item = try? places.item(inode), inode == .root || item.name != nil else { return }
         let news = news(of: .ubiquityAttributes(keys, item), by: .engine)
         kernel.whenCurrent(in: []) { [self] in deliver(news) }
     }

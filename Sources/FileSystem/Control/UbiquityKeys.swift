@@ -13,5 +13,8 @@ enum UbiquityKeys {
     ]
     static let percentUploaded: Set<String> = ["NSURLUbiquitousItemPercentUploadedKey"]
     static let uploadingError: Set<String> = ["NSURLUbiquitousItemUploadingErrorKey"]
+    /// Ours: Apple has no keys for them.
+    static let pinned: Set<String> = ["pinned"]
+    static let paused: Set<String> = ["syncPaused"]
     static let conflicts: Set<String> = ["NSURLUbiquitousItemHasUnresolvedConflictsKey"]
 }
