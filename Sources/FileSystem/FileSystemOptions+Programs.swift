@@ -19,5 +19,8 @@ extension FileSystemOptions {
         "mate-thumbnail-font", "gsf-office-thumbnailer", "heif-thumbnailer", "raw-thumbnailer",
         // One program serves all of KDE's protocols; only its thumbnail worker is meant.
         "kioworker/thumbnail.so", "kioslave5/thumbnail.so",
+        // File managers that make thumbnails themselves. libfm has a thread for it. Nemo does it when the thumbnailer
+        // has failed, in the thread that also copies files.
+        "pcmanfm#loader", "nemo#pool-nemo",
     ]
 }

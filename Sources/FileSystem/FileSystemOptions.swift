@@ -20,7 +20,8 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// Programs that may not download by reading; this includes their child processes. Default none.
     ///
     /// `PROGRAM`, as in `/proc/PID/comm` (a longer name is cut to its 15 bytes), or `PROGRAM/ARGUMENT` for a program
-    /// started with an argument that is `ARGUMENT` or ends in `/ARGUMENT`.
+    /// started with an argument that is `ARGUMENT` or ends in `/ARGUMENT`, or `PROGRAM#THREAD` for one thread of it, by
+    /// its name in `/proc/PID/task/TID/comm`; see ``ProgramNames`` about threads of a pool.
     package var nonDownloadingPrograms: [String] = []
 
     /// Fast paths that are turned off. Default none.

@@ -41,7 +41,9 @@ import Testing
     ) throws {
         let inode = OpenInode(number: InodeNumber(rawValue: 2), descriptor: nil, access: .direct)
         let handle = OpenHandle(id: HandleID(rawValue: 1), inode: inode, flags: 0)
-        let answer = Result { () throws(FileError) in try rules.admit(process, to: handle) }
+        let answer = Result { () throws(FileError) in
+            try rules.admit(process, thread: process, readingTo: 4096, to: handle)
+        }
         switch answer {
         case .success: #expect(isAdmitted, sourceLocation: location)
         case .failure(let error): #expect(!isAdmitted && error.code == .downloadRefused, sourceLocation: location)

@@ -29,4 +29,18 @@ import Testing
         #expect(ProgramNames([]).isEmpty)
         #expect(!names.isEmpty && !ProgramNames(["kioworker/thumbnail.so"]).isEmpty)
     }
+
+    @Test func `a thread of a program is recognized by its name, one of a pool only at a file's head`() {
+        let names = ProgramNames(["pcmanfm#loader", "nemo#pool-nemo", "org.gnome.Nautilus#pool-org.gnome.Nautilus"])
+        #expect(!names.isEmpty)
+        #expect(!names.contain("pcmanfm") { [] })
+        #expect(names.distinguishThreads(of: "pcmanfm") && !names.distinguishThreads(of: "loader"))
+        #expect(names.contain(thread: "loader", of: "pcmanfm", readingTo: 1 << 30))
+        #expect(!names.contain(thread: "pool-pcmanfm", of: "pcmanfm", readingTo: 4096))
+        #expect(!names.contain(thread: "loader", of: "nemo", readingTo: 4096))
+        #expect(names.contain(thread: "pool-nemo", of: "nemo", readingTo: 32 << 10))
+        #expect(!names.contain(thread: "pool-nemo", of: "nemo", readingTo: 64 << 10))
+        // Both names are cut as the kernel cuts them.
+        #expect(names.contain(thread: "pool-org.gnome.", of: "org.gnome.Nauti", readingTo: 4096))
+    }
 }

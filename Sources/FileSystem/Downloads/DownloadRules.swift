@@ -68,20 +68,28 @@ final class DownloadRules: Sendable {
     /// Checks the reader once for each open file rather than at each read, and its ancestors, some ten files of
     /// `/proc`, once in a ``familyTime``.
     ///
-    /// - Throws: ``FileError`` with `downloadRefused` if the process may not download.
-    func admit(_ process: Int32, to handle: OpenHandle) throws(FileError) {
+    /// - Parameters:
+    ///   - thread: The thread of the process that reads.
+    ///   - end: Where the read ends, as an offset in the file.
+    /// - Throws: ``FileError`` with `downloadRefused` if the process, or the thread, may not download.
+    func admit(_ process: Int32, thread: Int32, readingTo end: Int64, to handle: OpenHandle) throws(FileError) {
         guard isActive.load(ordering: .acquiring) else { return }
-        let admission = OpenHandle.Admission(process: process, generation: generation.load(ordering: .acquiring))
-        if handle.admission == admission { return }
-        let known = families.withLock { $0.current(admission.generation) }
+        let generation = generation.load(ordering: .acquiring)
+        if let admission = handle.admission, admission.covers(process, thread: thread, generation) { return }
+        let known = families.withLock { $0.current(generation) }
         let ancestry = ProcessTable.ancestry(of: ProcessID(process)) { known.contains($0) }
+        let command = ancestry.first?.command ?? ""
+        let hasNamedThreads = programs.distinguishThreads(of: command)
         let isWithheld =
             withheld.withLock { withheld in ancestry.contains { withheld[$0.process] != nil } }
             || ancestry.contains { relative in
                 programs.contain(relative.command) { ProcessTable.arguments(of: relative.process.rawValue) }
             }
-        if isWithheld { throw FileError(.downloadRefused, "\(ProcessTable.command(of: process)) may not download") }
-        handle.note(admission)
-        families.withLock { $0.note(ancestry.dropFirst().map(\.process), admission.generation) }
+            || hasNamedThreads
+                && programs.contain(thread: ProcessTable.command(of: thread), of: command, readingTo: end)
+        if isWithheld { throw FileError(.downloadRefused, "\(command) may not download") }
+        handle.note(
+            OpenHandle.Admission(process: process, thread: hasNamedThreads ? thread : nil, generation: generation))
+        families.withLock { $0.note(ancestry.dropFirst().map(\.process), generation) }
     }
 }

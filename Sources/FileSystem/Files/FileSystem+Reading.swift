@@ -43,7 +43,8 @@ extension FileSystem {
         if let descriptor = handle.inode.readable {
             return .ready(.file(FileBytes(descriptor: descriptor, offset: offset, byteCount: byteCount)))
         }
-        try reading.rules.admit(handle.process(of: caller), to: handle)
+        try reading.rules.admit(
+            handle.process(of: caller), thread: caller.thread, readingTo: offset + Int64(byteCount), to: handle)
         let number = handle.inode.number
         if let download = reading.downloads.active(number) {
             handle.noteDemand()

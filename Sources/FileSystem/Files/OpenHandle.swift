@@ -34,9 +34,15 @@ final class OpenHandle: Sendable {
     var appends: Bool { flags & O_APPEND != 0 }
 
     /// The process admitted to download by reading, and the state of the rules at that time.
-    struct Admission: Equatable {
+    struct Admission {
         var process: Int32
+        /// Only this thread was admitted; `nil`: all threads.
+        var thread: Int32?
         var generation: UInt64
+
+        func covers(_ process: Int32, thread: Int32, _ generation: UInt64) -> Bool {
+            self.process == process && self.generation == generation && (self.thread ?? thread) == thread
+        }
     }
 
     private let admitted = Mutex<Admission?>(nil)
