@@ -21,7 +21,7 @@ extension Replica {
     ///   - byteLimit: After how many bytes of attributes the list ends; it has at least one change.
     ///   - position: Changes up to it are left out: 0, or that of the last element of the previous batch.
     ///   - exclusion: Changes that stay in the outbox for now, and with them those that depend on them. Paused items
-    ///     always stay.
+    ///     always stay, and so do files in a desktop's trash that the container has never had.
     package func pending(
         limit: Int, byteLimit: Int = Replica.pendingByteLimit, after position: Int64,
         except exclusion: PendingExclusion = PendingExclusion()
@@ -80,11 +80,13 @@ private struct PendingOrder {
     /// The deletions of items that were in a directory, by their names there.
     private var deletions: [ItemID: [ItemName: OutboxRow]] = [:]
     private var pausedDirectories: [InodeNumber: Bool] = [:]
+    private var trash: DesktopTrash
 
     init(rows: Rows, exclusion: PendingExclusion) throws {
         self.rows = rows
         self.exclusion = exclusion
         somethingIsPaused = try rows.exists("SELECT 1 FROM entries WHERE paused = 1 LIMIT 1", [])
+        trash = DesktopTrash(rows: rows)
     }
 
     /// - Parameter isReplaced: Whether another item has the name by now: then the deletion loses nothing that needs
@@ -117,6 +119,11 @@ private struct PendingOrder {
         guard let entry = try rows.entry(of: row.item) else { return true }
         if exclusion.items.contains(row.item) { return false }
         if try somethingIsPaused && (entry.isPaused || isPaused(directory: entry.parent)) { return false }
+        if entry.base == nil, try trash.contains(directory: entry.parent),
+            try rows.inode(entry.inode).attributes.kind == .file
+        {
+            return false
+        }
         var parent = ItemID.root
         if entry.parent != .root {
             guard let directory = try rows.firstEntryRow(of: entry.parent), let item = directory.item else {

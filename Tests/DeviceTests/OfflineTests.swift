@@ -210,7 +210,10 @@ import Testing
         try await b.write("beside", to: "beside")
         try await a.write("edited on A", to: "d/g")
         try await a.fileSystem.sync(wait: true)
-        let refusal = FileError(.busy, "sync of some changed items is paused; to resume, run: dewpoint resume PATH")
+        let refusal = FileError(
+            .busy,
+            "some changed items are paused, or new and in the desktop's trash; to resume sync, run: dewpoint resume PATH"
+        )
         await #expect(throws: refusal) { try await b.fileSystem.sync(wait: true) }
         #expect(try await holds { try b.attribute("downloadingStatus", of: "d/g") == "Downloaded" })
         #expect(try await b.read("d/g") == "old")

@@ -38,6 +38,39 @@ import Testing
         #expect(pending.isEmpty)
     }
 
+    @Test(arguments: [[".Trash-1000", "files"], [".Trash", "1000", "files"]])
+    func `a file that was never uploaded stays in the outbox while it is in a desktop's trash`(
+        place: [String]
+    ) throws {
+        let lab = try Lab()
+        try lab.makeFile("old")
+        let trash = try place.reduce(InodeNumber.root) { try lab.makeDirectory($1, in: $0) }
+        try lab.uploadAll()
+        let folder = try lab.makeDirectory("folder")
+        try lab.makeFile("new", in: folder)
+        for name in ["old", "folder"] {
+            _ = try lab.replica.rename(lab.name(name), in: .root, to: lab.name(name), in: trash, mode: .noReplace)
+        }
+        let trashed = try Set(lab.pendingNames())
+        #expect(trashed.isSuperset(of: ["old", "folder"]) && !trashed.contains("new"))
+        try lab.uploadAll(number: 2)
+        #expect(try lab.replica.pendingCount() == 1)
+        // Put back, it is uploaded.
+        _ = try lab.replica.rename(lab.name("folder"), in: trash, to: lab.name("folder"), in: .root, mode: .noReplace)
+        #expect(try Set(lab.pendingNames()).isSuperset(of: ["folder", "new"]))
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test(arguments: [
+        [".Trash-1000"], [".Trash-x", "files"], ["d", ".Trash-1000", "files"], [".Trash-1000", "info"],
+    ])
+    func `other directories are no trash`(place: [String]) throws {
+        let lab = try Lab()
+        let directory = try place.reduce(InodeNumber.root) { try lab.makeDirectory($1, in: $0) }
+        try lab.makeFile("new", in: directory)
+        #expect(try lab.pendingNames() == place + ["new"])
+    }
+
     @Test func `paused items do not count toward the batch limit`() throws {
         let lab = try Lab()
         let d = try lab.makeDirectory("d")

@@ -61,7 +61,10 @@ extension FileSystem {
         guard syncEngine.uploader.isIdle, try replica.pendingCount() > 0 else { return nil }
         if let heldDeletions { return FileError(.busy, heldDeletions) }
         if let fault = syncEngine.uploader.anyFault { return FileError(.overQuota, fault.text) }
-        return FileError(.busy, "sync of some changed items is paused; to resume, run: dewpoint resume PATH")
+        return FileError(
+            .busy,
+            "some changed items are paused, or new and in the desktop's trash; to resume sync, run: dewpoint resume PATH"
+        )
     }
 
     // MARK: Pausing
