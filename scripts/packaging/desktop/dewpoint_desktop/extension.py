@@ -1,0 +1,120 @@
+"""The extension of Nautilus, Nemo and Thunar: emblems, a column and a context menu.
+
+They load it by name, `dewpoint.py` in a directory of theirs. Nothing here waits: see shown.
+"""
+
+import os
+import urllib.parse
+
+from gi.repository import GLib, GObject
+
+from . import actions
+from .shown import ShownItems
+
+ATTRIBUTE = "dewpoint_state"
+# File objects that are told in one go, so that a window with 100,000 of them stays usable.
+BATCH = 200
+
+
+def path_of(file):
+    """The path of bytes of a file object; None for what is not on a file system, such as the trash."""
+    uri = file.get_uri() if file else None
+    if not uri or not uri.startswith("file:///"):
+        return None
+    return urllib.parse.unquote_to_bytes(uri[7:])
+
+
+def uri_of(path):
+    """As GLib writes it: file managers find their objects by it."""
+    return GLib.filename_to_uri(os.fsdecode(path), None)
+
+
+class Host:
+    """One file manager's objects, which are the same but for their names."""
+
+    def __init__(self, namespace, tip="tip"):
+        self.namespace, self._tip = namespace, tip
+        self.shown = ShownItems(self._changed)
+
+    def _changed(self, paths):
+        for start in range(0, len(paths), BATCH):
+            GLib.idle_add(self._invalidate, paths[start : start + BATCH])
+
+    def _invalidate(self, paths):
+        for path in paths:
+            file = self.namespace.FileInfo.lookup_for_uri(uri_of(path))
+            if file:
+                file.invalidate_extension_info()
+        return GLib.SOURCE_REMOVE
+
+    def update(self, file):
+        path = path_of(file)
+        shown = self.shown.of(path) if path else None
+        if shown:
+            if shown.state.emblem:
+                file.add_emblem(shown.state.emblem)
+            file.add_string_attribute(ATTRIBUTE, shown.words)
+
+    def items(self, files):
+        paths = [path_of(file) for file in files]
+        if not all(path and self.shown.is_in_container(path) for path in paths):
+            return []
+        items = []
+        for action in actions.offered([self.shown.of(path) for path in paths]):
+            texts = {"name": f"Dewpoint::{action.name}", "label": action.label, self._tip: action.tip, "icon": ""}
+            item = self.namespace.MenuItem(**texts)
+            item.connect("activate", lambda _, action=action: self.shown.perform(action, paths))
+            items.append(item)
+        return items
+
+
+def menu_provider(namespace):
+    """The class that Thunar looks for in the module: it lets extensions add menu entries, but no emblems."""
+    host = Host(namespace, tip="tooltip")
+    # It has no objects to tell of a change, and asks when a menu is opened.
+    host._invalidate = lambda paths: GLib.SOURCE_REMOVE
+
+    class DewpointThunarExtension(GObject.GObject, namespace.MenuProvider):
+        def get_file_menu_items(self, window, files):
+            return host.items(files)
+
+        def get_folder_menu_items(self, window, folder):
+            return host.items([folder])
+
+    return DewpointThunarExtension
+
+
+def provider(namespace):
+    """The class that Nautilus or Nemo looks for in the module."""
+    host = Host(namespace)
+
+    class DewpointExtension(
+        GObject.GObject, namespace.InfoProvider, namespace.MenuProvider, namespace.ColumnProvider
+    ):
+        def update_file_info(self, file):
+            host.update(file)
+            return namespace.OperationResult.COMPLETE
+
+        # Nemo's have the window first.
+        def get_file_items(self, *arguments):
+            return host.items(arguments[-1])
+
+        def get_background_items(self, *arguments):
+            return host.items([arguments[-1]])
+
+        def get_columns(self):
+            return [
+                namespace.Column(
+                    name="Dewpoint::state", attribute=ATTRIBUTE, label="Cloud status",
+                    description="Whether the file is on this device, in the cloud, or on its way",
+                )  # fmt: skip
+            ]
+
+    if namespace.__name__.endswith("Nemo"):
+        # Nemo lists its extensions by these.
+        class DewpointNemoExtension(DewpointExtension, namespace.NameAndDescProvider):
+            def get_name_and_desc(self):
+                return ["Dewpoint:::Cloud status, emblems and menu entries for mounted containers"]
+
+        return DewpointNemoExtension
+    return DewpointExtension

@@ -1,0 +1,69 @@
+"""The helper of a file manager: a process beside it that talks to the daemons.
+
+A file manager has one thread for its windows, and holds Python's lock in it nearly all the time: another thread of its
+process gets no turn, and a request on the main thread would stop the windows. So the extension starts this process and
+reads what it says when its main loop has time. Lines of JSON both ways, paths as text with surrogates for bytes that
+are no UTF-8:
+
+    → {"show": "/mnt/notes/Photos"}                 a directory that is shown from now on
+    → {"act": "/v1/items/pin", "paths": ["/mnt/notes/a.txt"], "values": {"pinned": true}}
+    ← {"directory": "/mnt/notes/Photos", "items": {"a.jpg": ["cloud", "In the cloud", "file", false], "b.jpg": null}}
+
+An answer has the items that changed; null for one that is not known any more. The helper ends with its input.
+"""
+
+import json
+import os
+import sys
+import threading
+
+from .actions import perform
+from .following import States
+
+
+def encoded(value):
+    # ASCII with escapes: any bytes of names survive, also halves of surrogates.
+    return (json.dumps(value) + "\n").encode("ascii")
+
+
+class Helper:
+    def __init__(self, output, states=None):
+        self._output = output
+        self._writing = threading.Lock()
+        self._states = states or States(self._changed)
+
+    def run(self, lines):
+        for line in lines:
+            try:
+                order = json.loads(line)
+            except ValueError:
+                continue
+            if "show" in order:
+                self._states.show(os.fsencode(order["show"]))
+            elif "act" in order:
+                paths = [os.fsencode(path) for path in order["paths"]]
+                threading.Thread(target=self._act, args=(order["act"], paths, order["values"]), daemon=True).start()
+
+    def _act(self, route, paths, values):
+        perform(self._states, route, paths, values)
+
+    def _changed(self, directory, items):
+        answer = {
+            "directory": os.fsdecode(directory),
+            "items": {
+                name: shown and [shown.state.value, shown.words, shown.kind, shown.is_pinned] for name, shown in items.items()
+            },
+        }
+        with self._writing:
+            try:
+                self._output.write(encoded(answer))
+                self._output.flush()
+            except OSError:
+                os._exit(0)  # the file manager has ended
+
+
+def main():
+    # What somebody else prints must not come between the lines.
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    Helper(output).run(sys.stdin.buffer)

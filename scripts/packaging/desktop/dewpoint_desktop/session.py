@@ -1,0 +1,209 @@
+"""The agent of a session: shows notifications, and has thumbnails made when pictures arrive.
+
+One thread for each mount follows its events; the main thread waits for mounts to come and go. Without a desktop it ends
+at once.
+"""
+
+import html
+import logging
+import os
+import select
+import threading
+import time
+
+from . import mounts
+from .control import Control, Fault
+from .following import RECONNECTION_SECONDS
+from .notices import Notice, Notices
+from .thumbnails import FailedThumbnails, has_thumbnail, nudge
+
+NAME = "org.dewpoint.Desktop"
+STATUS_SECONDS = 30
+# For so long after a change of the table of mounts the sockets of new mounts are looked for.
+STARTING_SECONDS = 15
+CALL_MILLISECONDS = 5000
+DOWNLOADED = "NSURLUbiquitousItemDownloadingStatusKey"
+CONFLICTS = "NSURLUbiquitousItemHasUnresolvedConflictsKey"
+UPLOADING_ERROR = "NSURLUbiquitousItemUploadingErrorKey"
+
+log = logging.getLogger("dewpoint")
+
+
+class Desktop:
+    """The notifications of the session, over D-Bus. Where nobody shows them nothing happens."""
+
+    def __init__(self):
+        from gi.repository import Gio, GLib
+
+        self._gio, self._glib = Gio, GLib
+        self._bus = Gio.bus_get_sync(Gio.BusType.SESSION, None)
+        self._ids = {}
+        self._lock = threading.Lock()
+
+    def own_name(self):
+        """Whether this is the only agent of the session."""
+        # 4: do not queue; 1: we own it now.
+        answer = self._call("org.freedesktop.DBus", "/org/freedesktop/DBus", "RequestName", "(su)", (NAME, 4))
+        return answer is not None and answer[0] == 1
+
+    def show(self, notice):
+        with self._lock:
+            # The body may have markup, so a name must not look like some.
+            values = (
+                "Dewpoint", self._ids.get(notice.key, 0), "emblem-dewpoint-cloud", notice.title,
+                html.escape(notice.body, quote=False), [],
+                {
+                    "urgency": self._glib.Variant("y", 2 if notice.is_urgent else 1),
+                    "desktop-entry": self._glib.Variant("s", "dewpoint-desktop"),
+                }, -1,
+            )  # fmt: skip
+            answer = self._call(
+                "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "Notify", "(susssasa{sv}i)", values
+            )
+            if answer:
+                self._ids[notice.key] = answer[0]
+
+    def _call(self, service, path, method, signature, values):
+        try:
+            return self._bus.call_sync(
+                service, path, service, method, self._glib.Variant(signature, values), None, self._gio.DBusCallFlags.NONE,
+                CALL_MILLISECONDS, None,
+            )  # fmt: skip
+        except self._glib.Error as error:
+            log.info("%s.%s: %s", service, method, error.message)
+            return None
+
+
+class MountWatch:
+    """Follows one mount until it is gone."""
+
+    def __init__(self, mount, show, thumbnails, control=Control):
+        self._mount, self._show, self._thumbnails = mount, show, thumbnails
+        self._control = control(mount)
+        self._notices = Notices()
+        self._noting = threading.Lock()
+        self._stream = None
+        self.is_closed = False
+        threading.Thread(target=self._run, name="dewpoint-mount", daemon=True).start()
+
+    def close(self):
+        self.is_closed = True
+        if self._stream:
+            self._stream.close()
+
+    def _run(self):
+        pause = RECONNECTION_SECONDS[0]
+        while not self.is_closed:
+            try:
+                with self._control.stream("/v1/events", path="") as self._stream:
+                    pause = RECONNECTION_SECONDS[0]
+                    self._sweep()
+                    for event in self._stream:
+                        self._take(event)
+            except Fault as fault:
+                log.info("%s: %s", os.fsdecode(self._mount.point), fault)
+            time.sleep(pause)
+            pause = min(pause * 2, RECONNECTION_SECONDS[1])
+
+    def check(self):
+        """Asks for the container's state, and shows what is due."""
+        try:
+            status = self._control.get("/v1/status")
+        except Fault:
+            return  # the mount is going, or coming
+        with self._noting:
+            due = self._notices.status(os.fsdecode(self._mount.point), status, time.monotonic())
+        for notice in due:
+            self._show(notice)
+
+    def _sweep(self):
+        """Pictures may have arrived when nobody followed."""
+        for path in self._thumbnails.below(self._mount.point):
+            self._arrived(os.fsdecode(path[len(self._mount.point.rstrip(b"/")) + 1 :]))
+
+    def _take(self, event):
+        keys, path = event.get("keys") or [], event.get("path")
+        if event.get("event") != "ubiquityAttributes" or not path:
+            return
+        try:
+            if DOWNLOADED in keys:
+                self._arrived(path)
+            if CONFLICTS in keys or UPLOADING_ERROR in keys:
+                self._note(path)
+        except Fault as fault:
+            if fault.code in ("unreachable", "timedOut"):
+                raise
+
+    def _arrived(self, path):
+        file = os.path.join(self._mount.point, os.fsencode(path))
+        if not (has_thumbnail(path) or self._thumbnails.have(file)):
+            return
+        try:
+            status = self._control.get("/v1/items/status", path=path)
+        except Fault as fault:
+            if fault.code in ("unreachable", "timedOut"):
+                raise
+            return  # gone meanwhile
+        if status.get("downloadingStatus") == "Current" and not status.get("isDownloading"):
+            self._thumbnails.forget(file)
+            nudge(file)
+
+    def _note(self, path):
+        status = self._control.get("/v1/items/status", path=path)
+        container, name = os.fsdecode(self._mount.point), os.path.basename(path)
+        with self._noting:
+            if status.get("conflictCount", 0) > 0:
+                self._notices.conflict(container, name)
+            else:
+                self._notices.resolved(container, name)
+        self.check()
+
+
+def watch(show, thumbnails):
+    """Watches all mounts whose daemons answer to this user, for ever."""
+    watches, checked, starting = {}, -STATUS_SECONDS, time.monotonic() + STARTING_SECONDS
+    # The kernel reports a change of the table of mounts as an urgent event.
+    with open(mounts.TABLE, "rb") as table:
+        poll = select.poll()
+        poll.register(table, select.POLLPRI)
+        while True:
+            here = {mount.point: mount for mount in mounts.containers() if mounts.find_socket(mount)}
+            for point in watches.keys() - here.keys():
+                watches.pop(point).close()
+            for point in here.keys() - watches.keys():
+                watches[point] = MountWatch(here[point], show, thumbnails)
+            now = time.monotonic()
+            if now - checked >= STATUS_SECONDS:
+                checked = now
+                for following in list(watches.values()):
+                    following.check()
+            # A daemon's socket comes a moment after its mount.
+            wait = 1 if now < starting else checked + STATUS_SECONDS - now
+            if poll.poll(max(wait, 0.1) * 1000):
+                starting = time.monotonic() + STARTING_SECONDS
+                time.sleep(1)  # many mounts at once are one change
+
+
+def has_desktop(environment=os.environ):
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+def main():
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    if not has_desktop():
+        print("There is no desktop in this session: no notifications and no thumbnails.")
+        return 0
+    desktop = Desktop()
+    if not desktop.own_name():
+        print("The agent runs already in this session.")
+        return 0
+    watch(desktop.show, FailedThumbnails())
+    return 0
+
+
+def notify_once(text):
+    if not has_desktop():
+        print(text)
+        return 0
+    Desktop().show(Notice(("action", ""), "Dewpoint", text))
+    return 0

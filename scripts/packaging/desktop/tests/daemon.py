@@ -1,0 +1,110 @@
+"""A daemon that is none: answers the requests of the control API that file managers make, on a socket of its own."""
+
+import http.server
+import json
+import os
+import queue
+import socketserver
+import threading
+import urllib.parse
+
+from dewpoint_desktop import mounts
+
+
+def status(path, **values):
+    return {
+        "path": path, "kind": "file", "downloadingStatus": "NotDownloaded", "isUploaded": True, "isUploading": False,
+        "isDownloading": False, "isUbiquitousItem": True, "isSyncPaused": False, "pinned": False, "conflictCount": 0, **values,
+    }  # fmt: skip
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+
+class FakeDaemon:
+    """`items`: path → status. `requests`: the targets that were asked for, in order."""
+
+    def __init__(self, directory, point=b"/mnt/fake"):
+        self.items, self.requests, self.posted = {}, [], []
+        self._streams = []
+        self.environment = {"XDG_RUNTIME_DIR": directory}
+        self.mount = mounts.Mount(device="0:99", root=b"/", point=point, type=mounts.TYPE, owner=os.geteuid())
+        self._path = mounts.socket_candidates(point, os.geteuid(), self.environment)[0]
+        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        self._server = None
+        self.start()
+
+    def start(self):
+        daemon = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                daemon._get(self)
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                daemon.posted.append((self.path, json.loads(body)))
+                daemon._reply(self, 200, {})
+
+            def address_string(self):
+                return "client"
+
+            def log_message(self, *_):
+                pass
+
+        self._server = _Server(self._path, Handler)
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    def stop(self):
+        self._server.shutdown()
+        self._server.server_close()
+        os.unlink(self._path)
+        for stream in self._streams:
+            stream.put(None)
+        self._streams = []
+
+    def tell(self, **event):
+        for stream in self._streams:
+            stream.put({"event": "ubiquityAttributes", **event})
+
+    def _get(self, handler):
+        self.requests.append(handler.path)
+        target = urllib.parse.urlsplit(handler.path)
+        query = {key: values[0] for key, values in urllib.parse.parse_qs(target.query, keep_blank_values=True).items()}
+        match target.path:
+            case "/v1/events":
+                self._stream(handler)
+            case "/v1/items/status" if query["path"] in self.items:
+                self._reply(handler, 200, self.items[query["path"]])
+            case "/v1/items":
+                found = sorted(path for path in self.items if path.rpartition("/")[0] == query["path"])
+                found = [path for path in found if path.rpartition("/")[2] > query.get("after", "")]
+                page = found[: min(int(query["limit"]), 2)] if "small" in query["path"] else found
+                answer = {"items": [self.items[path] for path in page]}
+                if len(page) < len(found):
+                    answer["next"] = page[-1].rpartition("/")[2]
+                self._reply(handler, 200, answer)
+            case _:
+                self._reply(handler, 404, {"code": "notFound", "message": "no such item", "errno": 2})
+
+    def _reply(self, handler, number, value):
+        text = json.dumps(value).encode()
+        handler.send_response(number)
+        handler.send_header("Content-Length", str(len(text)))
+        handler.end_headers()
+        handler.wfile.write(text)
+
+    def _stream(self, handler):
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        lines = queue.Queue()
+        lines.put({"event": "following", "path": ""})
+        self._streams.append(lines)
+        while (line := lines.get()) is not None:
+            text = json.dumps(line).encode() + b"\n"
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
+        handler.close_connection = True

@@ -1,0 +1,49 @@
+import unittest
+
+from dewpoint_desktop.notices import QUIET_SECONDS, REMINDER_SECONDS, Notices
+
+
+class NoticeTests(unittest.TestCase):
+    def setUp(self):
+        self.notices, self.now = Notices(), 1000.0
+
+    def due(self, seconds=0, **status):
+        self.now += seconds
+        return [(notice.title, notice.body) for notice in self.notices.status("/mnt", {"name": "Work", **status}, self.now)]
+
+    def test_a_storm_of_conflicts_is_two_notifications(self):
+        self.notices.conflict("/mnt", "a.txt")
+        self.assertEqual(
+            self.due(), [("Conflict in Work", "a.txt was changed on two devices. Both versions are kept; choose one.")]
+        )
+        for number in range(500):
+            self.notices.conflict("/mnt", f"{number}.txt")
+            self.assertEqual(self.due(seconds=1), [])
+        self.notices.resolved("/mnt", "0.txt")
+        self.assertEqual(
+            self.due(seconds=QUIET_SECONDS),
+            [("Conflicts in Work", "499 files were changed on two devices: 1.txt, 2.txt, 3.txt and 496 more. All versions are kept.")],
+        )  # fmt: skip
+        self.assertEqual(self.due(seconds=QUIET_SECONDS), [])
+
+    def test_what_blocks_sync_is_said_once_and_again_after_a_day(self):
+        refused = "the access key AKIA is not known; check the key"
+        self.assertEqual(self.due(problem=refused), [("Work does not sync", "The access key AKIA is not known; check the key")])
+        self.assertEqual(self.due(problem=refused, seconds=3600), [])
+        self.assertEqual(len(self.due(problem=refused, seconds=REMINDER_SECONDS)), 1)
+        # Another one, once the first has been on the screen for a while.
+        self.assertEqual(self.due(problem="the store has no room for 12 bytes"), [])
+        self.assertEqual(len(self.due(problem="the store has no room for 13 bytes", seconds=QUIET_SECONDS)), 1)
+        # That comes and goes.
+        for _ in range(10):
+            self.assertEqual(self.due(problem=None, seconds=10), [])
+            self.assertEqual(self.due(problem="the store has no room for 13 bytes", seconds=10), [])
+
+    def test_a_missing_network_is_no_news(self):
+        self.assertEqual(self.due(problem="the store at s3://b does not answer"), [])
+
+    def test_held_deletions_are_one_notification_that_says_what_to_do(self):
+        (notice,) = self.due(heldDeletionCount=4000, problem="4000 deletions are held", mountpoint="/mnt/work")
+        self.assertEqual(notice[0], "Much was deleted in Work")
+        self.assertIn("dewpoint confirm --discard /mnt/work", notice[1])
+        self.assertEqual(self.due(heldDeletionCount=4001, seconds=60), [])
