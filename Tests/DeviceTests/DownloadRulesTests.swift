@@ -77,4 +77,18 @@ import Testing
             }
         }
     }
+
+    @Test func `an excluded program is refused when it opens a file, an excluded process when it reads`() throws {
+        let rules = DownloadRules(programs: ["thumbs"])
+        try withTwo(named: "reader") { reader, _ in
+            try rules.admitOpening(thread: reader)
+            rules.withhold(from: ProcessID(reader))
+            try rules.admitOpening(thread: reader)
+            try expect(reader, isAdmitted: false, by: rules)
+        }
+        try withTwo(named: "thumbs") { thumbs, _ in
+            let error = #expect(throws: FileError.self) { try rules.admitOpening(thread: thumbs) }
+            #expect(error?.code == .downloadRefused)
+        }
+    }
 }

@@ -73,6 +73,9 @@ extension RealMount {
                 let indexer = try await a.program(
                     "updatedb", #"find "$1" -type f -exec sh -c 'head -c 4096 "$0" > /dev/null || echo refused' {} \;"#)
                 #expect(try await Command.check([indexer, a.path("d")]) == "refused\nrefused\nrefused\n")
+                // Already when it opens a file: a program that maps it would be killed by a page that is refused.
+                let opener = try await a.program("tumblerd", #"true < "$1" || echo refused"#)
+                #expect(try await Command.check([opener, a.path("d/one.jpg")]) == "refused\n")
                 // A thumbnailer whose name is longer than the part of it that the kernel keeps.
                 let thumbnailer = container.directory + "/gdk-pixbuf-thumbnailer"
                 try await Command.check(["cp", "/bin/cat", thumbnailer])

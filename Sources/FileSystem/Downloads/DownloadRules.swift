@@ -65,6 +65,23 @@ final class DownloadRules: Sendable {
         }
     }
 
+    /// Checks a program that opens a file which is not local, in order to read it.
+    ///
+    /// Indexers and thumbnailers are refused the open already: some map files, and a page that is refused would kill
+    /// them with SIGBUS, as it did tumblerd.
+    /// - Throws: ``FileError`` with `downloadRefused` if the program is on the list, or one of its ancestors.
+    func admitOpening(thread: Int32) throws(FileError) {
+        guard !programs.isEmpty else { return }
+        let generation = generation.load(ordering: .acquiring)
+        let process = ProcessTable.process(ofThread: thread)
+        let known = families.withLock { $0.current(generation) }
+        let ancestry = ProcessTable.ancestry(of: ProcessID(process)) { known.contains($0) }
+        let isListed = ancestry.contains { relative in
+            programs.contain(relative.command) { ProcessTable.arguments(of: relative.process.rawValue) }
+        }
+        if isListed { throw FileError(.downloadRefused, "\(ancestry.first?.command ?? "") may not download") }
+    }
+
     /// Checks the reader once for each open file rather than at each read, and its ancestors, some ten files of
     /// `/proc`, once in a ``familyTime``.
     ///

@@ -110,7 +110,10 @@ extension FileSystem {
                 inode.attributes.kind == .directory ? .isDirectory : .invalid, "\(request.inode) is not a file")
         }
         let id = files.open.newID()
-        guard request.isWriting else { return .ready(openedFile(try add(id, request, inode))) }
+        guard request.isWriting else {
+            if !inode.isLocal { try reading.rules.admitOpening(thread: request.caller.thread) }
+            return .ready(openedFile(try add(id, request, inode)))
+        }
         let process = ProcessTable.process(ofThread: request.caller.thread)
         let writer = Writer(process: ProcessID(process), handle: OpenHandleID(id.rawValue))
         guard !request.isImpatient else {
