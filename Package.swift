@@ -23,6 +23,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
@@ -37,6 +38,9 @@ let package = Package(
         .target(name: "CLinux"),
 
         .target(name: "Model", swiftSettings: settings),
+        .target(
+            name: "Metering", dependencies: ["CLinux", .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings),
         .target(name: "Coordination", dependencies: ["Model"], swiftSettings: settings),
         .target(
             name: "Replica",
@@ -59,7 +63,10 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "Sync",
-            dependencies: ["Remote", "Replica", "Model", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "Remote", "Replica", "Metering", "Model", .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
         .target(
             name: "Transfer",
@@ -70,14 +77,17 @@ let package = Package(
         .target(
             name: "FileSystem",
             dependencies: [
-                "Sync", "Coordination", "Remote", "Replica", "Model", "CLinux",
+                "Sync", "Coordination", "Remote", "Replica", "Metering", "Model", "CLinux",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "Mount",
             dependencies: [
-                "FileSystem", "Sync", "Model", "CFuse", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "FileSystem", "Sync", "Metering", "Model", "CFuse", "CLinux",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .target(name: "ControlAPI", dependencies: ["Model"], swiftSettings: settings),
@@ -100,8 +110,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI", "Model",
-                "CLinux",
+                "Mount", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI", "Metering",
+                "Model", "CLinux", .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -167,6 +177,9 @@ let package = Package(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model", "SeededRandomness"], swiftSettings: settings),
         .testTarget(
+            name: "MeteringTests", dependencies: ["Metering", .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings),
+        .testTarget(
             name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],
             swiftSettings: settings),
         .testTarget(
@@ -211,7 +224,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "DaemonTests",
-            dependencies: ["Daemon", "Remote", "Model", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Daemon", "ControlAPI", "Remote", "Model", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(
             name: "NamedMountsTests", dependencies: ["NamedMounts", "Daemon", "Model"], swiftSettings: settings),
@@ -222,7 +235,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "MountTests", dependencies: ["ControlAPI", "ControlClient", "Model", "S3Server"],
+            name: "MountTests", dependencies: ["ControlAPI", "ControlClient", "Metering", "Model", "S3Server"],
             exclude: ["Drivers"], swiftSettings: settings),
     ]
 )

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -79,3 +80,5 @@ int CLinux_pthread_setname_np(pthread_t thread, const char *name) { return pthre
 int CLinux_mallopt(int option, int value) { return mallopt(option, value); }
 
 int CLinux_malloc_trim(size_t kept) { return malloc_trim(kept); }
+
+const char *CLinux_strerrorname_np(int number) { return strerrorname_np(number); }

@@ -58,3 +58,11 @@ extension ControlFault {
         }
     }
 }
+
+/// The answer of ``ControlRoute/logLevel``.
+package struct LogLevelReport: Codable, Hashable, Sendable {
+    /// The least severe level that is logged: `trace` to `critical`.
+    package var level: String
+
+    package init(level: String) { self.level = level }
+}

@@ -121,3 +121,27 @@ package struct UnmountRequest: Codable, Hashable, Sendable {
 
     package init(lazily: Bool) { self.lazily = lazily }
 }
+
+/// The body of a POST to ``ControlRoute/link``.
+package struct LinkRequest: Codable, Hashable, Sendable {
+    /// `nil` for the conditions of the mount's options.
+    package var link: LinkSettings?
+
+    package init(link: LinkSettings?) { self.link = link }
+}
+
+/// The body of a POST to ``ControlRoute/logLevel``.
+package struct LogLevelRequest: Codable, Hashable, Sendable {
+    /// `trace` to `critical`, or the number of syslog(3), 0 to 7.
+    package var level: String
+
+    package init(level: String) { self.level = level }
+
+    /// The names of all levels, least severe first.
+    package static let names = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+
+    /// Whether a text is a level: one of ``names``, or 0 to 7.
+    package static func isLevel(_ text: String) -> Bool {
+        names.contains(text.lowercased()) || Int(text).map { 0...7 ~= $0 } ?? false
+    }
+}

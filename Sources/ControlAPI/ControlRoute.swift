@@ -34,6 +34,12 @@
 ///     GET  /v1/items/follow?path=…               → ItemUpdate lines     the items, then their changes
 ///     POST /v1/check                 {bytes}     → CheckReport   bytes: reads and verifies what is in the container
 ///     POST /v1/gc         {graceSeconds,dryRun}  → GarbageReport
+///     GET  /v1/link                              → LinkSettings
+///     POST /v1/link                  {link}      → LinkSettings   without link: those of the mount's options
+///     GET  /v1/log-level                         → LogLevelReport
+///     POST /v1/log-level             {level}     → LogLevelReport
+///     GET  /metrics                              → text of Prometheus
+///     GET  /healthz                              → 200 and `ok`, or 503 and the reason, as text
 ///     POST /v1/unmount               {lazily}    → Done       the daemon exits after the answer
 ///
 /// A path is below the container's root and has no leading `/`; the empty path is the root. Every failure is answered
@@ -70,6 +76,10 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case follow = "/v1/items/follow"
     case check = "/v1/check"
     case gc = "/v1/gc"
+    case link = "/v1/link"
+    case logLevel = "/v1/log-level"
+    case metrics = "/metrics"
+    case health = "/healthz"
     case unmount = "/v1/unmount"
 
     package enum Method: String, Sendable { case get = "GET", post = "POST" }
@@ -79,10 +89,13 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     /// The query of a ``session`` during which its process, with all child processes, may not download by reading.
     package static let withholdingDownloads = "?downloads=withheld"
 
+    /// All that it takes, the usual one first.
+    package var methods: [Method] { self == .link || self == .logLevel ? [.get, .post] : [method] }
+
     package var method: Method {
         switch self {
         case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow, .list, .devices, .log:
+            .events, .follow, .list, .devices, .log, .link, .logLevel, .metrics, .health:
             .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,

@@ -182,6 +182,37 @@ extension ControlClient {
         try await post(.gc, GarbageRequest(graceSeconds: graceSeconds, dryRun: isDryRun))
     }
 
+    package func link() async throws(ControlError) -> LinkSettings { try await get(.link) }
+
+    /// - Parameter settings: `nil` for those of the mount's options.
+    package func setLink(_ settings: LinkSettings?) async throws(ControlError) -> LinkSettings {
+        try await post(.link, LinkRequest(link: settings))
+    }
+
+    package func logLevel() async throws(ControlError) -> String {
+        let report: LogLevelReport = try await get(.logLevel)
+        return report.level
+    }
+
+    package func setLogLevel(_ level: String) async throws(ControlError) -> String {
+        let report: LogLevelReport = try await post(.logLevel, LogLevelRequest(level: level))
+        return report.level
+    }
+
+    /// The metrics in the text format of Prometheus.
+    package func metrics() async throws(ControlError) -> String {
+        let response: HTTPClientResponse
+        do {
+            response = try await http.execute(
+                try request(.metrics, query: ""), deadline: .now() + Self.quickLimit)
+        } catch {
+            throw Self.controlError(error)
+        }
+        let data = try await Self.collect(response)
+        guard response.status == .ok else { throw Self.refusal(response.status.code, data) }
+        return String(decoding: data, as: UTF8.self)
+    }
+
     package func unmount(lazily: Bool) async throws(ControlError) {
         let _: Done = try await post(.unmount, UnmountRequest(lazily: lazily))
     }
@@ -216,6 +247,8 @@ extension ControlClient {
     ) async throws(ControlError) -> Answer {
         var request = try request(route, query: query)
         if let body {
+            // A route that both shows and changes something is asked with GET otherwise.
+            request.method = .POST
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body))
         }

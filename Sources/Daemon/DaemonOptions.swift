@@ -3,7 +3,6 @@ import Glibc
 package import Logging
 package import Model
 import Mount
-import Remote
 
 /// The options of `dewpoint mount -o`, separated by commas; of two with the same name the later one applies.
 ///
@@ -25,6 +24,7 @@ import Remote
 /// | `link_down=RATE` | link conditioner: shared by all downloads, in KiB/s | no limit | 1 to 1,000,000,000 |
 /// | `link_up=RATE` | link conditioner: shared by all uploads, in KiB/s | no limit | 1 to 1,000,000,000 |
 /// | `off=PATH:…` | disabled fast paths; repeated options add up | none | names of ``FastPath``, or `all` |
+/// | `metrics_port=PORT` | serves `/metrics` and `/healthz` on 127.0.0.1, to every user of this machine | none | 1 to 65535 |
 /// | `log_level=LEVEL` | what is logged: `trace` to `critical`; `debug` and below name files | `info` | |
 /// | `allow_other`, `noallow_other` | whether other users may access the mount | `allow_other` for root | |
 /// | `nonempty` | mount over a non-empty directory | off | |
@@ -53,6 +53,8 @@ package struct DaemonOptions: Hashable, Sendable {
     package var link = Link()
     package var off: Set<FastPath> = []
     package var logLevel = Logger.Level.info
+    /// `nil` for none: then only the control socket has the metrics.
+    package var metricsPort: Int?
     /// `nil` for the default, which depends on the user.
     package var allowsOtherUsers: Bool?
     package var allowsNonEmpty = false
@@ -119,6 +121,11 @@ package struct DaemonOptions: Hashable, Sendable {
         case "link_delay": link.delay = try Self.duration(name, value, .zero...(.seconds(60)))
         case "link_down": link.downKiBPerSecond = try Self.rate(name, value)
         case "link_up": link.upKiBPerSecond = try Self.rate(name, value)
+        case "metrics_port":
+            guard let port = Int(value), 1...65535 ~= port else {
+                throw Problem(description: "metrics_port is a port, 1 to 65535, not \(value)")
+            }
+            metricsPort = port
         case "off": off.formUnion(try Self.fastPaths(value))
         case "log_level":
             guard let level = Logger.Level(rawValue: value) else {
@@ -149,7 +156,7 @@ extension DaemonOptions {
     private static let valueNames = [
         "turn_quiet", "turn_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download", "ignore",
         "storm_files", "storm_bytes", "cache_limit", "free_space", "network_timeout",
-        "link_delay", "link_down", "link_up", "off",
+        "link_delay", "link_down", "link_up", "metrics_port", "off",
         "log_level",
     ]
     private static let flagNames = ["allow_other", "noallow_other", "nonempty", "ro", "rw"]
@@ -278,11 +285,9 @@ extension DaemonOptions {
 }
 
 extension DaemonOptions.Link {
-    /// `nil` if the link is unchanged.
-    var condition: LinkCondition? {
-        guard self != Self() else { return nil }
-        return LinkCondition(
-            delay: delay, downBytesPerSecond: downKiBPerSecond.map { $0 * 1024 },
-            upBytesPerSecond: upKiBPerSecond.map { $0 * 1024 })
+    var settings: LinkSettings {
+        LinkSettings(
+            delayMilliseconds: Int64(delay / .milliseconds(1)), downKiBPerSecond: downKiBPerSecond,
+            upKiBPerSecond: upKiBPerSecond)
     }
 }

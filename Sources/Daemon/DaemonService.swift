@@ -16,6 +16,7 @@ import UnixSignals
 ///                    EngineService    uploads, downloads, follows the log
 ///        started ↓   MountService     serves the kernel
 ///        ended   ↑   ControlServer    serves the command line
+///                    MetricsServer    serves Prometheus, if it has a port
 ///
 /// SIGTERM and SIGINT end it cleanly, and so does unmounting by any means. SIGHUP is ignored: a daemon outlives the
 /// terminal that started it.
@@ -26,6 +27,7 @@ package struct DaemonService: Sendable {
     private let deviceName: String
     private let options: DaemonOptions
     private let notification: ServiceNotification
+    private let logLevel: LogLevel
     private let logger: Logger
 
     /// - Parameters:
@@ -34,7 +36,7 @@ package struct DaemonService: Sendable {
     ///   - notification: To the service manager that started the daemon.
     package init(
         remote: RemoteContainer, mountpoint: String, state: StatePlace, deviceName: String, options: DaemonOptions,
-        notification: ServiceNotification, logger: Logger
+        notification: ServiceNotification
     ) {
         self.remote = remote
         self.mountpoint = mountpoint
@@ -42,7 +44,8 @@ package struct DaemonService: Sendable {
         self.deviceName = deviceName
         self.options = options
         self.notification = notification
-        self.logger = logger
+        logLevel = LogLevel(options.logLevel)
+        logger = Self.logger("daemon", logLevel)
     }
 
     private var note: EndingNote { EndingNote(state: state.path) }
@@ -77,6 +80,7 @@ package struct DaemonService: Sendable {
         } catch {
             throw DaemonError(.denied, error.detail)
         }
+        if let port = options.metricsPort { try MetricsServer.check(port: port) }
         let session = FileSystemSession(
             fileSystem: fileSystem, options: options.mountOptions, logger: labelled("mount"))
         do throws(MountError) {
@@ -87,6 +91,7 @@ package struct DaemonService: Sendable {
         let logger = logger
         let mountpoint = mountpoint
         let notification = notification
+        let monitoring = Monitoring(fileSystem: fileSystem) { session.mountpoint != nil }
         let server = ControlServer(
             socket: socket,
             responder: ControlResponder(
@@ -95,7 +100,7 @@ package struct DaemonService: Sendable {
                     if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
                     // The session can unmount while files are open, and end the mount in other namespaces.
                     session.stop()
-                }, logger: labelled("control")),
+                }, logger: labelled("control"), monitoring: monitoring, link: remote.link, logLevel: logLevel),
             logger: labelled("control"),
             whenListening: {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])
@@ -109,7 +114,11 @@ package struct DaemonService: Sendable {
                     whenReady()
                 }
             })
-        try await group(fileSystem, session, server).run()
+        var servers: [any Service] = [server]
+        if let port = options.metricsPort {
+            servers.append(MetricsServer(port: port, monitoring: monitoring, logger: labelled("metrics")))
+        }
+        try await group(fileSystem, session, servers).run()
     }
 
     /// How long a new device's mount waits for the tree before it counts as ready; less than
@@ -119,17 +128,17 @@ package struct DaemonService: Sendable {
     /// How long the services may take to stop one after the other before all are cancelled.
     private static let shutdownLimit = Duration.seconds(60)
 
-    private func group(_ fileSystem: FileSystem, _ session: FileSystemSession, _ server: ControlServer) -> ServiceGroup
-    {
-        let services: [any Service] = [
-            MemoryTrimming(), EngineService(fileSystem: fileSystem),
-            MountService(session: session) { [notification, mountpoint] in
-                notification.stopping("unmounting \(mountpoint)")
-            } whenEnded: { [note, notification] in
-                note.say("ending its uploads and downloads")
-                notification.stopping("ending its uploads and downloads")
-            }, server,
-        ]
+    private func group(
+        _ fileSystem: FileSystem, _ session: FileSystemSession, _ servers: [any Service]
+    ) -> ServiceGroup {
+        let mount = MountService(session: session) { [notification, mountpoint] in
+            notification.stopping("unmounting \(mountpoint)")
+        } whenEnded: { [note, notification] in
+            note.say("ending its uploads and downloads")
+            notification.stopping("ending its uploads and downloads")
+        }
+        let services: [any Service] =
+            [MemoryTrimming(), EngineService(fileSystem: fileSystem), mount] + servers
         var configuration = ServiceGroupConfiguration(
             services: services.map {
                 ServiceGroupConfiguration.ServiceConfiguration(
@@ -148,7 +157,7 @@ package struct DaemonService: Sendable {
                 location: DeviceLocation(
                     remote: remote.url, state: state.path, mountpoint: mountpoint, deviceName: deviceName),
                 options: options.fileSystemOptions, environment: .system, logger: labelled("sync"), owner: geteuid(),
-                group: getegid())
+                group: getegid(), metrics: remote.metrics)
         } catch {
             throw DaemonError(error, state: state.path)
         }
@@ -162,13 +171,15 @@ package struct DaemonService: Sendable {
         }
     }
 
-    private func labelled(_ label: String) -> Logger { Self.logger(label, level: logger.logLevel) }
+    private func labelled(_ label: String) -> Logger { Self.logger(label, logLevel) }
 
     /// A logger that writes to standard error.
     package static func logger(_ label: String, level: Logger.Level) -> Logger {
-        var logger = Logger(label: label) { PrintableLog(label: $0) }
-        logger.logLevel = level
-        return logger
+        logger(label, LogLevel(level))
+    }
+
+    private static func logger(_ label: String, _ level: LogLevel) -> Logger {
+        Logger(label: label) { PrintableLog(label: $0, level: level) }
     }
 
     private static func prepareProcess() {

@@ -5,12 +5,20 @@ import Model
 /// mount` shows the end of the log.
 struct PrintableLog: LogHandler {
     private var base: StreamLogHandler
+    private let label: String
+    private let shared: LogLevel
+    /// The level of one logger that differs from the others.
+    private var own: Logger.Level?
 
-    init(label: String) { base = StreamLogHandler.standardError(label: label) }
+    init(label: String, level: LogLevel) {
+        base = StreamLogHandler.standardError(label: label)
+        self.label = label
+        shared = level
+    }
 
     var logLevel: Logger.Level {
-        get { base.logLevel }
-        set { base.logLevel = newValue }
+        get { own ?? shared.level }
+        set { own = newValue }
     }
 
     var metadata: Logger.Metadata {
@@ -27,7 +35,11 @@ struct PrintableLog: LogHandler {
         var event = event
         event.message = "\(event.message.description.printable)"
         event.metadata = event.metadata.map(Self.printable)
-        base.log(event: event)
+        if JournalLine.isUsed {
+            JournalLine.write(JournalLine.text(event, label: label, metadata: base.metadata))
+        } else {
+            base.log(event: event)
+        }
     }
 
     private static func printable(_ metadata: Logger.Metadata) -> Logger.Metadata { metadata.mapValues(printable) }

@@ -1,5 +1,6 @@
 import Coordination
 package import Logging
+package import Metering
 package import Model
 package import Remote
 package import Replica
@@ -25,6 +26,7 @@ package final class FileSystem: Sendable {
     let cache: Cache
     let transferMeter = TransferMeter()
     private let abilities = Mutex(MountAbilities())
+    private let engineRuns = Atomic(false)
 
     /// The order of writes and renames.
     struct Locking: Sendable {
@@ -69,17 +71,17 @@ package final class FileSystem: Sendable {
     ///   container.
     package convenience init(
         container: Container, location: DeviceLocation, options: FileSystemOptions, environment: EngineEnvironment,
-        logger: Logger, owner: UInt32, group: UInt32
+        logger: Logger, owner: UInt32, group: UInt32, metrics: MetricRegistry = MetricRegistry()
     ) throws(FileError) {
         let context = try SyncContext(
             identity: container.identity, location: location, environment: environment, logger: logger, owner: owner,
-            group: group, ignoring: options.ignoredPatterns)
+            group: group, ignoring: options.ignoredPatterns, metrics: metrics)
         self.init(context, container: container, options: options)
     }
 
     private init(_ context: SyncContext, container: Container, options: FileSystemOptions) {
         self.options = options
-        let store = WatchedStore(container.store, patience: options.networkTimeout, environment: context.environment)
+        let store = WatchedStore(container.store, patience: options.networkTimeout, context)
         let replica = context.replica
         let locking = Locking(context, options)
         self.locking = locking
@@ -122,6 +124,10 @@ package final class FileSystem: Sendable {
     var logger: Logger { syncEngine.context.logger }
     var activity: Activity { syncEngine.context.activity }
     var location: DeviceLocation { syncEngine.context.location }
+    package var instruments: Instruments { syncEngine.context.instruments }
+
+    /// Whether ``run()`` is at work.
+    var isRunning: Bool { engineRuns.load(ordering: .relaxed) }
 
     /// Attaches the kernel cache of the mount.
     package func attach(_ kernel: any KernelCache) { files.kernelLink.attach(kernel) }
@@ -148,6 +154,8 @@ package final class FileSystem: Sendable {
 
     /// Runs the background work until cancelled: uploads, remote changes, downloads, deadlines of turns and claims.
     package func run() async {
+        engineRuns.store(true, ordering: .relaxed)
+        defer { engineRuns.store(false, ordering: .relaxed) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reading.downloads.run(telling: self.received) }
             group.addTask { await self.syncEngine.run() }

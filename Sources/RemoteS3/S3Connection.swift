@@ -127,6 +127,7 @@ final class S3Connection: Sendable {
             guard
                 let delay = delay(cause, attemptCount, elapsed: environment.uptime() - start)
             else { throw Failure(cause: cause, attemptCount: attemptCount, context: attempt.context) }
+            environment.willRetry()
             do {
                 try await environment.sleep(delay)
             } catch {

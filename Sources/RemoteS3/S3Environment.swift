@@ -11,6 +11,8 @@ struct S3Environment: Sendable {
     var chance: @Sendable () -> Double
     var makeUUID: @Sendable () -> UUID
     var limits = S3Limits()
+    /// Called before a request is repeated.
+    var willRetry: @Sendable () -> Void = {}
 
     static let system = S3Environment(
         now: { Date() }, uptime: { [start = ContinuousClock.now] in ContinuousClock.now - start },

@@ -16,9 +16,15 @@ package final class S3Store: ObjectStore, NeighbourStore {
 
     private var location: S3Location { connection.location }
 
-    /// - Parameter variables: Of the process: used to find credentials, like AWS's own tools.
-    package convenience init(_ location: S3Location, variables: [String: String]) {
-        self.init(location, variables: variables, environment: .system)
+    /// - Parameters:
+    ///   - variables: Of the process: used to find credentials, like AWS's own tools.
+    ///   - willRetry: Called before a request is repeated.
+    package convenience init(
+        _ location: S3Location, variables: [String: String], willRetry: @escaping @Sendable () -> Void = {}
+    ) {
+        var environment = S3Environment.system
+        environment.willRetry = willRetry
+        self.init(location, variables: variables, environment: environment)
     }
 
     init(_ location: S3Location, variables: [String: String], environment: S3Environment) {

@@ -1,4 +1,5 @@
 package import Logging
+package import Metering
 package import Model
 package import Replica
 
@@ -9,6 +10,7 @@ package struct SyncContext: Sendable {
     package let logger: Logger
     package let activity: Activity
     package let location: DeviceLocation
+    package let instruments: Instruments
 
     /// Opens the replica below `location.state`, repairing it if the last run ended uncleanly.
     ///
@@ -16,11 +18,12 @@ package struct SyncContext: Sendable {
     ///   - owner: The owner of items that other devices made.
     ///   - group: The group of these items.
     ///   - ignoring: Patterns of new items that are not synced, besides the usual ones.
+    ///   - metrics: Where its metrics are shown.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
-        owner: UInt32, group: UInt32, ignoring: [String] = []
+        owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry()
     ) throws(FileError) {
         var replicaEnvironment = environment.replica(owner: owner, group: group)
         replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)
@@ -29,6 +32,7 @@ package struct SyncContext: Sendable {
         self.environment = environment
         self.logger = logger
         activity = Activity(environment: environment)
+        instruments = Instruments(metrics)
         for line in replica.repairReport.lines {
             logger.warning("repaired the state after an unclean shutdown", metadata: ["repair": "\(line)"])
         }

@@ -32,7 +32,7 @@ package final class ScratchReplica: Sendable {
                 location: DeviceLocation(
                     remote: remote, state: directory.path, mountpoint: "", deviceName: deviceName),
                 environment: environment, logger: logger, owner: geteuid(), group: getegid())
-            let store = WatchedStore(container.store, patience: Self.patience, environment: environment)
+            let store = WatchedStore(container.store, patience: Self.patience, context)
             sync = SyncEngine(
                 context, identity: container.identity, store: store, local: NoLocalFiles(replica: context.replica),
                 coordination: NoCoordination())

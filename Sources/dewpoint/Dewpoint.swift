@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Model
 
 @main
 struct Dewpoint: AsyncParsableCommand {
@@ -14,7 +15,7 @@ struct Dewpoint: AsyncParsableCommand {
             69 the daemon or the store does not answer, 73 cannot create, 75 busy, 77 no permission. coordinate and \
             no-download exit with the status of their command; see: dewpoint help coordinate
             """,
-        version: "0.1.0",
+        version: Release.version,
         subcommands: [
             ContainerCommand.self, MountCommand.self, UnmountCommand.self, AddCommand.self, ListCommand.self,
             RemoveCommand.self, EditCommand.self, StatusCommand.self, QueryCommand.self,
@@ -22,7 +23,8 @@ struct Dewpoint: AsyncParsableCommand {
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
-            MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self,
+            MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
+            LogLevelCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

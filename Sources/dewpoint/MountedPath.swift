@@ -35,6 +35,11 @@ struct MountedPath {
         return place
     }
 
+    /// A mountpoint, or without one the mount that contains the current directory, or the only mount.
+    static func mount(_ given: String?) throws -> MountedPath {
+        try given.map { try mountpoint($0) } ?? likeliest()
+    }
+
     /// The mount that contains the current directory, or the only mount.
     static func likeliest() throws -> MountedPath {
         let mounts = MountTable.current()

@@ -146,6 +146,7 @@ import Testing
             try await test.run { store in _ = try await store.byteCount(of: "a") }
         }
         #expect(server.requests.count == 5)
+        #expect(test.retryCount == 4)
         #expect(test.delays == [100, 200, 400, 800].map { .milliseconds($0) })
     }
 

@@ -68,6 +68,17 @@ import Testing
         #expect(try await base.get("a", range: nil).collect(upTo: 1) == [1])
     }
 
+    @Test func `a lookup delays the requests of its time once a minute`() async throws {
+        let store = conditioned(LinkCondition(lookupDelay: .seconds(3)))
+        try await store.put("a", .bytes([1]))
+        #expect(clock.now.elapsed == .seconds(3))
+        try await store.put("a", .bytes([1]))
+        #expect(clock.now.elapsed == .seconds(3))
+        try await clock.sleep(until: clock.now.advanced(by: .seconds(61)), tolerance: nil)
+        try await store.put("a", .bytes([1]))
+        #expect(clock.now.elapsed == .seconds(67))
+    }
+
     @Test func `a delayed call ends when its task is cancelled`() async throws {
         let store = ConditionedStore(base, condition: LinkCondition(delay: .seconds(3600)), clock: ContinuousClock()) {
             99

@@ -54,5 +54,7 @@ int CLinux_pidfd_open(pid_t process, unsigned int flags);
 int CLinux_pthread_setname_np(pthread_t thread, const char *name);
 int CLinux_mallopt(int option, int value);
 int CLinux_malloc_trim(size_t kept);
+// For example "ENOENT"; NULL for an unknown number.
+const char *CLinux_strerrorname_np(int number);
 
 #endif

@@ -1,4 +1,6 @@
+import CoreMetrics
 import Foundation
+import Metering
 import Remote
 import RemoteS3
 
@@ -72,12 +74,17 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
 
     /// Opens the store. Blocks briefly.
     ///
-    /// - Parameter createIfMissing: Whether to create a directory and to accept an empty one. Buckets are never
-    ///   created.
-    func openStore(createIfMissing: Bool) throws(StoreError) -> any ObjectStore {
+    /// - Parameters:
+    ///   - createIfMissing: Whether to create a directory and to accept an empty one. Buckets are never created.
+    ///   - metrics: Where repeated requests are counted.
+    func openStore(
+        createIfMissing: Bool, metrics: MetricRegistry = MetricRegistry()
+    ) throws(StoreError) -> any ObjectStore {
         guard isBucket else { return try StoreLocation.open(url, createIfMissing: createIfMissing) }
         let variables = ProcessInfo.processInfo.environment
+        let retries = RetryInstruments(metrics).request
         return S3Store(
-            try S3Location(url, endpoint: endpoint, region: region, environment: variables), variables: variables)
+            try S3Location(url, endpoint: endpoint, region: region, environment: variables), variables: variables
+        ) { retries.increment() }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Metering
 package import Model
 import Remote
 
@@ -58,8 +59,12 @@ extension RemoteContainer {
             try await remote.verify()
             return remote
         }
-        let lazy = LazyStore { () throws(StoreError) in try location.openStore(createIfMissing: false) }
+        let (control, metrics) = (LinkControl(link?.settings ?? LinkSettings()), MetricRegistry())
+        let lazy = LazyStore { () throws(StoreError) in
+            try location.openStore(createIfMissing: false, metrics: metrics)
+        }
         return RemoteContainer(
-            location: location, container: Container(store: conditioned(lazy, link), identity: identity))
+            location: location, container: Container(store: control.conditioning(lazy), identity: identity),
+            link: control, metrics: metrics)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Metering
 package import Model
 import Remote
 
@@ -6,6 +7,8 @@ import Remote
 package struct RemoteContainer: Sendable {
     package let location: ContainerLocation
     let container: Container
+    let link: LinkControl
+    let metrics: MetricRegistry
 
     package var identity: ContainerIdentity { container.identity }
 
@@ -25,16 +28,13 @@ package struct RemoteContainer: Sendable {
         _ location: ContainerLocation, link: DaemonOptions.Link? = nil
     ) async throws(DaemonError) -> RemoteContainer {
         do throws(StoreError) {
-            let store = conditioned(try location.openStore(createIfMissing: false), link)
-            return RemoteContainer(location: location, container: try await Container.open(in: store))
+            let (control, metrics) = (LinkControl(link?.settings ?? LinkSettings()), MetricRegistry())
+            let store = control.conditioning(try location.openStore(createIfMissing: false, metrics: metrics))
+            return RemoteContainer(
+                location: location, container: try await Container.open(in: store), link: control, metrics: metrics)
         } catch {
             throw DaemonError(error, url: location.url)
         }
-    }
-
-    static func conditioned(_ store: any ObjectStore, _ link: DaemonOptions.Link?) -> any ObjectStore {
-        guard let condition = link?.condition else { return store }
-        return ConditionedStore(store, condition: condition, clock: .continuous) { .random(in: 0..<100) }
     }
 
     /// Refuses a store on which two devices could overwrite each other's changes.

@@ -17,6 +17,9 @@ struct ControlResponder: HTTPResponder {
     /// Unmounts, lazily or not, or throws the reason why it cannot.
     let unmount: @Sendable (Bool) async throws(FileError) -> Void
     let logger: Logger
+    let monitoring: Monitoring
+    let link: LinkControl
+    let logLevel: LogLevel
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
         let peer = try await context.peer()
@@ -27,11 +30,12 @@ struct ControlResponder: HTTPResponder {
         guard let route = ControlRoute(rawValue: String(target.prefix { $0 != "?" })) else {
             return fault(FileError(.notFound, "no such resource: \(target); see /v1/status"), status: 404)
         }
-        guard route.method.rawValue == request.method.rawValue else {
-            return fault(FileError(.unsupported, "\(route.path) requires \(route.method.rawValue)"), status: 405)
+        guard let method = route.methods.first(where: { $0.rawValue == request.method.rawValue }) else {
+            let methods = route.methods.map(\.rawValue).joined(separator: " or ")
+            return fault(FileError(.unsupported, "\(route.path) requires \(methods)"), status: 405)
         }
         do {
-            switch route.method {
+            switch method {
             case .get where route == .events:
                 return try EventStream(fileSystem: fileSystem).respond(to: request, path: try path(in: target))
             case .get where route == .follow:
@@ -42,6 +46,8 @@ struct ControlResponder: HTTPResponder {
                     throw FileError(.invalid, "the query must be path=…&id=…, percent-encoded")
                 }
                 return try await versionContent(try path(in: target), id: id)
+            case .get where route == .metrics: return try monitoring.metrics()
+            case .get where route == .health: return monitoring.health()
             case .get: return try await answer(route, target: target)
             case .post where route == .session:
                 return try ControlSession(
@@ -66,7 +72,7 @@ struct ControlResponder: HTTPResponder {
 
     private func answer(_ route: ControlRoute, target: String) async throws -> Response {
         switch route {
-        case .status: return try json(try fileSystem.containerStatus())
+        case .status: return try json(try containerStatus())
         case .itemStatus: return try json(try fileSystem.itemStatus(try path(in: target)))
         case .totals: return try json(try await fileSystem.totals(below: try path(in: target)))
         case .transfers: return try json(try fileSystem.transfers())
@@ -77,7 +83,10 @@ struct ControlResponder: HTTPResponder {
         case .devices: return try json(try fileSystem.devices())
         case .log: return try json(try logTail(target))
         case .trash: return try json(try fileSystem.trash())
-        case .events, .follow, .versionContent: throw FileError(.unsupported, "\(route.path) is a stream")
+        case .link: return try json(link.settings)
+        case .logLevel: return try json(LogLevelReport(level: logLevel.level.rawValue))
+        case .events, .follow, .versionContent, .metrics, .health:
+            throw FileError(.unsupported, "\(route.path) is not answered in JSON")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,
             .answerStorm:
@@ -105,6 +114,23 @@ struct ControlResponder: HTTPResponder {
         }
         return try json(
             try fileSystem.list(try path(in: target), after: ControlQuery.after(in: target), limit: limit))
+    }
+
+    private func containerStatus() throws(FileError) -> ContainerStatus {
+        var status = try fileSystem.containerStatus()
+        let settings = link.settings
+        if !settings.isUnchanged { status.link = settings }
+        return status
+    }
+
+    private func changeLogLevel(_ text: String) throws(FileError) -> LogLevelReport {
+        guard let level = Logger.Level(nameOrNumber: text) else {
+            let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw FileError(.invalid, "a level is 0 to 7, or one of \(names), not \(text)")
+        }
+        logger.notice("the level of the log is now \(level)")
+        logLevel.level = level
+        return LogLevelReport(level: level.rawValue)
     }
 
     private func versionContent(_ path: String, id: String) async throws -> Response {
@@ -180,9 +206,14 @@ struct ControlResponder: HTTPResponder {
         case .answerStorm:
             let order = try Self.decode(StormAnswerRequest.self, body)
             try fileSystem.answerStorm(of: order.process, isAllowed: order.allowed)
+        case .link:
+            try link.set(try Self.decode(LinkRequest.self, body).link)
+            logger.notice("the link to the store is now \(link.settings.text)")
+            return try json(link.settings)
+        case .logLevel: return try json(try changeLogLevel(try Self.decode(LogLevelRequest.self, body).level))
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow, .list, .devices, .log:
+            .events, .follow, .list, .devices, .log, .metrics, .health:
             throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())

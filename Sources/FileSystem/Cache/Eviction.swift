@@ -1,3 +1,5 @@
+import CoreMetrics
+import Metering
 import Model
 import Remote
 import Replica
@@ -101,6 +103,8 @@ struct Eviction {
             if try replica.inode(number).incoming != nil { try downloads.request(number) }
             throw error
         }
+        syncEngine.context.instruments.evictions.increment()
+        syncEngine.context.instruments.evictedBytes.increment(by: inode.attributes.size)
         files.open.inode(number)?.evicted()
         files.kernel.inodeChanged(number, bytes: true)
         events.ubiquityAttributes(UbiquityKeys.downloading, of: number)

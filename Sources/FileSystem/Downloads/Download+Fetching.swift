@@ -1,3 +1,4 @@
+import CoreMetrics
 import Logging
 import Model
 import Remote
@@ -124,6 +125,7 @@ extension Download {
             let isStoreSilent = context.store.isSilent
             switch withState({ $0.batchFailed(batch, failure, isStoreSilent: isStoreSilent) }) {
             case .retry(let pause):
+                context.retries.increment()
                 context.logger.debug(
                     "retrying a download", metadata: ["inode": "\(inode)", "error": "\(failure)"])
                 guard (try? await context.environment.sleep(pause)) != nil else {

@@ -1,3 +1,4 @@
+import CoreMetrics
 import Logging
 import Model
 import Remote
@@ -16,6 +17,8 @@ struct DownloadContext: Sendable {
     /// Fast paths that are turned off.
     let off: Set<FastPath>
     let logger: Logger
+    /// Counts the requests that are repeated.
+    let retries: Counter
 
     var recorder: DownloadRecorder { DownloadRecorder(replica: replica, logger: logger) }
 

@@ -1,4 +1,5 @@
 import Logging
+import Metering
 import Model
 import Remote
 import Replica
@@ -42,7 +43,8 @@ final class Downloads: Sendable {
             reader: options.off.contains(.packWindows)
                 ? ChunkReader(packs: packs) : ChunkReader(windows: PackWindows(packs: packs), readAhead: readAhead),
             store: store, replica: context.replica, freeSpaceFloor: freeSpaceFloor, environment: context.environment,
-            retry: DownloadRetry(networkTimeout: options.networkTimeout), off: options.off, logger: context.logger)
+            retry: DownloadRetry(networkTimeout: options.networkTimeout), off: options.off, logger: context.logger,
+            retries: context.instruments.retries.download)
         self.openFiles = openFiles
         self.orphans = orphans
         self.kernel = kernel

@@ -152,6 +152,14 @@ extension FileSystem {
 }
 
 extension ByteSource {
+    /// Exceeds the available bytes only at the end of the file.
+    package var byteCount: Int {
+        switch self {
+        case .file(let file): file.byteCount
+        case .memory(let bytes): bytes.count
+        }
+    }
+
     package func bytes() throws(FileError) -> [UInt8] {
         switch self {
         case .file(let file): try file.descriptor.read(byteCount: file.byteCount, at: file.offset)

@@ -39,6 +39,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var store: StoreState?
     /// When the newest commit was applied or written here, RFC 3339; `nil` before the first.
     package var lastCommit: String?
+    /// The conditions of the link to the store, while it is conditioned; else `nil`.
+    package var link: LinkSettings?
 
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,

@@ -1,13 +1,14 @@
 import CFuse
 import FileSystem
 import Glibc
+import Metering
 import Model
 
 /// stat(2), chmod(2), chown(2), truncate(2), utimensat(2), statvfs(3).
 extension Operations {
     static func addAttributes(to table: inout fuse_lowlevel_ops) {
         table.getattr = { request, inode, _ in
-            let request = Request(request)
+            let request = Request(request, .getattr)
             request.answer { () throws(FileError) in
                 try request.fileSystem.attributes(of: InodeNumber(inode))
             } with: { reply, attributes in
@@ -15,10 +16,11 @@ extension Operations {
             }
         }
         table.setattr = { request, inode, status, fields, information in
-            Operations.setAttributes(Request(request), InodeNumber(inode), status!.pointee, Int(fields), information)
+            Operations.setAttributes(
+                Request(request, .setattr), InodeNumber(inode), status!.pointee, Int(fields), information)
         }
         table.statfs = { request, _ in
-            let request = Request(request)
+            let request = Request(request, .statfs)
             request.answer { () throws(FileError) in
                 try request.fileSystem.statistics()
             } with: { reply, statistics in

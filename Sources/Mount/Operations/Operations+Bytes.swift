@@ -1,13 +1,14 @@
 import CFuse
 import FileSystem
 import Glibc
+import Metering
 import Model
 
 /// read(2), write(2), fallocate(2), lseek(2), copy_file_range(2).
 extension Operations {
     static func addBytes(to table: inout fuse_lowlevel_ops) {
         table.read = { request, _, byteCount, offset, information in
-            let request = Request(request)
+            let request = Request(request, .read)
             request.answer { () throws(FileError) in
                 try request.fileSystem.read(
                     HandleID(information), offset: Int64(offset), byteCount: byteCount, by: request.caller)
@@ -16,7 +17,7 @@ extension Operations {
             }
         }
         table.write = { request, _, bytes, byteCount, offset, information in
-            let request = Request(request)
+            let request = Request(request, .write)
             request.answer { () throws(FileError) in
                 try request.fileSystem.write(
                     HandleID(information), offset: Int64(offset),
@@ -28,7 +29,7 @@ extension Operations {
             }
         }
         table.fallocate = { request, _, mode, offset, byteCount, information in
-            let request = Request(request)
+            let request = Request(request, .fallocate)
             request.answer { () throws(FileError) in
                 try request.fileSystem.allocate(
                     HandleID(information), mode: mode, offset: Int64(offset), byteCount: Int64(byteCount),
@@ -38,7 +39,7 @@ extension Operations {
             }
         }
         table.lseek = { request, _, offset, whence, information in
-            let request = Request(request)
+            let request = Request(request, .lseek)
             request.answer { () throws(FileError) in
                 try request.fileSystem.seek(HandleID(information), offset: Int64(offset), whence: whence)
             } with: { reply, offset in
@@ -46,7 +47,7 @@ extension Operations {
             }
         }
         table.copy_file_range = { request, _, offset, from, _, newOffset, to, byteCount, _ in
-            let request = Request(request)
+            let request = Request(request, .copyFileRange)
             request.answer { () throws(FileError) in
                 try request.fileSystem.copyRange(
                     from: HandleID(from), offset: Int64(offset), to: HandleID(to), offset: Int64(newOffset),

@@ -1,5 +1,6 @@
 import CFuse
 import FileSystem
+import Metering
 import Model
 
 /// opendir(3), readdir(3), closedir(3), fsync(2) of a directory.
@@ -11,20 +12,20 @@ extension Operations {
             var information = information!.pointee
             information.fh = UInt64(UInt(bitPattern: retained.toOpaque()))
             // Fails when the caller was interrupted: then no RELEASEDIR follows.
-            if !Reply(Request(request)).opened(&information) { retained.release() }
+            if !Reply(Request(request, .opendir)).opened(&information) { retained.release() }
         }
         table.readdir = { request, _, byteCount, offset, information in
-            Operations.list(Request(request), byteCount, Int(offset), information, withAttributes: false)
+            Operations.list(Request(request, .readdir), byteCount, Int(offset), information, withAttributes: false)
         }
         table.readdirplus = { request, _, byteCount, offset, information in
-            Operations.list(Request(request), byteCount, Int(offset), information, withAttributes: true)
+            Operations.list(Request(request, .readdirplus), byteCount, Int(offset), information, withAttributes: true)
         }
         table.releasedir = { request, _, information in
             Operations.directory(information).release()
-            Reply(Request(request)).done()
+            Reply(Request(request, .releasedir)).done()
         }
         table.fsyncdir = { request, inode, _, _ in
-            let request = Request(request)
+            let request = Request(request, .fsyncdir)
             request.answer { () throws(FileError) in
                 try request.fileSystem.syncDirectory(InodeNumber(inode))
             } with: { reply, _ in

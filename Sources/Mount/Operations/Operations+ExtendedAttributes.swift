@@ -1,6 +1,7 @@
 import CFuse
 import FileSystem
 import Glibc
+import Metering
 import Model
 
 /// getxattr(2), setxattr(2), listxattr(2), removexattr(2).
@@ -8,8 +9,8 @@ extension Operations {
     static func addExtendedAttributes(to table: inout fuse_lowlevel_ops) {
         table.getxattr = { request, inode, name, capacity in
             // `ls -l` and every write query these: answered here, without access to the index.
-            if Operations.isAbsent(name!) { return Reply(Request(request)).error(ENODATA) }
-            let request = Request(request)
+            if Operations.isAbsent(name!) { return Reply(Request(request, .getxattr)).error(ENODATA) }
+            let request = Request(request, .getxattr)
             request.answer { () throws(FileError) in
                 try request.fileSystem.extendedAttribute(
                     Operations.text(name), of: InodeNumber(inode), by: request.caller)
@@ -18,7 +19,7 @@ extension Operations {
             }
         }
         table.listxattr = { request, inode, capacity in
-            let request = Request(request)
+            let request = Request(request, .listxattr)
             request.answer { () throws(FileError) in
                 try request.fileSystem.extendedAttributeNames(of: InodeNumber(inode)).flatMap { Array($0.utf8) + [0] }
             } with: { reply, names in
@@ -26,8 +27,8 @@ extension Operations {
             }
         }
         table.setxattr = { request, inode, name, value, byteCount, flags in
-            if Operations.isAbsent(name!) { return Reply(Request(request)).error(EOPNOTSUPP) }
-            let request = Request(request)
+            if Operations.isAbsent(name!) { return Reply(Request(request, .setxattr)).error(EOPNOTSUPP) }
+            let request = Request(request, .setxattr)
             let value = Array(UnsafeRawBufferPointer(start: value, count: byteCount))
             request.answer { () throws(FileError) in
                 try request.fileSystem.setExtendedAttribute(
@@ -38,8 +39,8 @@ extension Operations {
             }
         }
         table.removexattr = { request, inode, name in
-            if Operations.isAbsent(name!) { return Reply(Request(request)).error(ENODATA) }
-            let request = Request(request)
+            if Operations.isAbsent(name!) { return Reply(Request(request, .removexattr)).error(ENODATA) }
+            let request = Request(request, .removexattr)
             request.answer { () throws(FileError) in
                 try request.fileSystem.removeExtendedAttribute(
                     Operations.text(name), of: InodeNumber(inode), by: request.caller)

@@ -1,18 +1,20 @@
 import CFuse
 import FileSystem
+import Metering
 import Model
 
 /// open(2), close(2), fsync(2).
 extension Operations {
     static func addFiles(to table: inout fuse_lowlevel_ops) {
         table.open = { request, inode, information in
-            Operations.open(Request(request), InodeNumber(inode), information!.pointee)
+            Operations.open(Request(request, .open), InodeNumber(inode), information!.pointee)
         }
         table.create = { request, parent, name, mode, information in
-            Operations.create(Request(request), InodeNumber(parent), name, UInt16(mode & 0o7777), information!.pointee)
+            Operations.create(
+                Request(request, .create), InodeNumber(parent), name, UInt16(mode & 0o7777), information!.pointee)
         }
         table.flush = { request, _, information in
-            let request = Request(request)
+            let request = Request(request, .flush)
             request.answer { () throws(FileError) in
                 try request.fileSystem.flush(
                     HandleID(information), lockOwner: information!.pointee.lock_owner, by: request.caller)
@@ -21,7 +23,7 @@ extension Operations {
             }
         }
         table.release = { request, inode, information in
-            let request = Request(request)
+            let request = Request(request, .release)
             let file = FileHandle(information)
             let owner = information!.pointee.flock_release != 0 ? information!.pointee.lock_owner : nil
             request.fileSystem.release(file.handle, flockOwner: owner, by: request.caller)
@@ -29,7 +31,7 @@ extension Operations {
             Reply(request).done()
         }
         table.fsync = { request, _, bytesOnly, information in
-            let request = Request(request)
+            let request = Request(request, .fsync)
             request.answer { () throws(FileError) in
                 try request.fileSystem.sync(HandleID(information), bytesOnly: bytesOnly != 0, by: request.caller)
             } with: { reply, _ in

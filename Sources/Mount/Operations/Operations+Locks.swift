@@ -1,13 +1,14 @@
 import CFuse
 import FileSystem
 import Glibc
+import Metering
 import Model
 
 /// flock(2) and the record locks of fcntl(2).
 extension Operations {
     static func addLocks(to table: inout fuse_lowlevel_ops) {
         table.getlk = { request, _, information, lock in
-            let request = Request(request)
+            let request = Request(request, .getlk)
             let asked = lock!.pointee
             request.answer { () throws(FileError) in
                 try request.fileSystem.testLock(
@@ -18,7 +19,7 @@ extension Operations {
             }
         }
         table.setlk = { request, _, information, lock, sleep in
-            let request = Request(request)
+            let request = Request(request, .setlk)
             // Programs limit the wait for a lock with alarm(2).
             request.answer(interruptedBy: .any) { () throws(FileError) in
                 try request.fileSystem.recordLock(
@@ -29,7 +30,7 @@ extension Operations {
             }
         }
         table.flock = { request, _, information, operation in
-            let request = Request(request)
+            let request = Request(request, .flock)
             request.answer(interruptedBy: .any) { () throws(FileError) in
                 try request.fileSystem.flock(
                     HandleID(information), operation: FlockOperation(operation),

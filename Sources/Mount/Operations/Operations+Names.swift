@@ -1,6 +1,7 @@
 import CFuse
 import FileSystem
 import Glibc
+import Metering
 import Model
 
 /// Names: lookup, creation, removal, rename.
@@ -9,14 +10,16 @@ extension Operations {
     private static let permissionBits: mode_t = 0o7777
 
     static func addNames(to table: inout fuse_lowlevel_ops) {
-        table.lookup = { request, parent, name in Operations.lookup(Request(request), InodeNumber(parent), name) }
+        table.lookup = { request, parent, name in
+            Operations.lookup(Request(request, .lookup), InodeNumber(parent), name)
+        }
         table.forget = { request, inode, _ in
-            let request = Request(request)
+            let request = Request(request, .forget)
             request.fileSystem.forget(InodeNumber(inode))
             Reply(request).none()
         }
         table.forget_multi = { request, count, forgets in
-            let request = Request(request)
+            let request = Request(request, .forget)
             let fileSystem = request.fileSystem
             for forgotten in UnsafeBufferPointer(start: forgets, count: count) {
                 fileSystem.forget(InodeNumber(forgotten.ino))
@@ -24,10 +27,10 @@ extension Operations {
             Reply(request).none()
         }
         table.mknod = { request, parent, name, mode, device in
-            Operations.makeNode(Request(request), InodeNumber(parent), name, mode, device)
+            Operations.makeNode(Request(request, .mknod), InodeNumber(parent), name, mode, device)
         }
         table.mkdir = { request, parent, name, mode in
-            let request = Request(request)
+            let request = Request(request, .mkdir)
             request.answer { () throws(FileError) in
                 try request.fileSystem.makeDirectory(
                     ItemName(name), in: InodeNumber(parent), mode: UInt16(mode & Operations.permissionBits),
@@ -37,7 +40,7 @@ extension Operations {
             }
         }
         table.unlink = { request, parent, name in
-            let request = Request(request)
+            let request = Request(request, .unlink)
             request.answer { () throws(FileError) -> Answer<Void> in
                 try request.fileSystem.removeFile(ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
@@ -45,7 +48,7 @@ extension Operations {
             }
         }
         table.rmdir = { request, parent, name in
-            let request = Request(request)
+            let request = Request(request, .rmdir)
             request.answer { () throws(FileError) -> Answer<Void> in
                 try request.fileSystem.removeDirectory(ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, _ in
@@ -53,14 +56,15 @@ extension Operations {
             }
         }
         table.rename = { request, parent, name, newParent, newName, flags in
-            Operations.rename(Request(request), (InodeNumber(parent), name), (InodeNumber(newParent), newName), flags)
+            Operations.rename(
+                Request(request, .rename), (InodeNumber(parent), name), (InodeNumber(newParent), newName), flags)
         }
         addLinks(to: &table)
     }
 
     private static func addLinks(to table: inout fuse_lowlevel_ops) {
         table.symlink = { request, target, parent, name in
-            let request = Request(request)
+            let request = Request(request, .symlink)
             request.answer { () throws(FileError) in
                 try request.fileSystem.makeSymbolicLink(
                     ItemName(name), in: InodeNumber(parent), target: Operations.text(target), by: request.caller)
@@ -69,7 +73,7 @@ extension Operations {
             }
         }
         table.link = { request, inode, parent, name in
-            let request = Request(request)
+            let request = Request(request, .link)
             request.answer { () throws(FileError) in
                 try request.fileSystem.link(
                     InodeNumber(inode), as: ItemName(name), in: InodeNumber(parent), by: request.caller)
@@ -78,7 +82,7 @@ extension Operations {
             }
         }
         table.readlink = { request, inode in
-            let request = Request(request)
+            let request = Request(request, .readlink)
             request.answer { () throws(FileError) in
                 try request.fileSystem.readLink(InodeNumber(inode))
             } with: { reply, target in

@@ -9,37 +9,49 @@ import Model
 /// mount is gone, and then no caller waits for the reply.
 struct Reply: ~Copyable {
     private let request: fuse_req_t
+    private let measurement: Measurement
 
-    init(_ request: Request) { self.request = request.pointer }
+    init(_ request: Request) {
+        self.request = request.pointer
+        measurement = request.measurement
+    }
 
-    private var lifetime: CacheLifetime { Request(request).session.cacheLifetime }
+    private var lifetime: CacheLifetime { FileSystemSession.of(fuse_req_userdata(request)).cacheLifetime }
 
-    deinit { fuse_reply_err(request, EIO) }
+    deinit {
+        fuse_reply_err(request, EIO)
+        measurement.end(EIO)
+    }
 
     consuming func error(_ number: Int32) {
         fuse_reply_err(request, number)
+        measurement.end(number)
         discard self
     }
 
     consuming func error(_ error: FileError) {
         fuse_reply_err(request, error.errno)
+        measurement.end(error.errno)
         discard self
     }
 
     consuming func done() {
         fuse_reply_err(request, 0)
+        measurement.end()
         discard self
     }
 
     /// For requests without an answer, such as FORGET.
     consuming func none() {
         fuse_reply_none(request)
+        measurement.end()
         discard self
     }
 
     consuming func entry(_ attributes: Attributes) {
         var entry = fuse_entry_param(attributes, lifetime)
         fuse_reply_entry(request, &entry)
+        measurement.end()
         discard self
     }
 
@@ -48,17 +60,20 @@ struct Reply: ~Copyable {
         var entry = fuse_entry_param()
         entry.entry_timeout = lifetime.entry
         fuse_reply_entry(request, &entry)
+        measurement.end()
         discard self
     }
 
     consuming func attributes(_ attributes: Attributes) {
         var status = stat(attributes)
         fuse_reply_attr(request, &status, lifetime.attributes(attributes))
+        measurement.end()
         discard self
     }
 
     consuming func linkTarget(_ target: String) {
         fuse_reply_readlink(request, target)
+        measurement.end()
         discard self
     }
 
@@ -68,6 +83,7 @@ struct Reply: ~Copyable {
     ) -> Bool {
         let request = request
         let result = WireCompletion.completing(completion) { fuse_reply_open(request, &information) }
+        measurement.end()
         discard self
         return result == 0
     }
@@ -79,12 +95,14 @@ struct Reply: ~Copyable {
         let request = request
         var entry = fuse_entry_param(attributes, lifetime)
         let result = WireCompletion.completing(completion) { fuse_reply_create(request, &entry, &information) }
+        measurement.end()
         discard self
         return result == 0
     }
 
     consuming func bytes(_ bytes: UnsafeRawBufferPointer) {
         fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        measurement.end()
         discard self
     }
 
@@ -93,19 +111,23 @@ struct Reply: ~Copyable {
         bytes.withUnsafeBytes {
             _ = fuse_reply_buf(request, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
         }
+        measurement.end()
         discard self
     }
 
     consuming func bytes(_ source: ByteSource) {
+        measurement.read(source.byteCount)
         switch source {
         case .memory(let bytes):
             let request = request
             bytes.withUnsafeBytes {
                 _ = fuse_reply_buf(request, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
             }
+            measurement.end()
             discard self
         case .file(let file) where file.byteCount == 0:
             fuse_reply_buf(request, nil, 0)
+            measurement.end()
             discard self
         case .file(let file) where file.byteCount > ReplyBuffers.pipeByteCount: copied(file)
         case .file(let file): moved(file)
@@ -123,6 +145,7 @@ struct Reply: ~Copyable {
         withExtendedLifetime(file) {
             _ = fuse_reply_data(request, &vector, FUSE_BUF_SPLICE_MOVE)
         }
+        measurement.end()
         discard self
     }
 
@@ -137,32 +160,39 @@ struct Reply: ~Copyable {
                 _ = fuse_reply_err(request, error.errno)
             }
         }
+        measurement.end()
         discard self
     }
 
     consuming func written(_ byteCount: Int) {
         fuse_reply_write(request, byteCount)
+        measurement.wrote(byteCount)
+        measurement.end()
         discard self
     }
 
     /// The size of an extended attribute or of the list of their names.
     consuming func attributeSize(_ byteCount: Int) {
         fuse_reply_xattr(request, byteCount)
+        measurement.end()
         discard self
     }
 
     consuming func offset(_ offset: Int64) {
         fuse_reply_lseek(request, off_t(offset))
+        measurement.end()
         discard self
     }
 
     consuming func lock(_ lock: inout flock) {
         fuse_reply_lock(request, &lock)
+        measurement.end()
         discard self
     }
 
     consuming func statistics(_ statistics: inout statvfs) {
         fuse_reply_statfs(request, &statistics)
+        measurement.end()
         discard self
     }
 }

@@ -1,5 +1,7 @@
 import CFuse
+import CoreMetrics
 import FileSystem
+import Metering
 import Model
 
 /// One request of the kernel, from its arrival until its one reply.
@@ -8,9 +10,14 @@ import Model
 /// threads share.
 struct Request: @unchecked Sendable {
     let pointer: fuse_req_t
+    let measurement: Measurement
 
     /// libfuse passes a request to every operation.
-    init(_ pointer: fuse_req_t?) { self.pointer = pointer! }
+    init(_ pointer: fuse_req_t?, _ operation: KernelOperation) {
+        self.pointer = pointer!
+        let session = FileSystemSession.of(fuse_req_userdata(pointer))
+        measurement = Measurement(operation: operation, instruments: Unmanaged.passUnretained(session.instruments))
+    }
 
     var session: FileSystemSession { FileSystemSession.of(fuse_req_userdata(pointer)) }
 
@@ -21,6 +28,23 @@ struct Request: @unchecked Sendable {
         let context = fuse_req_ctx(pointer)!.pointee
         return Caller(thread: context.pid, user: context.uid, group: context.gid)
     }
+}
+
+/// The time of one request.
+struct Measurement: BitwiseCopyable {
+    let operation: KernelOperation
+    /// The session holds them until its last request is answered.
+    let instruments: Unmanaged<OperationInstruments>
+    let start = OperationInstruments.now
+
+    /// - Parameter number: 0, or the error number of the reply.
+    func end(_ number: Int32 = 0) {
+        instruments._withUnsafeGuaranteedRef { $0.ended(operation, since: start, number) }
+    }
+
+    func read(_ byteCount: Int) { instruments._withUnsafeGuaranteedRef { $0.readBytes.increment(by: byteCount) } }
+
+    func wrote(_ byteCount: Int) { instruments._withUnsafeGuaranteedRef { $0.writtenBytes.increment(by: byteCount) } }
 }
 
 extension Request {

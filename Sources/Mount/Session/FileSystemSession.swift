@@ -3,6 +3,7 @@ import Dispatch
 package import FileSystem
 import Glibc
 package import Logging
+import Metering
 import Model
 import Synchronization
 
@@ -21,6 +22,7 @@ package final class FileSystemSession: Sendable {
     let parkedRequests = ParkedRequests()
     private let options: MountOptions
     let cacheLifetime: CacheLifetime
+    let instruments: OperationInstruments
     let logger: Logger
     private let wire: WireCompletion
     let notifier: KernelNotifier
@@ -56,6 +58,7 @@ package final class FileSystemSession: Sendable {
 
     package init(fileSystem: FileSystem, options: MountOptions = MountOptions(), logger: Logger) {
         self.fileSystem = fileSystem
+        instruments = fileSystem.instruments.operations
         self.options = options
         self.logger = logger
         cacheLifetime = CacheLifetime(isCached: !options.off.contains(.metadataCache))

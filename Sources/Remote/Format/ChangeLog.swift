@@ -88,6 +88,12 @@ package struct ChangeLog: Sendable {
         return nil
     }
 
+    /// How many commits after `number` are in the log, trimmed ones included: at most ``ObjectListing/limit``.
+    package func count(after number: CommitNumber) async throws(StoreError) -> Int {
+        try await store.list(prefix: Self.prefix, after: Self.key(number), limit: ObjectListing.limit)
+            .count { Self.number(of: $0.key) != nil }
+    }
+
     /// Whether there is such a commit, trimmed or not.
     package func contains(_ number: CommitNumber) async throws(StoreError) -> Bool {
         do throws(StoreError) {

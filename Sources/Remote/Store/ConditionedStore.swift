@@ -10,6 +10,8 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         /// When the line is free again after the transfers already scheduled, by direction.
         var downFree: LinkClock.Instant?
         var upFree: LinkClock.Instant?
+        /// When the last lookup of the store's name is, or was, over.
+        var lookedUp: LinkClock.Instant?
     }
 
     private enum Direction { case down, up }
@@ -38,6 +40,7 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
                 // Transfers scheduled at the old speed are void.
                 state.downFree = nil
                 state.upFree = nil
+                state.lookedUp = nil
             }
         }
     }
@@ -54,6 +57,8 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
             var pending = rest.value.withLock { $0 }
             if pending.isEmpty {
                 guard let piece = try await stream.next() else { return nil }
+                // Without a limit, pieces pass as they are.
+                guard self.sliceByteCount(.down) != nil else { return piece }
                 pending = piece[...]
             }
             let slice = pending.prefix(self.sliceByteCount(.down) ?? pending.count)
@@ -131,8 +136,20 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
     /// - Returns: Whether the request is lost.
     private func request(_ key: String) async throws(StoreError) -> Bool {
         let condition = condition
+        if condition.lookupDelay > .zero { try await wait(until: lookup(taking: condition.lookupDelay), key) }
         if condition.delay > .zero { try await wait(until: clock.now.advanced(by: condition.delay), key) }
         return condition.lossPercent > 0 && chance() < condition.lossPercent
+    }
+
+    /// - Returns: When the store's name is known: requests meanwhile wait for the same lookup.
+    private func lookup(taking delay: Duration) -> LinkClock.Instant {
+        let now = clock.now
+        return state.withLock { state in
+            if let end = state.lookedUp, now < end.advanced(by: LinkCondition.lookupLife) { return end }
+            let end = now.advanced(by: delay)
+            state.lookedUp = end
+            return end
+        }
     }
 
     private func lost(_ key: String) -> StoreError {

@@ -1,18 +1,23 @@
+import CoreMetrics
+import Metering
 package import Remote
 import Synchronization
 
-/// A store that records whether it can be reached: see ``Reachability``.
+/// A store that records whether it can be reached, see ``Reachability``, and counts and times the requests to it.
 package final class WatchedStore: ObjectStore, NeighbourStore {
     private let base: any ObjectStore
     private let environment: EngineEnvironment
+    private let instruments: RequestInstruments
     private let reachability: Mutex<Reachability>
+    private let refused = Mutex<String?>(nil)
     /// Yields each time the store answers again after it did not.
     package let returns: AsyncStream<Void>
     private let returned: AsyncStream<Void>.Continuation
 
-    package init(_ base: any ObjectStore, patience: Duration, environment: EngineEnvironment) {
+    package init(_ base: any ObjectStore, patience: Duration, _ context: SyncContext) {
         self.base = base
-        self.environment = environment
+        instruments = context.instruments.requests
+        environment = context.environment
         reachability = Mutex(Reachability(patience: patience))
         (returns, returned) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
@@ -25,6 +30,9 @@ package final class WatchedStore: ObjectStore, NeighbourStore {
 
     package var isFailing: Bool { reachability.withLock { $0.isFailing } }
 
+    /// Why the store refuses its last request, in a sentence; `nil` once it has answered one again.
+    package var refusal: String? { refused.withLock { $0 } }
+
     /// A caller waited in vain with full patience.
     package func noteGivenUp() {
         let now = environment.uptime()
@@ -33,57 +41,68 @@ package final class WatchedStore: ObjectStore, NeighbourStore {
 
     private func note(_ error: StoreError?, begun begin: Duration) {
         guard let outcome = Reachability.Outcome(error) else { return }
+        if outcome == .answered { refused.withLock { $0 = error?.code == .denied ? error?.description : nil } }
         let now = environment.uptime()
         if reachability.withLock({ $0.note(outcome, begun: begin, at: now) }) { returned.yield() }
     }
 
     private func noting<Value>(
-        _ call: () async throws(StoreError) -> Value
+        _ kind: RequestInstruments.Kind, _ call: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let begin = environment.uptime()
         do throws(StoreError) {
             let value = try await call()
             note(nil, begun: begin)
+            instruments.ended(kind, after: environment.uptime() - begin)
             return value
         } catch {
             note(error, begun: begin)
+            instruments.ended(kind, after: environment.uptime() - begin)
+            instruments.failed(kind, error.code.rawValue)
             throw error
         }
     }
 
     package func get(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
-        watching(try await noting { () async throws(StoreError) in try await base.get(key, range: range) })
+        watching(try await noting(.get) { () async throws(StoreError) in try await base.get(key, range: range) })
     }
 
     private func watching(_ stream: ByteStream) -> ByteStream {
         ByteStream(key: stream.key) { () throws(StoreError) in
-            do throws(StoreError) { return try await stream.next() } catch {
+            do throws(StoreError) {
+                let piece = try await stream.next()
+                if let piece { self.instruments.downloadedBytes.increment(by: piece.count) }
+                return piece
+            } catch {
                 self.note(error, begun: .zero)
+                self.instruments.failed(.get, error.code.rawValue)
                 throw error
             }
         }
     }
 
     package func put(_ key: String, _ body: Body) async throws(StoreError) {
-        try await noting { () async throws(StoreError) in try await base.put(key, body) }
+        try await noting(.put) { () async throws(StoreError) in try await base.put(key, body) }
+        instruments.uploadedBytes.increment(by: body.byteCount)
     }
 
     package func create(_ key: String, _ body: Body) async throws(StoreError) {
-        try await noting { () async throws(StoreError) in try await base.create(key, body) }
+        try await noting(.create) { () async throws(StoreError) in try await base.create(key, body) }
+        instruments.uploadedBytes.increment(by: body.byteCount)
     }
 
     package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
-        try await noting { () async throws(StoreError) in
+        try await noting(.list) { () async throws(StoreError) in
             try await base.list(prefix: prefix, after: after, limit: limit)
         }
     }
 
     package func delete(_ key: String) async throws(StoreError) {
-        try await noting { () async throws(StoreError) in try await base.delete(key) }
+        try await noting(.delete) { () async throws(StoreError) in try await base.delete(key) }
     }
 
     package func byteCount(of key: String) async throws(StoreError) -> Int64 {
-        try await noting { () async throws(StoreError) in try await base.byteCount(of: key) }
+        try await noting(.head) { () async throws(StoreError) in try await base.byteCount(of: key) }
     }
 
     package var neighbourStore: any NeighbourStore { self }
@@ -91,20 +110,20 @@ package final class WatchedStore: ObjectStore, NeighbourStore {
     package func listNeighbours(prefix: String, after: String?, limit: Int) async throws(StoreError)
         -> [NeighbourListing]
     {
-        try await noting { () async throws(StoreError) in
+        try await noting(.list) { () async throws(StoreError) in
             try await base.neighbourStore.listNeighbours(prefix: prefix, after: after, limit: limit)
         }
     }
 
     package func getNeighbour(_ key: String, range: Range<Int64>?) async throws(StoreError) -> ByteStream {
         watching(
-            try await noting { () async throws(StoreError) in
+            try await noting(.get) { () async throws(StoreError) in
                 try await base.neighbourStore.getNeighbour(key, range: range)
             })
     }
 
     package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
-        try await noting { () async throws(StoreError) in try await base.neighbourStore.neighbour(key) }
+        try await noting(.head) { () async throws(StoreError) in try await base.neighbourStore.neighbour(key) }
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }

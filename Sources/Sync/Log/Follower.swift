@@ -1,3 +1,5 @@
+import CoreMetrics
+import Metering
 import Model
 import Remote
 import Replica
@@ -69,6 +71,7 @@ package final class Follower: Sendable {
                 return
             } catch {
                 session.containerGuard.invalidate()
+                session.context.instruments.retries.follow.increment()
                 session.problem.set(
                     "fetching remote changes failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
                 pace.failed()

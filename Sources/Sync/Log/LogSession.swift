@@ -41,6 +41,7 @@ package final class LogSession: Sendable {
     package let snapshots: Snapshots
     /// Why other devices' changes are delayed.
     let problem: SyncProblem
+    package let progress: LogProgress
     let context: SyncContext
     let applier: CommitApplier
     private let preparation: RecordPreparation
@@ -61,6 +62,7 @@ package final class LogSession: Sendable {
         applier = CommitApplier(context, local: local, coordination: coordination)
         preparation = RecordPreparation(context, store: container.store, local: local)
         snapshots = Snapshots(context, container: container, applier: applier, preparation: preparation)
+        progress = LogProgress(environment: context.environment)
         problem = SyncProblem(over: "applying remote changes has resumed", context)
     }
 
@@ -73,6 +75,8 @@ package final class LogSession: Sendable {
         var count = 0
         while try await lock.withLock({ try await applyNext() }) {
             count += 1
+            // Only far behind: usually there is one commit, and a listing would delay it.
+            if count == LogProgress.listingThreshold { try await progress.noteRest(log.count(after: replica.applied)) }
             try Task.checkCancellation()
         }
         return count
@@ -83,10 +87,13 @@ package final class LogSession: Sendable {
         try await begin()
         let read: DecodedCommit
         switch try await next() {
-        case .nothing: return false
+        case .nothing:
+            progress.noteEnd()
+            return false
         case .snapshot: return true
         case .commit(let found): read = found
         }
+        progress.noteFound()
         try checkPredecessor(of: read.commit)
         if !read.rejected.isEmpty {
             logger.error(
@@ -108,6 +115,7 @@ package final class LogSession: Sendable {
         } while try grant == nil && coordination.isHeldOff(read.commit)
         try applier.apply(read.commit, contents: contents, localBytes: localBytes)
         containerGuard.noteApplied(read.commit.sequence)
+        progress.noteApplied()
         return true
     }
 
@@ -144,6 +152,7 @@ package final class LogSession: Sendable {
                 return .overtaken
             }
             containerGuard.noteAppended(commit.sequence)
+            progress.noteAppended()
             try landed(commit)
             return .landed
         }

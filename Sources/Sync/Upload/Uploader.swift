@@ -1,5 +1,7 @@
+import CoreMetrics
 import Foundation
 import Logging
+import Metering
 package import Model
 import Remote
 import Replica
@@ -122,6 +124,7 @@ package final class Uploader: Sendable {
                 return
             } catch {
                 session.containerGuard.invalidate()
+                context.instruments.retries.upload.increment()
                 setProblem("uploading failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
                 await activity.waitForLocalChange(since: .max, atMost: pause)
                 pause = min(pause * 2, Self.retryLimit)

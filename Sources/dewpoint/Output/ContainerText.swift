@@ -18,6 +18,7 @@ enum ContainerText {
         ]
         if let cache = status.cache { lines += self.cache(cache) }
         lines += (status.storms ?? []).map { ("bulk reads", storm($0)) }
+        if let link = status.link { lines.append(("link", "\(link.text); see: dewpoint link")) }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let width = lines.map(\.0.count).max() ?? 0
         let body = lines.map { name, value in "  \(name.padding(to: width))  \(value.printable)" }

@@ -8,6 +8,7 @@ import Synchronization
 final class TestStore: Sendable {
     let store: S3Store
     private let waits: Shared<[Duration]>
+    private let retries: Shared<Int>
 
     /// - Parameters:
     ///   - limits: Short limits are for tests of servers that do not respond.
@@ -22,10 +23,13 @@ final class TestStore: Sendable {
         ].merging(variables) { $1 }
         let waits = Shared(Mutex<[Duration]>([]))
         self.waits = waits
+        let retries = Shared(Mutex(0))
+        self.retries = retries
         var environment = S3Environment.system
         environment.now = now
         environment.chance = { chance }
         environment.limits = limits
+        environment.willRetry = { retries.value.withLock { $0 += 1 } }
         environment.sleep = { duration in
             // The timeouts of a transfer sleep for real.
             guard duration < min(limits.read, limits.send) else { return try await Task.sleep(for: duration) }
@@ -39,6 +43,9 @@ final class TestStore: Sendable {
 
     /// The delays between attempts.
     var delays: [Duration] { waits.value.withLock { $0 } }
+
+    /// How often the store said that it repeats a request.
+    var retryCount: Int { retries.value.withLock { $0 } }
 
     /// Runs `body` with the store.
     func run<Value>(_ body: (S3Store) async throws -> Value) async throws -> Value { try await body(store) }

@@ -17,7 +17,7 @@ struct MountCommand: AsyncParsableCommand {
             OPTIONS, separated by commas: turn_quiet=500ms, turn_limit=30s, network_timeout=20s, \
             ignore=PATTERN:…, presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
             storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, \
-            link_down=KIB_PER_S, link_up=KIB_PER_S, off=FAST_PATH:…, log_level=info, allow_other or noallow_other, \
+            link_down=KIB_PER_S, link_up=KIB_PER_S, metrics_port=PORT, off=FAST_PATH:…, log_level=info, allow_other or noallow_other, \
             nonempty, ro, nosuid, nodev, noexec, noatime.
 
             A FAST_PATH is one of \(FastPath.allCases.map(\.rawValue).joined(separator: ", ")), or all of them: all.

@@ -52,7 +52,7 @@ struct MountPlan {
             let remote = try await RemoteContainer.open(location, state: state, link: options.link)
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state, deviceName: chosenDeviceName(state), options: options,
-                notification: notification, logger: DaemonService.logger("daemon", level: options.logLevel))
+                notification: notification)
             try await service.run { readiness.ready() }
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "the daemon failed: \(error)")

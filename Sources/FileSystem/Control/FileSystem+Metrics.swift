@@ -1,0 +1,78 @@
+import Coordination
+package import Metering
+package import Model
+import Replica
+import Sync
+
+/// What monitoring asks: metrics and health.
+extension FileSystem {
+    /// Why this mount is not healthy, in a sentence; `nil` when it is.
+    ///
+    /// Offline is healthy: changes are kept, and sync resumes by itself. Not healthy is what a person has to mend.
+    package var ailment: String? {
+        guard isRunning else { return "the engine is not running" }
+        do throws(FileError) {
+            _ = try replica.pendingCount()
+        } catch {
+            return "the index cannot be read: \(error.detail)"
+        }
+        if let problem = syncEngine.containerGuard.problem { return problem }
+        return syncEngine.store.refusal.map { "the store refuses access: \($0)" }
+    }
+
+    /// The values of all metrics now, except for the build's.
+    ///
+    /// Takes as long as `dewpoint status`: some queries count the rows of the index.
+    package func metricSamples() throws(FileError) -> [MetricSample] {
+        var samples = instruments.registry.samples
+        samples += try itemSamples()
+        samples += try transferSamples()
+        samples += logSamples()
+        samples += claimSamples()
+        samples.append(MetricSample(.healthy, ailment == nil ? 1 : 0))
+        samples.append(MetricSample(.storeAnswers, syncEngine.store.isFailing ? 0 : 1))
+        samples.append(MetricSample(.heldPrograms, reading.throttle.reports.count { $0.state == .held }))
+        return samples
+    }
+
+    private func itemSamples() throws(FileError) -> [MetricSample] {
+        let statistics = try replica.statistics()
+        return [
+            MetricSample(.items, statistics.itemCount), MetricSample(.localFiles, statistics.localFileCount),
+            MetricSample(.cacheBytes, try replica.heldByteCount()),
+            MetricSample(.conflicts, try replica.conflictedItemCount()),
+        ]
+    }
+
+    private func transferSamples() throws(FileError) -> [MetricSample] {
+        let active = reading.downloads.activeCount
+        return [
+            MetricSample(.pendingUploads, try replica.pendingCount()),
+            MetricSample(.pendingUploadBytes, try replica.pendingByteCount()),
+            MetricSample(.activeDownloads, active),
+            // Downloads by reading are not requested, so there may be more active ones than requests.
+            MetricSample(.waitingDownloads, max(0, try replica.requestedDownloadCount() - active)),
+        ]
+    }
+
+    private func logSamples() -> [MetricSample] {
+        let progress = syncEngine.session.progress
+        var samples = [
+            MetricSample(.appliedCommit, replica.applied), MetricSample(.commitsBehind, progress.behind),
+            MetricSample(.heldDeletions, syncEngine.uploader.heldDeletionCount),
+        ]
+        if let age = progress.age { samples.append(MetricSample(.lastCommitSeconds, seconds: age / .seconds(1))) }
+        return samples
+    }
+
+    private func claimSamples() -> [MetricSample] {
+        let now = locking.manager.now
+        // A claim on several items is in the list of each.
+        let claims = locking.manager.ask { $0.snapshot(now: now) }.flatMap(\.claims)
+        let all = Set(claims.map(\.set))
+        let held = Set(claims.filter { $0.state == .granted }.map(\.set)).count
+        return [
+            MetricSample(.claims, ["held"], held), MetricSample(.claims, ["waiting"], all.count - held),
+        ]
+    }
+}

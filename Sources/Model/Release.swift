@@ -1,0 +1,4 @@
+/// This version of Dewpoint.
+package enum Release {
+    package static let version = "0.1.0"
+}
