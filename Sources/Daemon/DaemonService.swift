@@ -61,6 +61,7 @@ package struct DaemonService: Sendable {
         do {
             // Recorded only now: before, the state may have belonged to another container.
             try state.record(remote.identity, at: remote.location, deviceName: deviceName)
+            state.record(mountpoint: mountpoint)
             try await serve(fileSystem, whenReady: whenReady)
         } catch {
             close(fileSystem)

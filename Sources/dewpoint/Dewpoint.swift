@@ -24,7 +24,7 @@ struct Dewpoint: AsyncParsableCommand {
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
             MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
-            LogLevelCommand.self,
+            LogLevelCommand.self, DiagnoseCommand.self, ResetCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

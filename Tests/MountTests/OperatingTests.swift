@@ -55,5 +55,70 @@ extension RealMount {
                 #expect(status == 64 && said.contains("0 to 7"))
             }
         }
+
+        @Test func `an archive for developers has neither names nor keys, unless names are wanted`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("Zebra folder/Quagga.odt", byteCount: 1000)
+                try await a.sync()
+                try await Command.script(
+                    #"echo "2026-01-01T00:00:00+0000 warning sync: failed to upload Zebra folder/Quagga.odt secret=planted-key" >> "$1""#,
+                    a.state + "/daemon.log")
+                for names in [[], ["--names"]] {
+                    let archive = container.directory + "/d\(names.count).tar.gz"
+                    try await container.dewpoint(["diagnose", a.point, "--output", archive] + names)
+                    let folder = container.directory + "/unpacked\(names.count)"
+                    try await Command.script(
+                        #"mkdir "$2"; tar -C "$2" -xzf "$1"; test "$(stat -c %a "$1")" = 600"#, archive, folder)
+                    let all = try await Command.script(#"cd "$1"; grep -r '' ."#, folder)
+                    for file in [
+                        "README.txt", "version.txt", "system.txt", "system-state.txt", "options.txt", "status.json",
+                        "locks.json", "metrics.txt", "check.txt", "log.txt",
+                    ] { #expect(all.contains("/\(file):"), "\(file)") }
+                    #expect(all.contains("dewpoint_items 2"))
+                    #expect(all.contains("check.txt:no problems"))
+                    #expect(all.contains("failed to upload"))
+                    #expect(!all.contains("planted-key"))
+                    for name in ["Zebra", "Quagga", a.point, MountedContainer.identifier] {
+                        #expect(all.contains(name) != names.isEmpty, "\(name)")
+                    }
+                }
+                let (status, said) = try await run(
+                    container, "diagnose", a.point, "--output", container.directory + "/d0.tar.gz")
+                #expect(status == 73 && said.contains("exists already"))
+            }
+        }
+
+        @Test func `a reset sets the state aside, and the next mount builds a new one`() async throws {
+            try await MountedContainer.with(devices: [], isDisconnectable: true) { container in
+                let point = container.directory + "/point"
+                try await Command.check(["mkdir", point])
+                try await container.dewpoint(["mount", container.url, point])
+                try await Command.script(#"echo one > "$1/one""#, point)
+                try await container.dewpoint(["sync", "--wait", point])
+                #expect(try await run(container, "reset", point).0 == 75)
+                try await container.dewpoint(["pause", point])
+                try await Command.script(#"echo two > "$1/two""#, point)
+                try await container.dewpoint(["unmount", point])
+
+                let (status, said) = try await run(container, "reset", point)
+                #expect(status == 75 && said.contains("1 change is not uploaded"), "\(said)")
+                let told = try await container.dewpoint(["reset", point, "--discard-changes"])
+                let states = container.directory + "/state-home/dewpoint"
+                let names = try listing(states)
+                #expect(names.count == 1 && names[0].hasPrefix(MountedContainer.identifier + ".backup-"))
+                #expect(told.contains(names[0]))
+                #expect(
+                    try await Command.check(["cat", "\(states)/\(names[0])/files/two"]) == "two\n")
+                #expect(try await run(container, "reset", point).0 == 66)
+
+                try await container.dewpoint(["mount", container.url, point])
+                #expect(try listing(point) == ["one"])
+                #expect(try await Command.check(["cat", point + "/one"]) == "one\n")
+                #expect(try listing(states).contains(MountedContainer.identifier))
+                try await container.dewpoint(["check", point])
+                try await container.dewpoint(["unmount", point])
+            }
+        }
     }
 }

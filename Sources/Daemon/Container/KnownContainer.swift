@@ -17,7 +17,9 @@ extension StatePlace {
         let base = base(environment)
         // No such directory: nothing was mounted yet.
         let names = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
-        let places = names.map { StatePlace(path: "\(base)/\($0)") }.filter { $0.identity(of: location) != nil }
+        let places = names.map { StatePlace(path: "\(base)/\($0)") }.filter {
+            !$0.isBackup && $0.identity(of: location) != nil
+        }
         return places.count == 1 ? places[0] : nil
     }
 

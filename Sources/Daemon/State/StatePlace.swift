@@ -176,7 +176,7 @@ extension StatePlace {
             let base = base(variables)
             // Without the directory nothing was ever mounted.
             places = ((try? FileManager.default.contentsOfDirectory(atPath: base)) ?? [])
-                .map { StatePlace(path: "\(base)/\($0)") }
+                .map { StatePlace(path: "\(base)/\($0)") }.filter { !$0.isBackup }
         }
         let found = Set(places.compactMap { try? $0.location() }.filter { $0.url == url })
         return found.count == 1 ? found.first : nil

@@ -1,0 +1,72 @@
+import ArgumentParser
+import Daemon
+import Foundation
+import Model
+
+struct DiagnoseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diagnose", abstract: "Collects what a developer needs to examine a problem into one archive.",
+        discussion: """
+            The archive has the version of Dewpoint, the system, the mount's options, status, locks and metrics, what `dewpoint check` \
+            finds, and the end of the log. It has no keys, and no bytes of files. Names of files, directories, devices, buckets \
+            and programs are replaced by pseudonyms; in the log, every word that is not Dewpoint's own. Read it before you \
+            send it: a name that consists only of numbers or of words of Dewpoint's messages stays.
+
+            dewpoint diagnose /mnt/notes
+            tar -tzf dewpoint-diagnosis-2026-01-31T12.00.00.tar.gz
+            """)
+
+    @Argument(help: "The mountpoint. (default: that of the current directory, or the only one)", completion: .directory)
+    var mountpoint: String?
+
+    @Option(
+        help: "The state directory of a container that is not mounted, for its log.", completion: .directory)
+    var state: String?
+
+    @Flag(help: "Keep names of files, devices and programs.")
+    var names = false
+
+    @Option(name: .shortAndLong, help: "The archive to write. (default: dewpoint-diagnosis-TIME.tar.gz here)")
+    var output: String?
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    private struct Report: Encodable {
+        var archive: String
+        var files: [String]
+    }
+
+    func validate() throws {
+        if mountpoint != nil, state != nil { throw ValidationError("give a mountpoint or --state, not both") }
+    }
+
+    func run() async throws {
+        let archive = try MountedPath.absolute(output ?? "dewpoint-diagnosis-\(Self.stamp()).tar.gz")
+        guard !FileManager.default.fileExists(atPath: archive) else {
+            throw CommandFailure(.cannotCreate, "\(archive) exists already; choose another --output")
+        }
+        let subject: Diagnosis.Subject =
+            if let state {
+                .state(try StatePlace(given: state, resolved: try MountedPath.absolute(state)))
+            } else {
+                .mount(try MountedPath.mount(mountpoint))
+            }
+        var diagnosis = Diagnosis(
+            subject,
+            redaction: Redaction(keepsNames: names, environment: ProcessInfo.processInfo.environment))
+        try await diagnosis.collect()
+        try await diagnosis.write(to: archive)
+        let report = Report(archive: archive, files: diagnosis.files.map(\.name).sorted())
+        if json { return try JSONOutput.print(report) }
+        print("\(archive.printable): \(report.files.joined(separator: ", "))")
+        print(
+            names
+                ? "It has names of files, and no keys."
+                : "It has no keys and no names of files; read it before you send it.")
+    }
+
+    private static func stamp() -> String {
+        Date.now.formatted(.iso8601.timeSeparator(.omitted)).replacing("Z", with: "")
+    }
+}
