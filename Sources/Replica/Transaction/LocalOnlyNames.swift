@@ -18,8 +18,6 @@ package enum LocalOnlyNames {
         ".#*",
         // Files that a FUSE mount hides while they are open, or keep their place after they were removed.
         ".fuse_hidden*",
-        // The trash of desktops, one for each user, at the top of a mount.
-        ".Trash-*",
     ])
 
     /// Whether a name is among them.
