@@ -64,7 +64,7 @@ actor CredentialChain {
     private func fetched() async -> Result<Credentials, StoreError> {
         if let fetch { return await fetch.value }
         // An unstructured task, so that a cancelled caller does not end it for the others.
-        let task = Task { [environment, metadata] in await Self.look(environment, metadata) }
+        let task = Task { [environment, metadata, now] in await Self.look(environment, metadata, now) }
         fetch = task
         let result = await task.value
         fetch = nil
@@ -76,19 +76,31 @@ actor CredentialChain {
     }
 
     private static func look(
-        _ environment: [String: String], _ metadata: MetadataClient
+        _ environment: [String: String], _ metadata: MetadataClient, _ now: @escaping @Sendable () -> Date
     ) async -> Result<Credentials, StoreError> {
         do throws(StoreError) {
-            switch try CredentialSource.first(environment: environment) {
-            case .found(let credentials): return .success(credentials)
-            case .container(let url, let token): return .success(try await metadata.container(url: url, token: token))
-            case .instance(let endpoint):
-                guard let credentials = try await metadata.instance(endpoint: endpoint) else { throw none }
-                return .success(credentials)
-            case nil: throw none
-            }
+            guard let source = try CredentialSource.first(environment: environment) else { throw none }
+            return .success(try await credentials(from: source, metadata, now))
         } catch {
             return .failure(error)
+        }
+    }
+
+    private static func credentials(
+        from source: CredentialSource, _ metadata: MetadataClient, _ now: @escaping @Sendable () -> Date
+    ) async throws(StoreError) -> Credentials {
+        switch source {
+        case .found(let credentials): return credentials
+        case .container(let url, let token): return try await metadata.container(url: url, token: token)
+        case .instance(let endpoint):
+            guard let credentials = try await metadata.instance(endpoint: endpoint) else { throw none }
+            return credentials
+        case .process(let process): return try await process.credentials()
+        case .role(let role, let owner):
+            let keys = try await credentials(from: owner, metadata, now)
+            return try await TokenService(http: metadata.http, now: now).assume(role, by: keys)
+        case .webIdentity(let role, let file):
+            return try await TokenService(http: metadata.http, now: now).assume(role, tokenFile: file)
         }
     }
 

@@ -8,6 +8,12 @@ enum CredentialSource: Equatable, Sendable {
     case container(url: String, token: Token?)
     /// The metadata service of an EC2 machine.
     case instance(endpoint: String)
+    /// A command that prints them.
+    case process(CredentialProcess)
+    /// A role that the owner of other credentials assumes.
+    indirect case role(AssumedRole, by: CredentialSource)
+    /// A role that the owner of a token assumes; the file is read again each time: it changes.
+    case webIdentity(AssumedRole, tokenFile: String)
 
     /// The authorization for a container's server.
     enum Token: Equatable, Sendable {
@@ -25,15 +31,20 @@ enum CredentialSource: Equatable, Sendable {
     /// - Throws: ``StoreError`` with `denied` when a source is configured but cannot be used.
     static func first(environment: [String: String]) throws(StoreError) -> CredentialSource? {
         if let credentials = try fromEnvironment(environment) { return .found(credentials) }
-        if let credentials = try fromProfile(Profile(environment: environment)) { return .found(credentials) }
+        if let identity = try fromWebIdentity(environment) { return identity }
+        if let source = try ProfileCredentials(environment: environment).source() { return source }
         if let container = try fromContainer(environment) { return container }
+        return fromInstance(environment)
+    }
+
+    static func fromInstance(_ environment: [String: String]) -> CredentialSource? {
         guard environment["AWS_EC2_METADATA_DISABLED"]?.lowercased() != "true" else { return nil }
         return .instance(endpoint: environment.nonEmpty("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? instanceHost)
     }
 
     static func refusal(_ sentence: String) -> StoreError { StoreError(.denied, key: "credentials", sentence) }
 
-    private static func fromEnvironment(_ environment: [String: String]) throws(StoreError) -> Credentials? {
+    static func fromEnvironment(_ environment: [String: String]) throws(StoreError) -> Credentials? {
         switch (environment.nonEmpty("AWS_ACCESS_KEY_ID"), environment.nonEmpty("AWS_SECRET_ACCESS_KEY")) {
         case (nil, nil): return nil
         case (let id?, let secret?):
@@ -45,38 +56,18 @@ enum CredentialSource: Equatable, Sendable {
         }
     }
 
-    /// Settings by which a profile gets keys in ways that this version does not support.
-    private static let unknownWays = [
-        "credential_process", "sso_session", "sso_account_id", "role_arn", "web_identity_token_file",
-        "credential_source",
-        "login_session",
-    ]
-
-    private static func fromProfile(_ profile: Profile) throws(StoreError) -> Credentials? {
-        let place = "profile \(profile.name)"
-        guard let settings = profile.settings else {
-            guard profile.isChosen else { return nil }
-            throw refusal(
-                "there is no \(place) in \(profile.paths.credentials) or \(profile.paths.config); check AWS_PROFILE")
+    /// As Kubernetes gives a role to a process.
+    private static func fromWebIdentity(_ environment: [String: String]) throws(StoreError) -> CredentialSource? {
+        guard let file = environment.nonEmpty("AWS_WEB_IDENTITY_TOKEN_FILE") else { return nil }
+        guard let arn = environment.nonEmpty("AWS_ROLE_ARN") else {
+            throw refusal("AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN; set both or neither")
         }
-        if let id = settings.nonEmpty("aws_access_key_id") {
-            guard let secret = settings.nonEmpty("aws_secret_access_key") else {
-                throw refusal("\(place) has an aws_access_key_id but no aws_secret_access_key")
-            }
-            return Credentials(
-                accessKeyID: id, secretAccessKey: secret, sessionToken: settings.nonEmpty("aws_session_token"),
-                origin: place)
-        }
-        if let way = unknownWays.first(where: { settings[$0] != nil }) {
-            throw refusal(
-                "\(place) gets its keys by \(way), which is not supported; run this in the shell first: "
-                    + "eval \"$(aws configure export-credentials --profile \(profile.name) --format env)\"")
-        }
-        guard !profile.isChosen else { throw refusal("\(place) has no aws_access_key_id; check AWS_PROFILE") }
-        return nil
+        let settings = ["role_arn": arn, "role_session_name": environment["AWS_ROLE_SESSION_NAME"] ?? ""]
+        return .webIdentity(
+            try AssumedRole(settings, of: "the environment", environment: environment), tokenFile: file)
     }
 
-    private static func fromContainer(_ environment: [String: String]) throws(StoreError) -> CredentialSource? {
+    static func fromContainer(_ environment: [String: String]) throws(StoreError) -> CredentialSource? {
         let url: String
         if let relative = environment.nonEmpty("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
             guard relative.hasPrefix("/") else {

@@ -122,7 +122,7 @@ struct MetadataClient: Sendable {
     }
 
     /// ISO 8601, with or without fractions of a second.
-    private static func date(_ text: String) -> Date? {
+    static func date(_ text: String) -> Date? {
         if let date = try? Date(text, strategy: .iso8601) { return date }
         return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }

@@ -67,9 +67,11 @@ struct Profile: Sendable {
     /// Reads the files that `AWS_PROFILE`, `AWS_SHARED_CREDENTIALS_FILE` and `AWS_CONFIG_FILE` select. Blocks for a
     /// moment.
     ///
-    /// - Parameter environment: Also for `HOME`.
-    init(environment: [String: String]) {
-        let chosen = environment.nonEmpty("AWS_PROFILE") ?? environment.nonEmpty("AWS_DEFAULT_PROFILE")
+    /// - Parameters:
+    ///   - environment: Also for `HOME`.
+    ///   - given: The profile, if another one names it.
+    init(environment: [String: String], named given: String? = nil) {
+        let chosen = given ?? environment.nonEmpty("AWS_PROFILE") ?? environment.nonEmpty("AWS_DEFAULT_PROFILE")
         name = chosen ?? "default"
         isChosen = chosen != nil
         let home = environment.nonEmpty("HOME") ?? NSHomeDirectory()
@@ -86,7 +88,11 @@ struct Profile: Sendable {
     /// Makes paths absolute: a daemon changes its working directory, and reads the files again later.
     static func withAbsolutePaths(_ environment: [String: String]) -> [String: String] {
         var environment = environment
-        for name in ["AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] {
+        let names = [
+            "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+        ]
+        for name in names {
             guard let path = environment.nonEmpty(name), !path.hasPrefix("/"), !path.hasPrefix("~/") else { continue }
             environment[name] = "\(FileManager.default.currentDirectoryPath)/\(path)"
         }
