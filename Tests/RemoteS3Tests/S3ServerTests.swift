@@ -82,7 +82,8 @@ extension Trait where Self == ConditionTrait {
         #expect(error.map { $0.detail.components(separatedBy: year).count - 1 } == 2)
     }
 
-    @Test func `the error for a missing bucket names the bucket`() async throws {
+    @Test(.disabled(if: S3Server.isSeaweedFS, "SeaweedFS makes a bucket that its administrator writes to"))
+    func `the error for a missing bucket names the bucket`() async throws {
         try await with(bucket: "no-such-bucket") { store in
             let error = await #expect(throws: StoreError(.invalid, key: "a")) { try await store.put("a", .bytes([1])) }
             #expect(error?.detail.contains("there is no bucket no-such-bucket at http://127.0.0.1") == true)
@@ -95,7 +96,8 @@ extension Trait where Self == ConditionTrait {
 
     // MARK: Verification of bytes
 
-    @Test func `the server refuses bytes that do not match their hash`() async throws {
+    @Test(.disabled(if: S3Server.isSeaweedFS, "SeaweedFS 4.48 does not compare a body with its signed hash"))
+    func `the server refuses bytes that do not match their hash`() async throws {
         let server = try await S3Server.shared
         let connection = S3Connection(
             try S3Location("s3://\(S3Server.bucket)", environment: server.variables), variables: server.variables,
@@ -255,7 +257,10 @@ extension Trait where Self == ConditionTrait {
 }
 
 /// The store while its server is killed and restarted.
-@Suite(.needsS3Server, .serialized, .timeLimit(.minutes(5))) struct S3ServerFaultTests {
+@Suite(
+    .needsS3Server, .disabled(if: S3Server.isSeaweedFS, "only Ceph is stopped and frozen"), .serialized,
+    .timeLimit(.minutes(5))
+) struct S3ServerFaultTests {
     @Test func `a stopped server is unavailable within the limit, and is used again after a restart`() async throws {
         let server = try await S3Server.start()
         try await server.control("bucket", "notes")

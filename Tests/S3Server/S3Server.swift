@@ -14,10 +14,17 @@ package struct S3Server: Sendable {
 
     /// Why the server cannot run on this machine; `nil` if it can.
     package static let unavailable: String? = {
+        if isSeaweedFS {
+            let isInstalled = FileManager.default.isExecutableFile(atPath: seaweed)
+            return isInstalled ? nil : "SeaweedFS is not installed; see scripts/seaweedfs-server"
+        }
         let programs = ["ceph", "ceph-mon", "ceph-osd", "radosgw", "radosgw-admin", "monmaptool", "curl", "python3"]
         let missing = programs.filter { !isInstalled($0) }
         return missing.isEmpty ? nil : "\(missing.joined(separator: ", ")) not installed; see scripts/dependencies test"
     }()
+
+    /// Whether it is SeaweedFS, of which only the contract is tested, and not how it fails.
+    package static var isSeaweedFS: Bool { ProcessInfo.processInfo.environment["S3_SERVER"] == "seaweedfs" }
 
     package static var isAvailable: Bool { unavailable == nil }
 
@@ -66,6 +73,9 @@ package struct S3Server: Sendable {
 
     private static let script = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../scripts/s3-server").standardizedFileURL.path
+
+    private static let seaweed = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../.build/seaweedfs/bin/weed").standardizedFileURL.path
 
     private static func isInstalled(_ program: String) -> Bool {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
