@@ -22,7 +22,7 @@ extension FileSystem {
 
     /// The values of all metrics now, except for the build's.
     ///
-    /// Takes as long as `dewpoint status`: some queries count the rows of the index.
+    /// Takes as long as `dewpoint status`: most counts are kept by the index.
     package func metricSamples() throws(FileError) -> [MetricSample] {
         var samples = instruments.registry.samples
         samples += try itemSamples()
@@ -36,11 +36,10 @@ extension FileSystem {
     }
 
     private func itemSamples() throws(FileError) -> [MetricSample] {
-        let statistics = try replica.statistics()
+        let totals = try replica.totals()
         return [
-            MetricSample(.items, statistics.itemCount), MetricSample(.localFiles, statistics.localFileCount),
-            MetricSample(.cacheBytes, try replica.heldByteCount()),
-            MetricSample(.conflicts, try replica.conflictedItemCount()),
+            MetricSample(.items, totals.itemCount), MetricSample(.localFiles, totals.localFileCount),
+            MetricSample(.cacheBytes, try replica.heldByteCount()), MetricSample(.conflicts, totals.conflictCount),
         ]
     }
 

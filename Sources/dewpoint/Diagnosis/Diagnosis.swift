@@ -150,7 +150,7 @@ extension Redaction {
     mutating func machine(_ text: String) -> String {
         let text = withoutKeys(text)
         guard !keepsNames else { return text }
-        let host = MountCommand.hostName()
+        let host = MountPlan.hostName()
         return text.replacing(host, with: pseudonym(host))
     }
 }
