@@ -218,8 +218,9 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "dewpoint", "ControlClient", "ControlAPI", "Model",
+                "dewpoint", "ControlClient", "ControlAPI", "Daemon", "RemoteS3", "Remote", "Replica", "Model",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(

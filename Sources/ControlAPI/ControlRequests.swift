@@ -8,6 +8,18 @@ package struct PathRequest: Codable, Hashable, Sendable {
     package init(path: String) { self.path = path }
 }
 
+/// The body of ``ControlRoute/evict``.
+package struct EvictRequest: Codable, Hashable, Sendable {
+    package var path: String
+    /// Whether to answer with an ``EvictionReport``, also when files stay; `nil` is `false`.
+    package var report: Bool?
+
+    package init(path: String, report: Bool? = nil) {
+        self.path = path
+        self.report = report
+    }
+}
+
 /// The body of ``ControlRoute/resolve``.
 package struct ResolveRequest: Codable, Hashable, Sendable {
     package var path: String

@@ -5,14 +5,16 @@
 ///     GET  /v1/status                            → ContainerStatus
 ///     GET  /v1/items/status?path=…               → ItemStatus
 ///     GET  /v1/items/totals?path=…               → ItemTotals     of the item and everything below it
+///     GET  /v1/items/why?path=…                  → ItemReasons
 ///     GET  /v1/transfers                         → TransferListing
 ///     GET  /v1/items?path=…&after=…&limit=…      → DirectoryPage   what is directly in a directory, in order of names
 ///     GET  /v1/items/download-progress?path=…    → DownloadProgress
 ///     POST /v1/items/download        {path,wait} → Done       wait: answers when the bytes are local
 ///     POST /v1/items/cancel-download {path}      → Done
-///     POST /v1/items/evict           {path}      → Done
+///     POST /v1/items/evict           {path,report} → Done     report: EvictionReport, and no error if files stay
 ///     POST /v1/items/pin             {path,pinned} → Done
 ///     GET  /v1/items/versions?path=…             → [ItemVersion]
+///     GET  /v1/conflicts                         → [ConflictedItem]
 ///     POST /v1/items/resolve         {path,keep} → Done       keep: current, newest or the id of a conflict version
 ///     POST /v1/items/restore-version {path,id}   → Done       makes an earlier version current again
 ///     GET  /v1/items/versions/content?path=…&id=… → the bytes of a version
@@ -48,6 +50,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case status = "/v1/status"
     case itemStatus = "/v1/items/status"
     case totals = "/v1/items/totals"
+    case why = "/v1/items/why"
     case transfers = "/v1/transfers"
     case list = "/v1/items"
     case downloadProgress = "/v1/items/download-progress"
@@ -59,6 +62,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case versionContent = "/v1/items/versions/content"
     case discardVersion = "/v1/items/versions/discard"
     case markVersionResolved = "/v1/items/versions/mark-resolved"
+    case conflicts = "/v1/conflicts"
     case resolve = "/v1/items/resolve"
     case restoreVersion = "/v1/items/restore-version"
     case devices = "/v1/devices"
@@ -94,8 +98,8 @@ package enum ControlRoute: String, CaseIterable, Sendable {
 
     package var method: Method {
         switch self {
-        case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow, .list, .devices, .log, .link, .logLevel, .metrics, .health:
+        case .status, .itemStatus, .totals, .why, .transfers, .downloadProgress, .locks, .versions, .versionContent,
+            .conflicts, .trash, .events, .follow, .list, .devices, .log, .link, .logLevel, .metrics, .health:
             .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,

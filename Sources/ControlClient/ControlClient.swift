@@ -69,6 +69,9 @@ extension ControlClient {
         try await get(.totals, path: path)
     }
 
+    /// Why an item is as it is.
+    package func reasons(_ path: String) async throws(ControlError) -> ItemReasons { try await get(.why, path: path) }
+
     package func transfers() async throws(ControlError) -> TransferListing { try await get(.transfers) }
 
     /// What is directly in a directory, in the order of the bytes of the names.
@@ -127,6 +130,13 @@ extension ControlClient {
     package func evict(_ path: String) async throws(ControlError) {
         let _: Done = try await post(.evict, PathRequest(path: path))
     }
+
+    /// Evicts what can be evicted, and reports it.
+    package func evictReporting(_ path: String) async throws(ControlError) -> EvictionReport {
+        try await post(.evict, EvictRequest(path: path, report: true))
+    }
+
+    package func conflicts() async throws(ControlError) -> [ConflictedItem] { try await get(.conflicts) }
 
     package func setPinned(_ path: String, _ pinned: Bool) async throws(ControlError) {
         let _: Done = try await post(.pin, PinRequest(path: path, pinned: pinned))

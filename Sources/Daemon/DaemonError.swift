@@ -42,6 +42,8 @@ extension DaemonError {
                 "there is no container at \(url); check the URL, or run: dewpoint container create \(url) --id ID")
         case .preconditionFailed:
             self.init(.cannotCreate, "there is already a container at \(url); mount it, or choose an empty place")
+        case .unavailable where error.remedy == .mendConnection:
+            self.init(.unreachable, "the store at \(url) cannot be reached: \(reason)")
         case .throttled, .unavailable:
             self.init(.unreachable, "the store at \(url) does not answer; try again later: \(reason)")
         case .denied:
@@ -50,6 +52,8 @@ extension DaemonError {
             self.init(.denied, "the store at \(url) denied access\(hint): \(reason)")
         case .full:
             self.init(.cannotCreate, "the store at \(url) is full; free space there: \(reason)")
+        case .invalid where error.remedy == .createPlace:
+            self.init(.notFound, reason)
         case .invalid:
             self.init(.usage, "\(url) cannot be used: \(reason)")
         case .corrupt:
@@ -59,17 +63,23 @@ extension DaemonError {
         }
     }
 
+    /// The error of creating a container within another one.
+    init(creating url: String, inside outer: String, _ id: ContainerIdentifier) {
+        self.init(.cannotCreate, "\(url) is inside the container \(id) at \(outer); choose a place outside of it")
+    }
+
     /// The error of the file system about the state directory.
     init(_ error: FileError, state: String) {
         switch error.code {
         case .busy, .wouldBlock:
             self.init(
                 .busy,
-                "another daemon uses the state \(state); unmount it first, or give this mount its own --state DIR")
+                "the container is mounted already: another daemon uses its state \(state); for where, run: dewpoint status"
+            )
         case .denied, .notPermitted, .readOnly:
             self.init(.denied, "the state \(state) cannot be written; check its owner and mode: \(error.detail)")
         case .notFound: self.init(.notFound, error.detail)
-        case .invalid: self.init(.usage, "\(error.detail); give this mount its own --state DIR")
+        case .invalid: self.init(.usage, error.detail)
         case .offline, .unreachable, .timedOut: self.init(.unreachable, error.detail)
         default: self.init(.failed, "the state \(state) cannot be opened: \(error.detail)")
         }

@@ -85,8 +85,7 @@ final class S3Connection: Sendable {
         func storeError(key: String) -> StoreError {
             switch cause {
             case .fault(let fault): fault.storeError(key: key, context)
-            case .transport(let fault):
-                StoreError(.unavailable, key: key, "\(context.location.endpoint.url): \(fault.sentence)")
+            case .transport(let fault): fault.storeError(key: key, context)
             case .local(let error): StoreError(error.code, key: error.code == .invalid ? error.key : key, error.detail)
             case .cancelled: StoreError(.cancelled, key: key)
             }

@@ -20,7 +20,7 @@ extension S3Fault {
     /// - Parameter key: The object's key in the container.
     func storeError(key: String, _ context: S3Context) -> StoreError {
         let (code, sentence) = translation(context)
-        return StoreError(code, key: key, sentence)
+        return StoreError(code, key: key, sentence, remedy: self.code == "NoSuchBucket" ? .createPlace : nil)
     }
 
     private func translation(_ context: S3Context) -> (StoreError.Code, String) {
@@ -93,5 +93,13 @@ extension S3Fault {
     private func said(_ sentence: String) -> String {
         let words = [code, message].filter { !$0.isEmpty }.joined(separator: ": ")
         return "\(sentence) (\(words.isEmpty ? "status \(status)" : "\(status) \(words)"))"
+    }
+}
+
+extension TransportFault {
+    func storeError(key: String, _ context: S3Context) -> StoreError {
+        StoreError(
+            .unavailable, key: key, "\(context.location.endpoint.url): \(sentence)",
+            remedy: isTransient ? nil : .mendConnection)
     }
 }

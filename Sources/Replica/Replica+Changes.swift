@@ -195,8 +195,10 @@ extension Replica {
     /// - Throws: `invalid` when there is nothing to download or the chunks are not known; `diskFull`.
     ///
     /// It counts as requested from here on: it is continued after a restart.
-    package func beginDownload(of number: InodeNumber) throws(FileError) -> StagingFile {
+    /// - Parameter cause: Who causes it, in words; `nil` when that is noted already, or is another device's change.
+    package func beginDownload(of number: InodeNumber, because cause: String? = nil) throws(FileError) -> StagingFile {
         try change {
+            try $0.rows.noteCause(cause ?? "another device's change", of: number, at: $0.now)
             try $0.setDownloadRequested(true, of: number)
             return try $0.beginDownload(of: number)
         }
@@ -219,15 +221,26 @@ extension Replica {
     ///   processes that have them open.
     /// - Throws: `superseded` when the file has changed since the download began.
     package func finishDownload(of number: InodeNumber) throws(FileError) -> InodeNumber {
-        try change { try $0.finishDownload(of: number) }
+        try change {
+            let new = try $0.finishDownload(of: number)
+            try $0.rows.noteArrival(of: number, as: new, at: $0.now)
+            return new
+        }
     }
 
     package func discardDownload(of number: InodeNumber) throws(FileError) {
         try change(freeing: true) { try $0.discardTransfer(of: number) }
     }
 
-    package func setDownloadRequested(_ requested: Bool, of number: InodeNumber) throws(FileError) {
-        try change { try $0.setDownloadRequested(requested, of: number) }
+    /// - Parameter cause: Who requests it, in words; `nil` when that is not known.
+    package func setDownloadRequested(
+        _ requested: Bool, of number: InodeNumber, because cause: String? = nil
+    ) throws(FileError) {
+        try change {
+            if let cause, requested { try $0.rows.noteCause(cause, of: number, at: $0.now) }
+            if !requested { try $0.rows.forgetCause(of: number) }
+            try $0.setDownloadRequested(requested, of: number)
+        }
     }
 
     /// Notes why the bytes of a file cannot be transferred; `nil` when they can again.

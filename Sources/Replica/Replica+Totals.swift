@@ -11,14 +11,14 @@ extension Replica {
     package func totals() throws(FileError) -> ItemTotals {
         try readSnapshot { rows in
             var totals = ItemTotals()
-            _ = try rows.first("SELECT items, files, local_files, bytes, local_bytes FROM totals", []) {
+            _ = try rows.first("SELECT items, files, local_files, bytes, local_bytes, absent_items FROM totals", []) {
                 totals.itemCount = $0[0]
                 totals.fileCount = $0[1]
                 totals.localFileCount = $0[2]
                 totals.byteCount = $0[3]
                 totals.localByteCount = $0[4]
+                totals.localItemCount = totals.itemCount - ($0[5] as Int)
             }
-            totals.localItemCount = totals.itemCount - totals.fileCount + totals.localFileCount
             totals.uploads.pendingCount = try rows.count("SELECT count(*) FROM outbox")
             totals.uploads.pendingByteCount = try rows.pendingByteCount()
             _ = try rows.first(

@@ -8,7 +8,7 @@ struct CommandFailure: Error {
     let status: ExitStatus
     let sentence: String
     /// Lines with more details: of a log, or the wrong argument with a mark below it.
-    private(set) var log: [String] = []
+    private(set) var log: [String]
 
     init(_ status: ExitStatus, _ sentence: String, log: [String] = []) {
         self.status = status
@@ -55,10 +55,24 @@ struct CommandFailure: Error {
 }
 
 extension CommandFailure {
+    /// Refuses a path that is given twice, in whatever spelling: the second would find the first one's work done.
+    static func refuseRepetition(_ paths: [String]) throws(CommandFailure) {
+        var seen: [String: String] = [:]
+        for path in paths {
+            // What is wrong with a path is reported when it is used.
+            let place = (try? MountedPath.absolute(path)) ?? path
+            if let first = seen.updateValue(path, forKey: place) {
+                let other = first == path ? "" : ", also as \(first)"
+                throw CommandFailure(.usage, "\(path) is given twice\(other); give each path once")
+            }
+        }
+    }
+
     /// Runs `body` for each path: a failure of one does not stop the others.
     ///
     /// - Throws: The last failure; those before it are reported.
     static func forEach(_ paths: [String], _ body: (MountedPath) async throws -> Void) async throws {
+        try refuseRepetition(paths)
         var last: CommandFailure?
         for path in paths {
             do {
@@ -66,7 +80,7 @@ extension CommandFailure {
             } catch {
                 guard let failure = CommandFailure(error) else { throw error }
                 last?.report()
-                last = CommandFailure(failure.status, "\(path): \(failure.sentence)")
+                last = CommandFailure(failure.status, "\(path): \(failure.sentence)", log: failure.log)
             }
         }
         if let last { throw last }

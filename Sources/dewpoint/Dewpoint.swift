@@ -18,10 +18,11 @@ struct Dewpoint: AsyncParsableCommand {
         version: Release.version,
         subcommands: [
             ContainerCommand.self, MountCommand.self, UnmountCommand.self, AddCommand.self, ListCommand.self,
-            RemoveCommand.self, EditCommand.self, StatusCommand.self, QueryCommand.self,
+            RemoveCommand.self, EditCommand.self, StatusCommand.self, WhyCommand.self, QueryCommand.self,
             DownloadCommand.self,
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
-            ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ResolveCommand.self, TrashCommand.self,
+            ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ConflictsCommand.self, ResolveCommand.self,
+            TrashCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
             MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
             LogLevelCommand.self, DiagnoseCommand.self, ResetCommand.self,
@@ -46,8 +47,8 @@ struct Dewpoint: AsyncParsableCommand {
     /// Exits if the argument parser threw to print help or the version.
     private static func usageFailure(_ error: any Error) -> CommandFailure {
         guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-        var text = message(for: error)
-        if text.hasSuffix(".") { text.removeLast() }
-        return CommandFailure(.usage, "\(text); see: dewpoint help")
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        return CommandFailure(
+            .usage, UsageText.sentence(message(for: error), arguments: arguments, root: Self.self))
     }
 }

@@ -75,11 +75,22 @@ import Testing
     @Test func `the state directory of another container is refused`() throws {
         let lab = try Lab()
         try lab.replica.close()
-        let other = lab.containerUUID.uuidString.lowercased()
-        let refusal = FileError(
-            .invalid, "the state directory belongs to another container (\(other)); choose another with --state")
-        #expect(throws: refusal) {
+        let sameID = FileError(
+            .invalid,
+            "another container with the id iCloud.com.example.Test was mounted on this machine before, and has its state "
+                + "there; give this one its own --state DIR, or another id when you create it")
+        #expect(throws: sameID) {
             try Replica.open(lab.path, container: Lab.container(), environment: environment())
+        }
+        let other = ContainerIdentity(
+            id: ContainerIdentifier("iCloud.com.example.Other")!, uuid: UUID(), created: Timestamp(rawValue: 0),
+            settings: .init(name: "Other", documentScopePublic: true, folderLevels: .any))
+        let otherID = FileError(
+            .invalid,
+            "the state directory belongs to another container, iCloud.com.example.Test; choose another with --state DIR"
+        )
+        #expect(throws: otherID) {
+            try Replica.open(lab.path, container: other, environment: environment())
         }
         try lab.open()
     }

@@ -28,6 +28,40 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
         }
     }
 
+    /// The directory of a container with a `file:` URL; `nil` for a bucket, or when the URL is not valid.
+    package static func directory(of url: String) -> String? {
+        // What is wrong with it is reported when the store is opened.
+        guard case .directory(let path)? = try? StoreLocation(url) else { return nil }
+        return path
+    }
+
+    /// The locations above this one, nearest first: the directories, or the prefixes of the bucket.
+    var outerLocations: [ContainerLocation] {
+        var locations: [ContainerLocation] = []
+        var rest = url[...]
+        while rest.last == "/" { rest.removeLast() }
+        let scheme = isBucket ? S3Location.scheme.count : "file:///".count
+        while locations.count < Self.outerLimit, let slash = rest.lastIndex(of: "/"),
+            rest.distance(from: rest.startIndex, to: slash) > scheme - 1
+        {
+            rest = rest[..<slash]
+            guard
+                let outer = try? ContainerLocation(url: String(rest), endpoint: endpoint, region: region)
+            else { break }
+            locations.append(outer)
+        }
+        return locations
+    }
+
+    /// Whether it is worth opening: a directory that is opened as a store gets a place for temporary files.
+    var mayBeContainer: Bool {
+        guard let directory = Self.directory(of: url) else { return true }
+        return FileManager.default.fileExists(atPath: "\(directory)/container.json")
+    }
+
+    /// How many levels above a new container are examined: each is a request to the store.
+    private static let outerLimit = 16
+
     private var isBucket: Bool { url.prefix(S3Location.scheme.count).lowercased() == S3Location.scheme }
 
     /// With all settings from variables, profiles and the last mount made explicit, so that a later process needs none

@@ -14,7 +14,21 @@ package struct RemoteContainer: Sendable {
 
     var url: String { location.url }
 
+    /// - Throws: ``DaemonError`` with `cannotCreate` within another container: its garbage collection would see the
+    ///   objects of both.
     package static func create(at location: ContainerLocation, identity: ContainerIdentity) async throws(DaemonError) {
+        for outer in location.outerLocations where outer.mayBeContainer {
+            let found: ContainerIdentity
+            do throws(StoreError) {
+                found = try await Container.open(in: try outer.openStore(createIfMissing: false)).identity
+            } catch {
+                // It would follow for the place itself too, after another wait.
+                if error.isTransient { throw DaemonError(error, url: location.url) }
+                // Where nothing can be read, there is no container of this user.
+                continue
+            }
+            throw DaemonError(creating: location.url, inside: outer.url, found.id)
+        }
         do throws(StoreError) {
             let store = try location.openStore(createIfMissing: true)
             try await Container.create(in: store, identity: identity)

@@ -75,6 +75,7 @@ struct ControlResponder: HTTPResponder {
         case .status: return try json(try containerStatus())
         case .itemStatus: return try json(try fileSystem.itemStatus(try path(in: target)))
         case .totals: return try json(try await fileSystem.totals(below: try path(in: target)))
+        case .why: return try json(try fileSystem.reasons(try path(in: target)))
         case .transfers: return try json(try fileSystem.transfers())
         case .list: return try await list(target)
         case .downloadProgress: return try json(try fileSystem.downloadProgress(try path(in: target)))
@@ -82,6 +83,7 @@ struct ControlResponder: HTTPResponder {
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
         case .devices: return try json(try fileSystem.devices())
         case .log: return try json(try logTail(target))
+        case .conflicts: return try json(try fileSystem.conflicts())
         case .trash: return try json(try fileSystem.trash())
         case .link: return try json(link.settings)
         case .logLevel: return try json(LogLevelReport(level: logLevel.level.rawValue))
@@ -165,7 +167,11 @@ struct ControlResponder: HTTPResponder {
             let order = try Self.decode(DownloadRequest.self, body)
             try await fileSystem.download(Self.relative(order.path), wait: order.wait)
         case .cancelDownload: try fileSystem.cancelDownload(Self.relative(try Self.decode(PathRequest.self, body).path))
-        case .evict: try await fileSystem.evict(Self.relative(try Self.decode(PathRequest.self, body).path))
+        case .evict:
+            let order = try Self.decode(EvictRequest.self, body)
+            let path = Self.relative(order.path)
+            if order.report ?? false { return try json(try await fileSystem.evictReporting(path)) }
+            try await fileSystem.evict(path)
         case .pin:
             let order = try Self.decode(PinRequest.self, body)
             try fileSystem.setPinned(Self.relative(order.path), order.pinned)
@@ -212,8 +218,8 @@ struct ControlResponder: HTTPResponder {
             return try json(link.settings)
         case .logLevel: return try json(try changeLogLevel(try Self.decode(LogLevelRequest.self, body).level))
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
-        case .status, .itemStatus, .totals, .transfers, .downloadProgress, .locks, .versions, .versionContent, .trash,
-            .events, .follow, .list, .devices, .log, .metrics, .health:
+        case .status, .itemStatus, .totals, .why, .transfers, .downloadProgress, .locks, .versions, .versionContent,
+            .conflicts, .trash, .events, .follow, .list, .devices, .log, .metrics, .health:
             throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())

@@ -100,7 +100,7 @@ struct Eviction {
             try evictBytes(number, generation: inode.generation, name)
         } catch {
             // Resume the download of newer bytes.
-            if try replica.inode(number).incoming != nil { try downloads.request(number) }
+            if try replica.inode(number).incoming != nil { try downloads.request(number, because: nil) }
             throw error
         }
         syncEngine.context.instruments.evictions.increment()

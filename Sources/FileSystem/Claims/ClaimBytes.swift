@@ -55,7 +55,7 @@ struct ClaimBytes: Sendable {
 
     private func makeLocal(_ file: MissingFile) async throws(FileError) {
         do throws(FileError) {
-            try await downloads.makeLocal(file.inode)
+            try await downloads.makeLocal(file.inode, because: .claim)
         } catch {
             guard file.hasOlderBytes, !Task.isCancelled else { throw error }
         }

@@ -163,9 +163,9 @@ extension FileSystem {
     // MARK: Downloading
 
     /// Requests the download of a file, or of every file below a directory; returns at once.
-    func request(_ number: InodeNumber) throws(FileError) {
+    func request(_ number: InodeNumber, because cause: DownloadCause) throws(FileError) {
         try forEachFile(below: number) { file throws(FileError) in
-            try reading.downloads.request(file)
+            try reading.downloads.request(file, because: cause)
         }
     }
 
@@ -179,8 +179,8 @@ extension FileSystem {
     }
 
     /// Downloads a file, or every file below a directory, and waits until all are local.
-    func download(_ number: InodeNumber) async throws(FileError) {
-        try request(number)
+    func download(_ number: InodeNumber, because cause: DownloadCause) async throws(FileError) {
+        try request(number, because: cause)
         var files: [InodeNumber] = []
         try forEachFile(below: number) { files.append($0) }
         for file in files {
@@ -208,7 +208,7 @@ extension FileSystem {
 
     package func download(_ path: String, wait: Bool) async throws(FileError) {
         let inode = try resolve(path)
-        if wait { try await download(inode) } else { try request(inode) }
+        if wait { try await download(inode, because: .command) } else { try request(inode, because: .command) }
     }
 
     package func cancelDownload(_ path: String) throws(FileError) {
@@ -257,7 +257,7 @@ extension FileSystem {
     func setPinned(_ number: InodeNumber, _ isPinned: Bool) throws(FileError) {
         try replica.setPinned(isPinned, of: number)
         coordination.events.transferred(UbiquityKeys.pinned, of: number)
-        if isPinned { try request(number) }
+        if isPinned { try request(number, because: .pinned) }
     }
 
     // MARK: Locks

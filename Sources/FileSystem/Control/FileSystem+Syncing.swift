@@ -97,7 +97,7 @@ extension FileSystem {
         }
         var attempts = 0
         while true {
-            if try !replica.isExcluded(number) { try await download(number) }
+            if try !replica.isExcluded(number) { try await download(number, because: .exclusion) }
             do throws(FileError) {
                 try replica.setExcluded(true, of: number)
                 break

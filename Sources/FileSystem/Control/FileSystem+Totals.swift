@@ -120,7 +120,8 @@ extension FileSystem {
         }.prefix(limit).map { upload in
             Transfer(
                 path: upload.path, direction: .up, isDeletion: upload.isDeletion, byteCount: upload.byteCount,
-                reason: reasonToWait(upload, blocked: blocked))
+                reason: reasonToWait(
+                    upload.item, upload.inode, isPaused: upload.isPaused, blocked: blocked))
         }
     }
 
@@ -132,13 +133,15 @@ extension FileSystem {
     }
 
     /// Why a change is not being uploaded; `nil` when only others are before it.
-    func reasonToWait(_ upload: WaitingUpload, blocked: String?) -> String? {
-        if upload.isDeletion, syncEngine.uploader.heldDeletionCount > 0 {
+    ///
+    /// - Parameter inode: `nil` for a deletion.
+    func reasonToWait(_ item: ItemID, _ inode: InodeNumber?, isPaused: Bool, blocked: String?) -> String? {
+        if inode == nil, syncEngine.uploader.heldDeletionCount > 0 {
             return "the deletion is held until it is confirmed"
         }
-        if upload.isPaused { return blocked ?? "its sync is paused" }
-        if let fault = syncEngine.uploader.ownFault(of: upload.item) { return fault.text }
-        if let inode = upload.inode, files.isOpenForWriting(inode) { return "it is open for writing" }
+        if isPaused { return blocked ?? "its sync is paused" }
+        if let fault = syncEngine.uploader.ownFault(of: item) { return fault.text }
+        if let inode, files.isOpenForWriting(inode) { return "it is open for writing" }
         return blocked
     }
 }

@@ -117,7 +117,9 @@ extension FileSystem {
 
     private func downloadChosen(_ number: InodeNumber) async {
         do throws(FileError) {
-            if try replica.inode(number).incoming != nil { try await reading.downloads.makeLocal(number) }
+            if try replica.inode(number).incoming != nil {
+                try await reading.downloads.makeLocal(number, because: .version)
+            }
         } catch {
             // The choice stands; its bytes are downloaded later.
             logger.info(
@@ -316,7 +318,7 @@ extension FileSystem {
             if files.open.inode(entry.inode) == nil, files.orphans.take(entry.inode) { try replica.forget(entry.inode) }
         }
         // A local file is downloaded again so that it stays local.
-        if try replica.inode(number).incoming != nil { try request(number) }
+        if try replica.inode(number).incoming != nil { try request(number, because: .version) }
     }
 
     private func tellReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {

@@ -10,11 +10,13 @@ extension Downloads {
     static let backgroundWidth = 4
 
     /// Records the request for a whole file and queues its download; does nothing if the file is local.
-    func request(_ number: InodeNumber) throws(FileError) {
+    ///
+    /// - Parameter cause: `nil` for a request that continues an earlier one.
+    func request(_ number: InodeNumber, because cause: DownloadCause?) throws(FileError) {
         let inode = try replica.inode(number)
         guard inode.isDownloadable else { return }
         try replica.setError(nil, of: number)
-        try replica.setDownloadRequested(true, of: number)
+        try replica.setDownloadRequested(true, of: number, because: cause?.text)
         enqueue(number)
     }
 
@@ -87,21 +89,27 @@ extension Downloads {
     // MARK: Callers that wait
 
     /// The download of a file that is not local, joined or begun; `nil` if it is local.
-    func begin(_ number: InodeNumber) throws(FileError) -> Download? {
+    func begin(
+        _ number: InodeNumber, because cause: @autoclosure () -> DownloadCause?
+    ) throws(FileError) -> Download? {
         if let download = active(number) { return download }
-        return try begin(number, try replica.inode(number))
+        return try begin(number, try replica.inode(number), because: cause())
     }
 
     /// - Parameters:
     ///   - inode: Its row in the index.
     ///   - wanted: The range wanted first.
-    func begin(_ number: InodeNumber, _ inode: Inode, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download? {
+    ///   - cause: Who causes a new one; `nil` when that was noted with the request.
+    func begin(
+        _ number: InodeNumber, _ inode: Inode, wanted: Range<Int64> = 0..<0,
+        because cause: @autoclosure () -> DownloadCause?
+    ) throws(FileError) -> Download? {
         guard inode.isDownloadable else { return nil }
         if inode.isContentUnknown {
             throw FileError(.corrupt, "the chunk list of \(try replica.path(of: number)) cannot be read")
         }
         do throws(FileError) {
-            return try join(number, wanted: wanted)
+            return try join(number, wanted: wanted, because: cause())
         } catch {
             // Its download ended in between.
             if try replica.inode(number).isLocal { return nil }
@@ -110,10 +118,12 @@ extension Downloads {
     }
 
     /// Waits until the whole file is local.
-    func makeLocal(_ number: InodeNumber) async throws(FileError) {
+    ///
+    /// - Parameter cause: Who causes a new download; `nil` when that was noted with the request.
+    func makeLocal(_ number: InodeNumber, because cause: DownloadCause? = nil) async throws(FileError) {
         if try isContentUnknown(number) { try await learnContent(of: number) }
         var attemptCount = 0
-        while let download = try begin(number) {
+        while let download = try begin(number, because: cause) {
             // A cancelled download is not joined: a new request is a new attempt.
             let wasCancelled = download.isCancelled
             do throws(FileError) {

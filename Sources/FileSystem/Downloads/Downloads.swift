@@ -73,10 +73,15 @@ final class Downloads: Sendable {
 
     /// The download of an inode that is not local: the one under way, or a new one.
     ///
-    /// - Parameter wanted: The range wanted first.
-    func join(_ inode: InodeNumber, wanted: Range<Int64> = 0..<0) throws(FileError) -> Download {
+    /// - Parameters:
+    ///   - wanted: The range wanted first.
+    ///   - cause: Who causes a new one; `nil` when that was noted with the request.
+    func join(
+        _ inode: InodeNumber, wanted: Range<Int64> = 0..<0, because cause: @autoclosure () -> DownloadCause? = nil
+    ) throws(FileError) -> Download {
         if let download = active(inode) { return download }
-        let fresh = Download(of: inode, into: try replica.beginDownload(of: inode), wanted: wanted, context)
+        let file = try replica.beginDownload(of: inode, because: cause()?.text)
+        let fresh = Download(of: inode, into: file, wanted: wanted, context)
         let download = running.withLock { running in
             if let other = running[inode] { return other }
             running[inode] = fresh

@@ -111,13 +111,13 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         switch (attribute, String(decoding: value, as: UTF8.self)) {
         case (.download, "1"):
-            try request(inode)
+            try request(inode, because: .attribute)
             return .ready(())
         case (.download, "0"):
             try cancelDownload(inode)
             return .ready(())
         case (.download, "wait"):
-            return .pending { [self] () async throws(FileError) in try await download(inode) }
+            return .pending { [self] () async throws(FileError) in try await download(inode, because: .attribute) }
         case (.evict, "1"):
             // The eviction asks the store first, and so must not run on a FUSE thread.
             return .pending { [self] () async throws(FileError) in

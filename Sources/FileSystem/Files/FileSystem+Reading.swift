@@ -65,7 +65,10 @@ extension FileSystem {
                 return try await sourceNow(handle, offset: offset, byteCount: byteCount, by: caller)
             }
         }
-        guard let download = try reading.downloads.begin(number, inode, wanted: offset..<offset + Int64(byteCount))
+        guard
+            let download = try reading.downloads.begin(
+                number, inode, wanted: offset..<offset + Int64(byteCount),
+                because: .reading(handle.process(of: caller)))
         else {
             // The range arrived in between.
             return .ready(try arrivedSource(handle, offset: offset, byteCount: byteCount))

@@ -191,7 +191,8 @@ extension FileSystem {
             defer { finished() }
             // Evicted again as soon as it was downloaded: retry a few times, then fail.
             for _ in 0..<Self.downloadAttempts {
-                try await reading.downloads.makeLocal(open.number)
+                try await reading.downloads.makeLocal(
+                    open.number, because: .writing(ProcessTable.process(ofThread: caller.thread)))
                 if open.descriptor == nil, let descriptor = try localBytes(open.number) { open.arrived(descriptor) }
                 let count = try copy.withBytes { bytes throws(FileError) in
                     try performLocally(change, bytes, on: open, caller: caller)

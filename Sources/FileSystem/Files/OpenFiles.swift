@@ -36,6 +36,10 @@ final class OpenFiles: Sendable {
         state.withLock { $0.inodes[number] }
     }
 
+    func handles(of number: InodeNumber) -> [OpenHandle] {
+        state.withLock { $0.handles.values.filter { $0.inode.number == number } }
+    }
+
     /// The handles of an inode whose release may be under way.
     func closingHandles(of number: InodeNumber) -> [OpenHandle] {
         state.withLock { $0.handles.values.filter { $0.inode.number == number && $0.mayBeClosing } }

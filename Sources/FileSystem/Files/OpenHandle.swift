@@ -77,6 +77,9 @@ final class OpenHandle: Sendable {
         lastCaller.withLock { $0 = LastCaller(thread: thread, process: process) }
     }
 
+    /// The process that opened the file or used it last; 0 when nobody asked for it.
+    var lastProcess: Int32 { lastCaller.withLock { $0.process } }
+
     /// The process of a calling thread, looked up once while the same thread keeps calling.
     func process(of caller: Caller) -> Int32 {
         lastCaller.withLock { last in

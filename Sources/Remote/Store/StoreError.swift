@@ -28,11 +28,22 @@ package struct StoreError: Error, Equatable, Sendable {
     package let key: String
     /// What happened, for people; never compared.
     package let detail: String
+    /// What the user can do about it, where the code does not tell; never compared.
+    package let remedy: Remedy?
 
-    package init(_ code: Code, key: String, _ detail: String = "") {
+    package enum Remedy: String, Sendable {
+        /// The place of the container, such as its bucket, does not exist.
+        case createPlace
+        /// The connection is not possible as it is set up, such as with a certificate that is not trusted: to try again
+        /// changes nothing.
+        case mendConnection
+    }
+
+    package init(_ code: Code, key: String, _ detail: String = "", remedy: Remedy? = nil) {
         self.code = code
         self.key = key
         self.detail = detail
+        self.remedy = remedy
     }
 
     /// Two errors are equal when code and key are: details are for people.

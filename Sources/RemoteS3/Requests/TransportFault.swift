@@ -22,13 +22,32 @@ struct TransportFault: Error, Sendable {
         case let error as NIOConnectionError: self.init(Self.sentence(error))
         case let error as IOError: self.init("the connection failed: \(String(cString: strerror(error.errnoCode)))")
         default:
-            let text = String(describing: error)
-            // The TLS library's errors have no public type here; their text is for people only.
+            // The TLS library's errors have no public type here.
             if String(reflecting: type(of: error)).hasPrefix("NIOSSL.") {
-                self.init("the TLS connection failed: \(text)", isTransient: !text.contains("CERTIFICATE"))
+                self.init(tls: String(describing: error))
             } else {
-                self.init("the connection failed: \(text)")
+                self.init("the connection failed: \(error)")
             }
+        }
+    }
+
+    /// - Parameter text: The library's, which is for programmers: nothing of it is shown.
+    init(tls text: String) {
+        if text.contains("CERTIFICATE_VERIFY_FAILED") {
+            self.init(
+                "the server's certificate is not trusted: it has expired, or this machine does not know who signed it; check "
+                    + "this machine's clock, or add the authority's certificate with update-ca-certificates",
+                isTransient: false)
+        } else if text.contains("ValidateHostname") || text.contains("in certificate from peer") {
+            self.init(
+                "the server's certificate is for another host name; use the name in it with --endpoint",
+                isTransient: false)
+        } else if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
+            self.init(
+                "the server does not use TLS at this address; check the port, or write http:// with --endpoint",
+                isTransient: false)
+        } else {
+            self.init("the TLS connection failed; check --endpoint, and whether a proxy or firewall is between")
         }
     }
 

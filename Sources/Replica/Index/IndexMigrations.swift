@@ -14,6 +14,7 @@ enum IndexMigrations {
         migrator.registerMigration("v8") { try $0.execute(sql: version8) }
         migrator.registerMigration("v9") { try $0.execute(sql: version9) }
         migrator.registerMigration("v10") { try $0.execute(sql: version10) }
+        migrator.registerMigration("v11") { try $0.execute(sql: version11) }
         return migrator
     }
 

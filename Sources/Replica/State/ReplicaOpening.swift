@@ -131,6 +131,16 @@ extension Replica {
         return writer
     }
 
+    /// The error of opening a state with another container than the one whose it is.
+    package static func otherContainer(_ known: String, than given: ContainerIdentifier) -> FileError {
+        FileError(
+            .invalid,
+            known == given.description
+                ? "another container with the id \(known) was mounted on this machine before, and has its state there; "
+                    + "give this one its own --state DIR, or another id when you create it"
+                : "the state directory belongs to another container, \(known); choose another with --state DIR")
+    }
+
     /// Assigns a new index to this container, or verifies that it belongs to it.
     private static func introduce(
         _ writer: DatabaseQueue, _ container: ContainerIdentity, _ environment: ReplicaEnvironment
@@ -139,9 +149,8 @@ extension Replica {
             let rows = Rows(database: database)
             if let text = try rows.meta(.containerUUID, as: String.self) {
                 guard UUID(uuidString: text) == container.uuid else {
-                    throw FileError(
-                        .invalid,
-                        "the state directory belongs to another container (\(text)); choose another with --state")
+                    let id = try rows.meta(.containerID, as: String.self) ?? text
+                    throw otherContainer(id, than: container.id)
                 }
                 guard let device = try rows.meta(.device, as: String.self).flatMap({ DeviceID($0) }) else {
                     throw PackedReader.damaged

@@ -17,10 +17,7 @@ final class ClaimDisplay: Sendable {
             let progress = DownloadProgress(
                 bytesDone: done, bytesTotal: total, filesDone: done < total ? 0 : 1, filesTotal: 1)
             download.withLock { state in
-                var display =
-                    state?.display
-                    ?? ProgressDisplay(
-                        name: "downloading", isTerminal: true, output: .standardError)
+                var display = state?.display ?? ProgressDisplay(name: "downloading", noun: "file")
                 display.show(progress)
                 state = (display, progress)
             }
@@ -29,7 +26,7 @@ final class ClaimDisplay: Sendable {
 
     func finish() {
         download.withLock { state in
-            if let last = state?.last { state?.display.finish(last) }
+            if let last = state?.last { state?.display.show(last, isLast: true) }
             state = nil
         }
     }

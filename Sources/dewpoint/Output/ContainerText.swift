@@ -6,30 +6,43 @@ import Model
 ///       mountpoint  /mnt/notes
 ///       remote      file:///srv/cloud/Notes
 ///       …
+///     safe to shut down: everything is uploaded
 enum ContainerText {
     static func text(_ status: ContainerStatus) -> String {
         var lines = [
             ("mountpoint", status.mountpoint), ("remote", status.remote), ("state", status.state),
             ("device", "\(status.deviceName) (\(status.device))"), ("daemon", "process \(status.processID)"),
-            ("items", "\(status.itemCount)"),
-            ("downloaded", "\(count(status.downloadedFileCount, "file")), \(ByteCount(status.downloadedByteCount))"),
-            ("sync", sync(status)), ("reads", status.readMode),
-            ("fast paths", fastPaths(status.fastPaths)),
+        ]
+        if let store = status.store { lines.append(("store", text(store))) }
+        if let totals = status.totals { lines += TotalsText.rows(totals, path: status.mountpoint) }
+        lines += [
+            ("sync", sync(status)), ("reads", status.readMode), ("fast paths", fastPaths(status.fastPaths)),
         ]
         if let cache = status.cache { lines += self.cache(cache) }
         lines += (status.storms ?? []).map { ("bulk reads", storm($0)) }
         if let link = status.link { lines.append(("link", "\(link.text); see: dewpoint link")) }
         if let problem = status.problem { lines.append(("problem", problem)) }
-        let width = lines.map(\.0.count).max() ?? 0
-        let body = lines.map { name, value in "  \(name.padding(to: width))  \(value.printable)" }
-        return (["\(status.name.printable) (\(status.container))"] + body).joined(separator: "\n")
+        let verdict = status.totals.map { [TotalsText.verdict($0)] } ?? []
+        return (["\(status.name.printable) (\(status.container))"] + TotalsText.lines(lines) + verdict)
+            .joined(separator: "\n")
+    }
+
+    private static func text(_ store: StoreState) -> String {
+        switch store {
+        case .reachable: "answers"
+        case .failing: "did not answer the last request; trying again"
+        case .unreachable: "does not answer; changes and downloads wait"
+        }
     }
 
     private static func sync(_ status: ContainerStatus) -> String {
-        var parts = ["at commit \(status.applied)"]
+        let time = status.lastCommit.map { " of \(LocalTime.text($0))" } ?? ""
+        var parts = ["at commit \(status.applied)\(time)"]
         if status.isPaused { parts.insert("paused", at: 0) }
         parts.append(pending(status).map { "\($0) to upload" } ?? "all uploaded")
-        if status.activeDownloadCount > 0 { parts.append("\(count(status.activeDownloadCount, "download")) running") }
+        if status.heldDeletionCount > 0 {
+            parts.append("\(count(status.heldDeletionCount, "deletion")) held; see: dewpoint help confirm")
+        }
         return parts.joined(separator: ", ")
     }
 
@@ -78,7 +91,7 @@ enum ContainerText {
 
     private static func round(_ round: CacheStatus.Round) -> String {
         var text =
-            "\(count(round.evictedFileCount, "file")), \(ByteCount(round.evictedByteCount)) at \(round.time.prefix(19))Z"
+            "\(count(round.evictedFileCount, "file")), \(ByteCount(round.evictedByteCount)) at \(LocalTime.text(round.time))"
         if round.missingByteCount > 0 { text += "; still \(ByteCount(round.missingByteCount)) over the limit" }
         let stayed = round.blockedBy.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         if !stayed.isEmpty { text += "; stayed: \(stayed.joined(separator: ", "))" }
@@ -86,5 +99,5 @@ enum ContainerText {
         return text
     }
 
-    private static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    private static func count(_ count: Int, _ noun: String) -> String { TotalsText.count(count, noun) }
 }

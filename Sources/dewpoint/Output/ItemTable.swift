@@ -3,27 +3,25 @@ import Model
 /// The status of items for people, one per line.
 ///
 ///     STATUS         LOCAL      SIZE  FLAGS                PATH
-///     NotDownloaded   12%   9.5 MiB  downloading, pinned  Photos/one.jpg
+///     NotDownloaded    12%   9.5 MiB  downloading, pinned  Photos/one.jpg
+///     Photos/one.jpg: the store does not answer
 enum ItemTable {
-    static func text(_ items: [(given: String, status: ItemStatus)]) -> String {
+    static func text(_ items: [(given: String, status: ItemStatus)], width: Int? = Terminal.width()) -> String {
         let rows =
             [["STATUS", "LOCAL", "SIZE", "FLAGS", "PATH"]]
             + items.map { given, status in
                 [
                     status.kind == .file ? status.downloadingStatus.rawValue : status.kind.rawValue,
                     status.kind == .file ? "\(Int(status.percentDownloaded))%" : "-",
-                    status.kind == .directory ? "-" : "\(ByteCount(status.logicalSize))", flags(status).printable,
-                    given.printable,
+                    status.kind == .directory ? "-" : "\(ByteCount(status.logicalSize))", flags(status), given,
                 ]
             }
-        let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            [
-                row[0].padding(to: widths[0]), row[1].leadingPadding(to: widths[1]),
-                row[2].leadingPadding(to: widths[2]),
-                row[3].padding(to: widths[3]), row[4],
-            ].joined(separator: "  ")
-        }.joined(separator: "\n")
+        let table = TextTable.text(rows, numbers: [1, 2], width: width)
+        // A sentence in a column would make every line as long.
+        let errors = items.compactMap { given, status in
+            (status.downloadingError ?? status.uploadingError).map { "\(given): \($0.text)".printable }
+        }
+        return ([table] + errors).joined(separator: "\n")
     }
 
     private static func flags(_ status: ItemStatus) -> String {
@@ -39,12 +37,7 @@ enum ItemTable {
         if status.isSyncPaused { flags.append("paused") }
         if status.conflictCount > 0 { flags.append("\(status.conflictCount) in conflict") }
         if status.pinned { flags.append("pinned") }
-        if let fault = status.downloadingError ?? status.uploadingError { flags.append("error: \(fault.text)") }
+        if status.downloadingError != nil || status.uploadingError != nil { flags.append("error") }
         return flags.isEmpty ? "-" : flags.joined(separator: ", ")
     }
-}
-
-extension String {
-    func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
-    func leadingPadding(to width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }

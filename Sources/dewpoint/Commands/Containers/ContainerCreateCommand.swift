@@ -50,6 +50,9 @@ struct ContainerCreateCommand: AsyncParsableCommand {
             id: identifier, uuid: UUID(), created: Timestamp(seconds: Int64(now), nanoseconds: 0),
             settings: .init(name: name, documentScopePublic: documentScopePublic, folderLevels: folderLevels.levels))
         let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
+        if let directory = try MountPlaces.directory(of: url) {
+            try MountPlaces.check(directory: directory, mounts: MountTable.current())
+        }
         try await RemoteContainer.create(at: location, identity: identity)
         let command = ["dewpoint mount"] + location.options + [url, "MOUNTPOINT"]
         print("\(id) is at \(url); mount it with: \(command.joined(separator: " "))")

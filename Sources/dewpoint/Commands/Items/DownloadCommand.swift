@@ -10,7 +10,7 @@ struct DownloadCommand: AsyncParsableCommand {
     @Argument(help: "Items in mounted containers.", completion: .file())
     var paths: [String]
 
-    @Flag(help: "Wait until the items are downloaded, and show progress.")
+    @Flag(help: "Wait until the items are downloaded, with a progress bar on a terminal.")
     var wait = false
 
     @Flag(help: "Cancel a running download; the next one continues where it stopped.")
@@ -55,30 +55,10 @@ struct DownloadCommand: AsyncParsableCommand {
 
     private func follow(_ place: MountedPath, _ client: ControlClient) async throws {
         let path = place.path
-        var display = ProgressDisplay(name: place.given, isTerminal: isatty(STDOUT_FILENO) == 1)
-        let interval = display.interval
-        try await withThrowingTaskGroup(of: DownloadProgress?.self) { group in
-            group.addTask {
-                try await client.download(path, wait: true)
-                return nil
-            }
-            group.addTask { try await Self.progress(of: path, client, after: .zero) }
-            while let progress = try await group.next() {
-                guard let progress else {
-                    group.cancelAll()
-                    break
-                }
-                display.show(progress)
-                group.addTask { try await Self.progress(of: path, client, after: interval) }
-            }
+        try await ProgressDisplay.during(place.given, noun: "file") {
+            try await client.download(path, wait: true)
+        } progress: {
+            try await client.downloadProgress(path)
         }
-        display.finish(try await client.downloadProgress(path))
-    }
-
-    private static func progress(
-        of path: String, _ client: ControlClient, after delay: Duration
-    ) async throws -> DownloadProgress {
-        try await Task.sleep(for: delay)
-        return try await client.downloadProgress(path)
     }
 }

@@ -7,7 +7,11 @@ import Model
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Shows the sync status of items, or of all mounted containers.")
+        commandName: "status", abstract: "Shows the sync status of items, or of all mounted containers.",
+        discussion: """
+            Of a directory, everything below it is counted. The last line says whether everything is uploaded. For the \
+            reason of what it shows of one item, see: dewpoint help why
+            """)
 
     @Argument(help: "Items in mounted containers.", completion: .file())
     var paths: [String] = []
@@ -59,20 +63,68 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func printItems() async throws {
-        var statuses: [(given: String, status: ItemStatus)] = []
+        var found: [ReportedItem] = []
         var failure: (any Error)?
         do {
             try await CommandFailure.forEach(paths) { place in
-                statuses.append((place.given, try await place.withClient { try await $0.itemStatus(place.path) }))
+                found.append(try await place.withClient { try await Self.report(place, $0) })
             }
         } catch {
             failure = error
         }
         if json {
-            try JSONOutput.print(statuses.map(\.status))
-        } else if !statuses.isEmpty {
-            print(ItemTable.text(statuses))
+            try JSONOutput.print(found)
+        } else if !found.isEmpty {
+            print(Self.text(found))
         }
         if let failure { throw failure }
+    }
+
+    private static func report(_ place: MountedPath, _ client: ControlClient) async throws -> ReportedItem {
+        var item = ReportedItem(given: place.given, status: try await client.itemStatus(place.path))
+        if place.path.isEmpty { item.container = try await client.containerStatus() }
+        if item.status.kind == .directory { item.totals = try await client.totals(place.path) }
+        return item
+    }
+
+    /// A table of the items, then the totals of directories, and of a mountpoint the status of its container.
+    private static func text(_ items: [ReportedItem]) -> String {
+        var blocks: [String] = []
+        let rows = items.filter { $0.container == nil }
+        if !rows.isEmpty { blocks.append(ItemTable.text(rows.map { ($0.given, $0.status) })) }
+        for item in items {
+            if let container = item.container {
+                blocks.append(ContainerText.text(container))
+            } else if let totals = item.totals {
+                let lines =
+                    [item.given.printable] + TotalsText.lines(TotalsText.rows(totals, path: item.given))
+                    + [TotalsText.verdict(totals)]
+                blocks.append(lines.joined(separator: "\n"))
+            }
+        }
+        return blocks.joined(separator: "\n\n")
+    }
+}
+
+/// One item of `status PATH… --json`: the fields of ``ItemStatus``, and of a directory `totals`.
+private struct ReportedItem: Encodable {
+    let given: String
+    let status: ItemStatus
+    var totals: ItemTotals?
+    /// Of a mountpoint.
+    var container: ContainerStatus?
+
+    private enum CodingKeys: String, CodingKey { case totals, container }
+
+    init(given: String, status: ItemStatus) {
+        self.given = given
+        self.status = status
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try status.encode(to: encoder)
+        var object = encoder.container(keyedBy: CodingKeys.self)
+        try object.encodeIfPresent(totals, forKey: .totals)
+        try object.encodeIfPresent(container, forKey: .container)
     }
 }

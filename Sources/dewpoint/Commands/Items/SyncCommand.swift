@@ -9,10 +9,13 @@ struct SyncCommand: AsyncParsableCommand {
     @Argument(help: "The mountpoint.", completion: .directory)
     var mountpoint: String
 
-    @Flag(help: "Wait until nothing is left to upload or apply.")
+    @Flag(help: "Wait until nothing is left to upload or apply, with a progress bar on a terminal.")
     var wait = false
 
     func run() async throws {
-        try await MountedPath.mountpoint(mountpoint).withClient { try await $0.sync(wait: wait) }
+        let place = try MountedPath.mountpoint(mountpoint)
+        try await place.withClient { client in
+            if wait { try await UploadWait(place).run(client) } else { try await client.sync(wait: false) }
+        }
     }
 }

@@ -27,7 +27,7 @@ struct TrashCommand: AsyncParsableCommand {
                     [["DELETED", "SIZE", "ITEM", "PATH"]]
                         + items.map { item in
                             [
-                                TextTable.seconds(item.deleted), item.kind == .file ? "\(ByteCount(item.size))" : "-",
+                                LocalTime.text(item.deleted), item.kind == .file ? "\(ByteCount(item.size))" : "-",
                                 item.item.description, item.path + (item.kind == .directory ? "/" : ""),
                             ]
                         }))

@@ -131,6 +131,9 @@ struct CoordinateCommand: AsyncParsableCommand {
 
     /// - Returns: The exit status of the command.
     private func runCoordinated(_ inheritance: Inheritance) async throws -> Int32 {
+        for access in ItemAccess.allCases {
+            try CommandFailure.refuseRepetition(accesses.filter { $0.access == access }.map(\.path))
+        }
         let places = try accesses.map { (access: $0.access, place: try MountedPath($0.path)) }
         guard let mount = places.first?.place.mount else { return ExitStatus.ok.rawValue }
         if let other = places.first(where: { $0.place.mount != mount }) {

@@ -35,9 +35,9 @@ struct MonitorCommand: AsyncParsableCommand {
         }
     }
 
-    /// `2026-01-31T12:00:00Z  moved  b.txt  from a.txt  by mv(812)`
+    /// `2026-01-31 12:00:00  moved  b.txt  from a.txt  by mv(812)`
     static func text(_ news: ItemNews) -> String {
-        var fields = [TextTable.seconds(news.time), news.event.rawValue, news.path.isEmpty ? "." : news.path]
+        var fields = [LocalTime.text(news.time), news.event.rawValue, news.path.isEmpty ? "." : news.path]
         if let from = news.from { fields.append("from \(from)") }
         if let keys = news.keys { fields.append(keys.joined(separator: " ")) }
         if let version = news.version { fields.append("version \(version)") }

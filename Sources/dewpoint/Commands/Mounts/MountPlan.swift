@@ -73,7 +73,12 @@ struct MountPlan {
         for option in options { arguments += ["-o", option] }
         // After `--` nothing is parsed as an option, whatever it begins with.
         arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
-        try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
+        do {
+            try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
+        } catch {
+            guard let failure = CommandFailure(error) else { throw error }
+            throw await MountPlaces.explained(failure, url: url, state: state.path, mountpoint: place)
+        }
     }
 
     /// The mountpoint as the kernel will list it.
@@ -83,6 +88,8 @@ struct MountPlan {
                 .usage, "the device name must have 1 to \(Self.deviceNameByteLimit) bytes")
         }
         let place = try MountedPath.absolute(mountpoint)
+        try MountPlaces.check(
+            mountpoint: place, directory: try MountPlaces.directory(of: url), mounts: MountTable.current())
         // Anything that is there, even a dead mount, is judged when it is mounted on.
         guard createsMountpoint, access(place, F_OK) != 0, errno == ENOENT else { return place }
         do {

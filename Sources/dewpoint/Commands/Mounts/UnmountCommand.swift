@@ -9,12 +9,16 @@ struct UnmountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unmount", abstract: "Unmounts a container and waits for its daemon to exit.",
         discussion: """
-            Changes that are not uploaded yet are listed and kept; the next mount uploads them. If another mount namespace, such as that of \
+            Changes that are not uploaded yet are listed and kept in the state directory; the next mount uploads them. With \
+            --wait, nothing is unmounted before everything is uploaded. If another mount namespace, such as that of \
             a Linux container, has a copy of the mount, programs there get errors from then on.
             """)
 
     @Argument(help: "The mountpoint, or the name of a mount.", completion: .directory)
     var mountpoint: String
+
+    @Flag(help: "First wait until everything is uploaded, with a progress bar on a terminal.")
+    var wait = false
 
     @Flag(help: "Unmount even if files are open; using them fails from then on.")
     var lazy = false
@@ -30,8 +34,11 @@ struct UnmountCommand: AsyncParsableCommand {
         let status: ContainerStatus?
         do {
             status = try await place.withClient { client in
+                if wait { try await UploadWait(place).run(client) }
                 let status = try await client.containerStatus()
+                let left = try await Self.left(status, client)
                 try await unmount(client)
+                if let left { CommandFailure.say(left) }
                 return status
             }
         } catch ControlError.daemonUnreachable {
@@ -39,12 +46,22 @@ struct UnmountCommand: AsyncParsableCommand {
             try await Unmounting.abandon(place.mount.mountpoint, device: place.mount.device, lazily: lazy)
             status = nil
         }
-        if let status, let pending = ContainerText.pending(status) {
-            CommandFailure.say(
-                "not uploaded yet: \(pending), kept in \(status.state); the next mount with this state uploads them"
-            )
-        }
         try await waitForEnd(of: status, mount: place.mount)
+    }
+
+    /// How many changes are named.
+    private static let namedLimit = 5
+
+    /// What has not left this device; `nil` when everything is uploaded.
+    private static func left(_ status: ContainerStatus, _ client: ControlClient) async throws -> String? {
+        guard let pending = ContainerText.pending(status) else { return nil }
+        let listing = try await client.transfers()
+        let changes = (listing.active + listing.waiting).filter { $0.direction == .up }
+        let names = changes.prefix(namedLimit).map { $0.isDeletion ? "\($0.path) (deleted)" : $0.path }
+        let more = status.pendingUploadCount - names.count
+        let list = (names + (more > 0 ? ["\(more) more"] : [])).joined(separator: ", ")
+        return "not uploaded yet: \(pending), kept in \(status.state); the next mount with this state uploads them"
+            + (names.isEmpty ? "" : ": \(list)")
     }
 
     /// Asks the daemon to unmount, and reports what it waits for if that takes long.

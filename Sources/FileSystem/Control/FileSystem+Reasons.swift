@@ -1,0 +1,123 @@
+import Coordination
+package import Model
+import Replica
+import Sync
+
+/// Why an item is as it is.
+extension FileSystem {
+    /// Who downloaded an item, why it is local, why it stays, who holds it and what it waits for.
+    ///
+    /// - Throws: ``FileError`` with `notFound`.
+    package func reasons(_ path: String) throws(FileError) -> ItemReasons {
+        guard let facts = try replica.facts(at: path) else { throw FileError(.notFound, "no such item") }
+        let number = facts.attributes.inode
+        var reasons = ItemReasons(
+            path: facts.path, kind: facts.attributes.kind, isLocal: facts.isLocal,
+            download: try replica.downloadOrigin(of: number))
+        if facts.attributes.kind == .file {
+            if facts.isLocal {
+                reasons.localBecause = localReasons(facts, reasons.download)
+                reasons.staysBecause = try obstacles(facts)
+            }
+            reasons.waitsFor += downloadWaits(facts)
+        }
+        reasons.heldBy = openers(number) + parties(number, \.holders, "has") + presenters(number)
+        reasons.waitsFor += try uploadWaits(facts) + parties(number, \.waiters, "waits for")
+        return reasons
+    }
+
+    private func localReasons(_ facts: ItemFacts, _ download: DownloadOrigin?) -> [String] {
+        var reasons: [String] = []
+        if facts.entry?.item == nil { reasons.append("it is not synced: the only copy is here") }
+        if facts.isPinned { reasons.append("pinned, by its own setting or that of a directory above it") }
+        if let download, download.arrived != nil { reasons.append("downloaded: \(download.cause)") }
+        if facts.isModified { reasons.append("changed here since it was last uploaded") }
+        if reasons.isEmpty { reasons.append("made on this device, and not evicted since") }
+        return reasons
+    }
+
+    private func obstacles(_ facts: ItemFacts) throws(FileError) -> [String] {
+        let number = facts.attributes.inode
+        var obstacles: [String] = []
+        if facts.entry?.item == nil { obstacles.append("it is not synced") }
+        if facts.isPinned { obstacles.append("it is pinned; to undo that, run: dewpoint unpin") }
+        if facts.isModified || facts.entry?.isQueued ?? false {
+            obstacles.append("it has changes that are not uploaded yet")
+        }
+        let users = openers(number).joined(separator: ", ")
+        let by = users.isEmpty ? "" : ": \(users)"
+        let inode = files.open.inode(number)
+        if inode?.hasWriters ?? false {
+            obstacles.append("it is open for writing\(by)")
+        } else if inode?.access == .passthrough {
+            obstacles.append("it is open\(by)")
+        } else if files.mapped.isMapped(number) {
+            obstacles.append("a program has it mapped")
+        }
+        if facts.hasIncoming { obstacles.append("newer bytes of it are to be downloaded") }
+        for holder in parties(number, \.holders, "has") where holder.contains("claim") {
+            obstacles.append("it is claimed: \(holder)")
+        }
+        return obstacles
+    }
+
+    private func downloadWaits(_ facts: ItemFacts) -> [String] {
+        guard !facts.isLocal || facts.hasIncoming else { return [] }
+        if let download = reading.downloads.active(facts.attributes.inode), download.outcome == nil {
+            return ["its download, which is at \(Int(download.percent))%"]
+        }
+        let reason = reasonToWaitForDownload(facts)
+        guard facts.entry?.downloadRequested ?? false else {
+            return facts.entry?.error.map { ["its last download failed: \($0.text)"] } ?? []
+        }
+        return ["its download: \(reason ?? "other downloads are before it")"]
+    }
+
+    private func uploadWaits(_ facts: ItemFacts) throws(FileError) -> [String] {
+        var waits: [String] = []
+        let count = facts.entry?.conflicts.count ?? 0
+        if count > 0 {
+            waits.append("a decision between \(count + 1) versions; see: dewpoint versions, dewpoint resolve")
+        }
+        guard let entry = facts.entry, let item = entry.item, entry.isQueued else { return waits }
+        let number = facts.attributes.inode
+        if let percent = syncEngine.uploader.percent(of: number) {
+            return waits + ["its upload, which is at \(Int(percent))%"]
+        }
+        let reason = reasonToWait(item, number, isPaused: facts.isPaused, blocked: try uploadBlock())
+        return waits + ["its upload: \(reason ?? "it is next, or other changes are before it")"]
+    }
+
+    // MARK: Programs
+
+    /// `open for writing by vim(99)`, once for each program.
+    private func openers(_ number: InodeNumber) -> [String] {
+        var seen: Set<String> = []
+        return files.open.handles(of: number).map { handle in
+            let process = handle.lastProcess
+            let program = process > 0 ? "\(Self.name(process))" : "a program"
+            return "open for \(handle.isWritable ? "writing" : "reading") by \(program)"
+        }.filter { seen.insert($0).inserted }.sorted()
+    }
+
+    private static func name(_ process: Int32) -> String {
+        let command = ProcessTable.command(of: process)
+        return "\(command.isEmpty ? "an ended program" : command)(\(process))"
+    }
+
+    private func parties(
+        _ number: InodeNumber, _ parties: KeyPath<LockListing, [LockListing.Party]>, _ verb: String
+    ) -> [String] {
+        locks().filter { $0.inode == number }.flatMap { $0[keyPath: parties] }.map { party in
+            let programs = party.processes.map(Self.name).joined(separator: ", ")
+            let detail = party.detail.isEmpty ? "" : " (\(party.detail))"
+            return "\(programs) \(verb) a \(party.kind)\(detail)"
+        }
+    }
+
+    private func presenters(_ number: InodeNumber) -> [String] {
+        locks().filter { $0.inode == number }.flatMap(\.presenters).map {
+            "\($0.command)(\($0.process)) presents it"
+        }
+    }
+}

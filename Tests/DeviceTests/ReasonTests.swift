@@ -1,0 +1,120 @@
+import Foundation
+import Glibc
+import Model
+import Remote
+import TestStores
+import Testing
+
+@testable import FileSystem
+@testable import Sync
+
+/// Why items are local, why they stay, and what they wait for; and what an eviction reports.
+@Suite struct ReasonTests {
+    private func pair(_ store: any ObjectStore) async throws -> (TestDevice, TestDevice) {
+        (try await TestDevice.start(on: store, name: "A"), try await TestDevice.start(on: store, name: "B"))
+    }
+
+    @Test func `the program that downloaded a file by reading is known, also after a restart`() async throws {
+        let store = MemoryStore()
+        let (a, b) = try await pair(store)
+        try await a.write("hello", to: "f")
+        try await converge(a, b)
+        #expect(try b.fileSystem.reasons("f").download == nil)
+        #expect(try !b.fileSystem.reasons("f").isLocal)
+        #expect(try await b.read("f") == "hello")
+        #expect(try await holds { try b.fileSystem.reasons("f").download?.arrived != nil })
+        let own = ProcessTable.command(of: getpid())
+        let reasons = try b.fileSystem.reasons("f")
+        #expect(reasons.download?.cause == "read by \(own)(\(getpid()))")
+        #expect(reasons.localBecause == ["downloaded: read by \(own)(\(getpid()))"])
+        #expect(reasons.staysBecause == [] && reasons.waitsFor == [])
+        try await b.close()
+        let again = try await TestDevice.start(on: store, name: "B", state: b.state)
+        #expect(try again.fileSystem.reasons("f").download == reasons.download)
+        _ = try await again.fileSystem.evictReporting("f")
+        #expect(try again.fileSystem.reasons("f").download == nil, "gone with the bytes")
+        try await a.close()
+        try await again.close()
+    }
+
+    @Test func `a pinned file says so, and newer bytes of another device are its last download`() async throws {
+        let (a, b) = try await pair(MemoryStore())
+        try await a.write("hello", to: "f")
+        try await converge(a, b)
+        try b.fileSystem.setPinned("f", true)
+        #expect(try await holds { try b.fileSystem.reasons("f").isLocal })
+        var reasons = try b.fileSystem.reasons("f")
+        #expect(reasons.download?.cause == "pinned")
+        #expect(reasons.staysBecause == ["it is pinned; to undo that, run: dewpoint unpin"])
+        try await a.write("hello again", to: "f")
+        try await converge(a, b)
+        #expect(try await holds { try await b.read("f") == "hello again" })
+        #expect(
+            try await holds { try b.fileSystem.reasons("f").download?.cause == "another device's change" })
+        reasons = try b.fileSystem.reasons("f")
+        #expect(reasons.download?.arrived != nil)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a changed and open file says who has it open and what its upload waits for`() async throws {
+        let network = Network()
+        let a = try await TestDevice.start(on: network.store(), name: "A")
+        try await a.write("hello", to: "f")
+        try await converge(a)
+        #expect(try a.fileSystem.reasons("f").localBecause == ["made on this device, and not evicted since"])
+        network.goAway()
+        let handle = try await a.open("f", O_RDWR)
+        try await a.write("HELLO", to: handle, at: 0)
+        let reasons = try a.fileSystem.reasons("f")
+        #expect(reasons.localBecause == ["changed here since it was last uploaded"])
+        #expect(reasons.staysBecause.first == "it has changes that are not uploaded yet")
+        #expect(reasons.staysBecause.last?.hasPrefix("it is open for writing: open for writing by ") == true)
+        #expect(reasons.heldBy.contains { $0.hasPrefix("open for writing by ") }, "\(reasons.heldBy)")
+        #expect(reasons.waitsFor == ["its upload: it is open for writing"])
+        try await a.close(handle)
+        #expect(try await holds { try a.fileSystem.reasons("f").waitsFor.contains { $0.contains("retrying") } })
+        try await a.close()
+    }
+
+    @Test func `an eviction of a directory reports what it freed and what stayed`() async throws {
+        let (a, b) = try await pair(MemoryStore())
+        try a.makeDirectory("d")
+        for name in ["one", "two", "pinned"] { try await a.write(name, to: "d/\(name)") }
+        try await converge(a, b)
+        try await b.fileSystem.download("d", wait: true)
+        try b.fileSystem.setPinned("d/pinned", true)
+        let report = try await b.fileSystem.evictReporting("d")
+        #expect(report.evictedCount == 2 && report.evicted.sorted() == ["d/one", "d/two"])
+        #expect(report.freedByteCount > 0)
+        #expect(report.stayed == [.init(path: "d/pinned", reason: "pinned is pinned: unpin it first")])
+        #expect(try await b.fileSystem.evictReporting("d/one").evictedCount == 0, "already evicted")
+        await #expect(throws: FileError(.notFound, "no such item")) { try await b.fileSystem.evictReporting("none") }
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `conflicts are listed with their versions until they are resolved`() async throws {
+        let (a, b) = try await pair(MemoryStore())
+        try await a.write("hello", to: "f")
+        try await converge(a, b)
+        #expect(try b.fileSystem.conflicts() == [])
+        try b.fileSystem.setPaused("", true)
+        try await b.write("from b", to: "f")
+        try await a.write("from a", to: "f")
+        try await converge(a)
+        try b.fileSystem.setPaused("", false)
+        try await converge(b, a)
+        let conflicts = try b.fileSystem.conflicts()
+        #expect(conflicts.map(\.path) == ["f"])
+        #expect(conflicts.first?.versions.map(\.kind) == [.current, .conflict])
+        #expect(try b.fileSystem.totals().conflictCount == 1)
+        #expect(try b.fileSystem.reasons("f").waitsFor.contains { $0.hasPrefix("a decision between 2 versions") })
+        try await b.fileSystem.resolve("f", keep: .current)
+        #expect(try b.fileSystem.conflicts() == [] && b.fileSystem.totals().conflictCount == 0)
+        try await converge(b, a)
+        #expect(try a.fileSystem.conflicts() == [])
+        try await a.close()
+        try await b.close()
+    }
+}
