@@ -154,6 +154,6 @@ package struct LogLevelRequest: Codable, Hashable, Sendable {
 
     /// Whether a text is a level: one of ``names``, or 0 to 7.
     package static func isLevel(_ text: String) -> Bool {
-        names.contains(text.lowercased()) || Int(text).map { 0...7 ~= $0 } ?? false
+        names.contains(text.lowercased()) || text.count == 1 && Int(text).map { 0...7 ~= $0 } ?? false
     }
 }
