@@ -659,7 +659,15 @@
     }
     if (details.load !== load || !owner.isShown) return;
     if (!box.known) box.replaceChildren();
-    renderList(box, [{ item, versions }], () => 'item', () => detailsOf(item, versions));
+    // In parts, so that a button stays under the pointer when only a figure changes.
+    const parts = [{ part: 'name', name: item.displayName ?? path }, { part: 'facts', item }, { part: 'actions', path, names: actionsFor(item, versions) }];
+    if (versions) parts.push({ part: 'versions', path, versions });
+    renderList(box, parts, (one) => one.part, (one) => ({
+      name: () => nameOf(one.name, 'h3'),
+      facts: () => factsOf(one.item),
+      actions: () => el('div', { class: 'actions' }, ...one.names.map((name) => itemAction(owner, path, name))),
+      versions: () => el('div', { class: 'cards' }, versionList(owner, path, one.versions)),
+    })[one.part]());
   }
   function fact(list, name, value, style) {
     if (value === undefined || value === null || value === '') return;
@@ -667,27 +675,44 @@
     if (value instanceof Node) data.append(value); else data.textContent = printable(value);
     list.append(el('div', { class: style?.includes('wide') ? 'wide' : undefined }, el('dt', { text: name }), data));
   }
-  function detailsOf(item, versions) {
-    const owner = session, path = item.path, isFile = item.kind === 'file', isDirectory = item.kind === 'directory';
+  function factsOf(item) {
     const list = el('dl', { class: 'facts' });
     fact(list, 'State', stateText(item) || 'Folder');
-    if (isFile) fact(list, 'Size', bytes(item.logicalSize));
+    if (item.kind === 'file') fact(list, 'Size', bytes(item.logicalSize));
     fact(list, 'Modified', time(item.modified));
     if (item.isDownloading) fact(list, 'Downloaded', `${Math.floor(item.percentDownloaded)}%`);
     fact(list, 'Download error', item.downloadingError?.text, 'bad wide');
     fact(list, 'Upload error', item.uploadingError?.text, 'bad wide');
-    fact(list, 'Path', path, 'wide');
-    const post = (route, body, done) => async () => { await owner.post(route, { path, ...body }); owner.tree.renew(path); return done; };
-    const buttons = el('div', { class: 'actions' });
-    const isLocal = item.downloadingStatus === 'Current';
-    if (item.isDownloading || item.downloadRequested && !isLocal) buttons.append(action('cancel', 'Cancel download', post('/v1/items/cancel-download', {}, 'The download was cancelled.')));
-    else if (isDirectory || isFile && !isLocal) buttons.append(action('download', isDirectory ? 'Download all' : 'Download now', post('/v1/items/download', { wait: false }, 'The download was requested.')));
-    if (isDirectory || isFile && item.downloadingStatus !== 'NotDownloaded') buttons.append(action('evict', 'Free up space', post('/v1/items/evict', {}, 'The bytes were removed from this device.')));
-    buttons.append(item.pinned ? action('unpin', 'Do not keep here', post('/v1/items/pin', { pinned: false })) : action('pin', 'Keep on this device', post('/v1/items/pin', { pinned: true })));
-    if (isFile && !versions) buttons.append(action('versions', 'Versions', async () => { details.versions = true; await showDetails(true); }));
-    const box = el('div', {}, nameOf(item.displayName ?? path, 'h3'), list, buttons);
-    if (versions) box.append(el('div', { class: 'cards' }, versionList(owner, path, versions)));
-    return box;
+    fact(list, 'Path', item.path, 'wide');
+    return list;
+  }
+  /// The names of what can be done with an item.
+  function actionsFor(item, versions) {
+    const isFile = item.kind === 'file', isDirectory = item.kind === 'directory';
+    const isLocal = item.downloadingStatus === 'Current', names = [];
+    if (item.isDownloading || item.downloadRequested && !isLocal) names.push('cancel');
+    else if (isDirectory) names.push('download-all');
+    else if (isFile && !isLocal) names.push('download');
+    if (isDirectory || isFile && item.downloadingStatus !== 'NotDownloaded') names.push('evict');
+    names.push(item.pinned ? 'unpin' : 'pin');
+    if (isFile && !versions) names.push('versions');
+    return names;
+  }
+  function itemAction(owner, path, name) {
+    const post = (label, route, body, done) => action(name, label, async () => {
+      await owner.post(route, { path, ...body });
+      owner.tree.renew(path);
+      return done;
+    });
+    switch (name) {
+      case 'cancel': return post('Cancel download', '/v1/items/cancel-download', {}, 'The download was cancelled.');
+      case 'download-all': return post('Download all', '/v1/items/download', { wait: false }, 'The downloads were requested.');
+      case 'download': return post('Download now', '/v1/items/download', { wait: false }, 'The download was requested.');
+      case 'evict': return post('Free up space', '/v1/items/evict', {}, 'The bytes were removed from this device.');
+      case 'unpin': return post('Do not keep here', '/v1/items/pin', { pinned: false });
+      case 'pin': return post('Keep on this device', '/v1/items/pin', { pinned: true });
+      default: return action(name, 'Versions', async () => { details.versions = true; await showDetails(true); });
+    }
   }
   function versionList(owner, path, versions) {
     const hasConflict = versions.some((version) => version.kind === 'conflict');

@@ -86,7 +86,7 @@ class Case:
     def eventually(self, condition, why, limit=LIMIT):
         end = time.monotonic() + limit
         while not condition():
-            assert time.monotonic() < end, why
+            assert time.monotonic() < end, why() if callable(why) else why
             time.sleep(0.02)
 
     def row(self, name):
@@ -132,7 +132,7 @@ class Case:
             # Actions.
             page.click(".row .name", "report.txt")
             page.click("#details button", "Free up space")
-            self.eventually(lambda: self.status("report.txt")["downloadingStatus"] == "NotDownloaded", "not evicted")
+            self.eventually(lambda: self.status("report.txt")["downloadingStatus"] == "NotDownloaded", lambda: page.text("#notice"))
             page.wait(f"{self.state('report.txt')} === 'In the cloud'")
             page.click("#details button", "Download now")
             self.eventually(lambda: self.status("report.txt")["downloadingStatus"] == "Current", "not downloaded")
