@@ -189,6 +189,7 @@
         try {
           const signal = AbortSignal.any([this.signal, this.stream.signal]);
           const response = await request(`/api/containers/${this.id}/v1/events?${query('')}`, { signal });
+          this.isLive = true;
           connection('live', 'Live');
           // What happened meanwhile was missed.
           if (this.tree.root.load > 0) this.refresh();
@@ -196,6 +197,7 @@
         } catch (error) {
           if (!this.isShown) return;
         }
+        this.isLive = false;
         while (isPaused && this.isShown) await sleep(200);
         if (!this.isShown) return;
         connection('lost', 'Reconnecting…');
@@ -757,6 +759,8 @@
       return;
     }
     if (!owner.isShown) return;
+    // A daemon that was too busy to answer in time is not lost.
+    if (owner.isLive) connection('live', 'Live');
     owner.status = status;
     statuses.set(owner.id, status);
     showSummary(owner, status);
