@@ -97,7 +97,7 @@ class Case:
 
     def open(self, page, dashboard):
         page.open(dashboard.url)
-        page.wait("document.querySelector('#connection').textContent === 'Live'")
+        page.wait("document.querySelector('#connection')?.textContent === 'Live'")
 
     def fill(self):
         os.mkdir(self.path("folder"))
@@ -198,9 +198,9 @@ class Case:
             status = json.loads(self.run("status", "--json"))
             mine = next(one for one in status if one["mountpoint"] == os.path.realpath(self.point))
             os.kill(mine["processID"], signal.SIGKILL)
-            page.wait("document.querySelector('#connection').textContent !== 'Live'")
+            page.wait("document.querySelector('#connection')?.textContent !== 'Live'")
             self.run("mount", mine["remote"], self.point, "--state", mine["state"])
-            page.wait("document.querySelector('#connection').textContent === 'Live'", 60)
+            page.wait("document.querySelector('#connection')?.textContent === 'Live'", 60)
             self.write("after.txt", b"")
             page.wait(self.row("after.txt"))
             # The first requests failed, and that is not all: the page went on.
