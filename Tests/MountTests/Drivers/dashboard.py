@@ -131,6 +131,8 @@ class Case:
             page.wait(f"!({self.row('000.txt')})")
             # Actions.
             page.click(".row .name", "report.txt")
+            # Until then the buttons are those of what was chosen before.
+            page.wait("document.querySelector('#details').textContent.includes('report.txt')")
             page.click("#details button", "Free up space")
             self.eventually(lambda: self.status("report.txt")["downloadingStatus"] == "NotDownloaded", lambda: page.text("#notice"))
             page.wait(f"{self.state('report.txt')} === 'In the cloud'")
