@@ -70,7 +70,8 @@ import Testing
         let watcher = Watcher(query)
         #expect(query.start())
         #expect(!query.start())
-        #expect(query.isStarted && query.isGathering && !query.isStopped)
+        // Whether it still gathers depends on how fast the daemon was.
+        #expect(query.isStarted && !query.isStopped)
         #expect(watcher.next()?.name == .NSMetadataQueryDidStartGathering)
         #expect(watcher.next()?.name == .NSMetadataQueryDidFinishGathering)
         #expect(!query.isGathering)
