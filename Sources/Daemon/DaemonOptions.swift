@@ -13,7 +13,7 @@ import Mount
 /// | `presenter_timeout=DURATION` | time to answer before a presenter counts as unresponsive | `60s` | 1 s to 1 h |
 /// | `presenter_patience=wait\|fail\|skip` | what happens to a claim whose presenter does not answer | `wait` | |
 /// | `deadlock=wait\|fail` | whether the last request of a deadlock is refused with EDEADLK | `wait` | |
-/// | `no_download=PROGRAM:…` | programs whose reads never download (EDEADLK) | see below | `PROGRAM[/ARGUMENT]` |
+/// | `no_download=PROGRAM:…` | programs whose reads never download (EDEADLK) | see below | `PROGRAM[/ARGUMENT]`, `PROGRAM#THREAD` |
 /// | `ignore=PATTERN:…` | new names that stay on this machine; repeated options add up | none | gitignore(5) |
 /// | `storm_files=N` | files that a process group may download by reading in a minute | no limit | 1 to 1,000,000,000 |
 /// | `storm_bytes=SIZE` | likewise, bytes; further reads are held | no limit | 1M and more |

@@ -12,17 +12,15 @@ package struct ForwardedRoute: Hashable, Sendable {
     package let isStream: Bool
 
     private static let gets: [ControlRoute] = [
-        .status, .itemStatus, .list, .downloadProgress, .versions, .trash, .locks, .devices, .log, .events, .follow,
+        .status, .itemStatus, .list, .downloadProgress, .transfers, .versions, .conflicts, .trash, .locks, .devices,
+        .log,
+        .link, .events, .follow,
     ]
     private static let posts: [ControlRoute] = [
         .download, .cancelDownload, .evict, .pin, .resolve, .restoreVersion, .restoreDeleted, .pause, .answerDeletions,
-        .sync, .answerStorm, .breakClaim,
+        .sync, .answerStorm, .breakClaim, .link,
     ]
-    /// Routes that a daemon may lack; it then answers 404, and the page does without.
-    private static let others = ["GET /v1/transfers", "GET /v1/conflicts", "GET /v1/link", "POST /v1/link"]
-
-    private static let allowed = Set(
-        gets.map { "GET \($0.path)" } + posts.map { "POST \($0.path)" } + others)
+    private static let allowed = Set(gets.map { "GET \($0.path)" } + posts.map { "POST \($0.path)" })
 
     /// - Parameter path: Without the query.
     /// - Returns: `nil` for a request that is not passed on.

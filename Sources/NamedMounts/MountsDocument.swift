@@ -1,4 +1,5 @@
 import Daemon
+import Model
 import TOMLKit
 
 /// The contents of a mounts file: its mounts, and what is wrong in it.

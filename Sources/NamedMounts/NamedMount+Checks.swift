@@ -92,8 +92,7 @@ extension NamedMount {
 
     /// A mount would cover the directory in which its own container is stored, or write into it.
     private func containerMistakes(_ place: String) -> [MountMistake] {
-        // The location was checked before.
-        guard let directory = (try? ContainerLocation(url: url))?.directory, PathRelation(directory, place) != .apart
+        guard let directory = ContainerLocation.directory(of: url), PathRelation(directory, place) != .apart
         else { return [] }
         return [
             MountMistake(
@@ -137,22 +136,5 @@ extension NamedMount {
                     + "device of its own: give it a state directory (--state DIR, or state in the file)")
         }
         return nil
-    }
-}
-
-/// How two absolute paths without symbolic links lie to each other. Bytes are compared, not characters.
-enum PathRelation {
-    case same, inside, around, apart
-
-    init(_ one: String, _ other: String) {
-        let (one, other) = (Self.parts(one), Self.parts(other))
-        self =
-            if one == other { .same } else if one.starts(with: other) { .inside } else if other.starts(with: one) {
-                .around
-            } else { .apart }
-    }
-
-    private static func parts(_ path: String) -> [[UInt8]] {
-        path.utf8.split(separator: UInt8(ascii: "/")).map(Array.init)
     }
 }

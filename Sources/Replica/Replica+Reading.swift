@@ -66,30 +66,17 @@ extension Replica {
     /// one without a name `notFound`.
     package func path(of number: InodeNumber) throws(FileError) -> String {
         try readSnapshot { rows in
-            var names: [String] = []
-            var current = number
-            while current != .root {
-                guard names.count < Rows.depthLimit, let entry = try rows.firstEntryRow(of: current) else {
-                    throw FileError(.notFound, "\(number)")
-                }
-                names.append(entry.name.string)
-                current = entry.parent
-            }
-            return names.reversed().joined(separator: "/")
+            if number == .root { return "" }
+            guard let entry = try rows.firstEntryRow(of: number) else { throw FileError(.notFound, "\(number)") }
+            return String(decoding: try rows.path(of: entry.name, in: entry.parent), as: UTF8.self)
         }
     }
 
     /// Resolves a path relative to the root; symbolic links are not followed.
     package func resolve(_ path: String) throws(FileError) -> InodeNumber {
         try readSnapshot { rows in
-            var current = InodeNumber.root
-            for component in path.split(separator: "/") {
-                guard let next = try rows.entryRow(try ItemName(String(component)), in: current) else {
-                    throw FileError(.notFound, path)
-                }
-                current = next.inode
-            }
-            return current
+            guard let inode = try rows.inode(at: path) else { throw FileError(.notFound, path) }
+            return inode
         }
     }
 

@@ -2,6 +2,7 @@ import ControlClient
 import Daemon
 import Foundation
 import Model
+import NamedMounts
 
 /// Where a container may be created and mounted: not within another one, nor in its own directory.
 enum MountPlaces {
@@ -18,7 +19,7 @@ enum MountPlaces {
                     + "mounted in another; choose a directory outside of it")
         }
         guard let directory else { return }
-        if isInside(mountpoint, directory) || isInside(directory, mountpoint) {
+        if PathRelation(mountpoint, directory) != .apart {
             throw CommandFailure(
                 .usage,
                 "the mountpoint \(mountpoint) and the container's own directory \(directory) lie in each other; choose "
@@ -39,10 +40,6 @@ enum MountPlaces {
     static func directory(of url: String) throws -> String? {
         guard let path = ContainerLocation.directory(of: url) else { return nil }
         return try MountedPath.absolute(path)
-    }
-
-    private static func isInside(_ path: String, _ top: String) -> Bool {
-        path == top || path.hasPrefix(top == "/" ? top : "\(top)/")
     }
 
     private static func lastName(_ path: String) -> String { URL(filePath: path).lastPathComponent }

@@ -30,16 +30,4 @@ import Testing
         // A former path, for the default subcommand.
         #expect(sentence("Unexpected argument", "trash", "a", "b").hasSuffix("; see: dewpoint help trash"))
     }
-
-    @Test(arguments: [("pin", "pin", 0), ("pni", "pin", 1), ("", "pin", 3), ("unpin", "pin", 2), ("sync", "sink", 2)])
-    func `the distance of two words counts letters`(one: String, other: String, distance: Int) {
-        #expect(UsageText.distance(one, other) == distance)
-        #expect(UsageText.distance(other, one) == distance)
-    }
-
-    @Test func `an abbreviation of one word only is understood`() {
-        #expect(UsageText.nearest(to: "conf", among: ["confirm", "container"]) == "confirm")
-        #expect(UsageText.nearest(to: "con", among: ["confirm", "container"]) == nil)
-        #expect(UsageText.nearest(to: "c", among: ["confirm"]) == nil)
-    }
 }

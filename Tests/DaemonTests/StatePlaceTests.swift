@@ -23,6 +23,18 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
 
+    /// A crash between the two steps of a reset leaves the mark in a state that still has its own name.
+    @Test func `a state counts as set aside under its new name only`() throws {
+        let base = FileManager.default.temporaryDirectory.appending(path: "state-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: base) }
+        try FileManager.default.createDirectory(atPath: "\(base)/a", withIntermediateDirectories: true)
+        #expect(!StatePlace(path: "\(base)/a").isBackup)
+        try "a.backup-1".write(toFile: "\(base)/a/BACKUP", atomically: true, encoding: .utf8)
+        #expect(!StatePlace(path: "\(base)/a").isBackup)
+        #expect(rename("\(base)/a", "\(base)/a.backup-1") == 0)
+        #expect(StatePlace(path: "\(base)/a.backup-1").isBackup)
+    }
+
     @Test func `reading the location from a missing state directory throws notFound`() throws {
         let error = try #require(throws: DaemonError.self) { try StatePlace(path: "/nonexistent").location() }
         #expect(error.kind == .notFound)

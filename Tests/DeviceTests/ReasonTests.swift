@@ -57,7 +57,7 @@ import Testing
         try await b.close()
     }
 
-    @Test func `a changed and open file says who has it open and what its upload waits for`() async throws {
+    @Test func `the reasons of a changed and open file name the program and what its upload waits for`() async throws {
         let network = Network()
         let a = try await TestDevice.start(on: network.store(), name: "A")
         try await a.write("hello", to: "f")

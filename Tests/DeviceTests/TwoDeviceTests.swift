@@ -17,6 +17,30 @@ import Testing
         return (a, b, store)
     }
 
+    @Test func `a store that counts no commits for the metrics delays no sync`() async throws {
+        let network = Network()
+        let base = MemoryStore()
+        let a = try await TestDevice.start(on: base, name: "A")
+        let b = try await TestDevice.start(on: network.store(base), name: "B")
+        try await converge(a, b)
+        network.goAway()
+        for number in 0..<6 {
+            try await a.write("\(number)", to: "f\(number)")
+            try await converge(a)
+        }
+        let listings = Atomic(0)
+        network.set { operation, key in
+            guard operation == .list, key.hasPrefix("log/") else { return nil }
+            // The first one is for the metrics; at its end the log is listed too.
+            return listings.add(1, ordering: .relaxed).oldValue == 0 ? .failBefore(.throttled) : nil
+        }
+        #expect(try await b.fileSystem.syncEngine.session.catchUp() == 6)
+        #expect(listings.load(ordering: .relaxed) > 0)
+        network.comeBack()
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `a file created on one device is a placeholder on the other until it is downloaded`() async throws {
         let (a, b, store) = try await pair()
         try a.makeDirectory("Documents")

@@ -17,11 +17,4 @@ extension ContainerLocation {
             throw DaemonError(error, url: url)
         }
     }
-
-    /// The directory that stores the container; `nil` for a bucket.
-    package var directory: String? {
-        // A wrong URL is reported by ``check(variables:)``.
-        guard case .directory(let path) = try? StoreLocation(url) else { return nil }
-        return path
-    }
 }

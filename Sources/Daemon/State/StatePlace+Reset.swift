@@ -8,13 +8,16 @@ import Sync
 /// Starting anew: the state is kept beside its place, under another name.
 ///
 ///     mountpoint    in the state: where it was last mounted, so that it is found by that
-///     BACKUP        in the state: it was set aside, and no longer counts as the state of its container
+///     BACKUP        in the state: the name under which it was set aside. While the directory has that name, it does not
+///                   count as the state of its container
 extension StatePlace {
     private var mountpointFile: String { "\(path)/mountpoint" }
     private var backupMark: String { "\(path)/BACKUP" }
 
     /// Whether it was set aside by ``reset(discardingChanges:now:)``.
-    var isBackup: Bool { FileManager.default.fileExists(atPath: backupMark) }
+    var isBackup: Bool { (try? String(contentsOfFile: backupMark, encoding: .utf8)) == name }
+
+    private var name: String { URL(filePath: path).lastPathComponent }
 
     /// Records where the state is mounted.
     func record(mountpoint: String) {
@@ -83,12 +86,15 @@ extension StatePlace {
         guard !FileManager.default.fileExists(atPath: backup.path) else {
             throw DaemonError(.cannotCreate, "\(backup.path) exists already; run this again in a second")
         }
+        // First, so that a crash leaves the state either as it was, or set aside.
+        do {
+            try backup.name.write(toFile: backupMark, atomically: true, encoding: .utf8)
+        } catch {
+            throw DaemonError(.failed, "\(backupMark) cannot be written: \(error.localizedDescription)")
+        }
         guard rename(path, backup.path) == 0 else {
             throw DaemonError(
                 .failed, "\(path) cannot be renamed to \(backup.path): \(String(cString: strerror(errno)))")
-        }
-        guard FileManager.default.createFile(atPath: backup.backupMark, contents: Data()) else {
-            throw DaemonError(.failed, "\(backup.backupMark) cannot be written; move \(backup.path) elsewhere")
         }
         return backup
     }

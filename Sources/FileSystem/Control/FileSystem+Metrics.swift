@@ -25,8 +25,7 @@ extension FileSystem {
     /// Takes as long as `dewpoint status`: most counts are kept by the index.
     package func metricSamples() throws(FileError) -> [MetricSample] {
         var samples = instruments.registry.samples
-        samples += try itemSamples()
-        samples += try transferSamples()
+        samples += try countSamples(try replica.totals())
         samples += logSamples()
         samples += claimSamples()
         samples.append(MetricSample(.healthy, ailment == nil ? 1 : 0))
@@ -35,22 +34,16 @@ extension FileSystem {
         return samples
     }
 
-    private func itemSamples() throws(FileError) -> [MetricSample] {
-        let totals = try replica.totals()
+    private func countSamples(_ totals: ItemTotals) throws(FileError) -> [MetricSample] {
+        let active = reading.downloads.activeCount
         return [
             MetricSample(.items, totals.itemCount), MetricSample(.localFiles, totals.localFileCount),
             MetricSample(.cacheBytes, try replica.heldByteCount()), MetricSample(.conflicts, totals.conflictCount),
-        ]
-    }
-
-    private func transferSamples() throws(FileError) -> [MetricSample] {
-        let active = reading.downloads.activeCount
-        return [
-            MetricSample(.pendingUploads, try replica.pendingCount()),
-            MetricSample(.pendingUploadBytes, try replica.pendingByteCount()),
+            MetricSample(.pendingUploads, totals.uploads.pendingCount),
+            MetricSample(.pendingUploadBytes, totals.uploads.pendingByteCount),
             MetricSample(.activeDownloads, active),
-            // Downloads by reading are not requested, so there may be more active ones than requests.
-            MetricSample(.waitingDownloads, max(0, try replica.requestedDownloadCount() - active)),
+            // One that has just begun may not be among the requests yet.
+            MetricSample(.waitingDownloads, max(0, totals.downloads.pendingCount - active)),
         ]
     }
 

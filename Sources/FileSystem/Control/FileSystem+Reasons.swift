@@ -11,18 +11,20 @@ extension FileSystem {
     package func reasons(_ path: String) throws(FileError) -> ItemReasons {
         guard let facts = try replica.facts(at: path) else { throw FileError(.notFound, "no such item") }
         let number = facts.attributes.inode
+        let listings = locks().filter { $0.inode == number }
+        let holders = listings.flatMap(\.holders)
         var reasons = ItemReasons(
             path: facts.path, kind: facts.attributes.kind, isLocal: facts.isLocal,
             download: try replica.downloadOrigin(of: number))
         if facts.attributes.kind == .file {
             if facts.isLocal {
                 reasons.localBecause = localReasons(facts, reasons.download)
-                reasons.staysBecause = try obstacles(facts)
+                reasons.staysBecause = obstacles(facts, holders)
             }
             reasons.waitsFor += downloadWaits(facts)
         }
-        reasons.heldBy = openers(number) + parties(number, \.holders, "has") + presenters(number)
-        reasons.waitsFor += try uploadWaits(facts) + parties(number, \.waiters, "waits for")
+        reasons.heldBy = openers(number) + sentences(holders, "has") + presenters(listings)
+        reasons.waitsFor += try uploadWaits(facts) + sentences(listings.flatMap(\.waiters), "waits for")
         return reasons
     }
 
@@ -36,7 +38,7 @@ extension FileSystem {
         return reasons
     }
 
-    private func obstacles(_ facts: ItemFacts) throws(FileError) -> [String] {
+    private func obstacles(_ facts: ItemFacts, _ holders: [LockListing.Party]) -> [String] {
         let number = facts.attributes.inode
         var obstacles: [String] = []
         if facts.entry?.item == nil { obstacles.append("it is not synced") }
@@ -55,9 +57,7 @@ extension FileSystem {
             obstacles.append("a program has it mapped")
         }
         if facts.hasIncoming { obstacles.append("newer bytes of it are to be downloaded") }
-        for holder in parties(number, \.holders, "has") where holder.contains("claim") {
-            obstacles.append("it is claimed: \(holder)")
-        }
+        obstacles += sentences(holders.filter { $0.claim != nil }, "has").map { "it is claimed: \($0)" }
         return obstacles
     }
 
@@ -105,19 +105,15 @@ extension FileSystem {
         return "\(command.isEmpty ? "an ended program" : command)(\(process))"
     }
 
-    private func parties(
-        _ number: InodeNumber, _ parties: KeyPath<LockListing, [LockListing.Party]>, _ verb: String
-    ) -> [String] {
-        locks().filter { $0.inode == number }.flatMap { $0[keyPath: parties] }.map { party in
+    private func sentences(_ parties: [LockListing.Party], _ verb: String) -> [String] {
+        parties.map { party in
             let programs = party.processes.map(Self.name).joined(separator: ", ")
             let detail = party.detail.isEmpty ? "" : " (\(party.detail))"
             return "\(programs) \(verb) a \(party.kind)\(detail)"
         }
     }
 
-    private func presenters(_ number: InodeNumber) -> [String] {
-        locks().filter { $0.inode == number }.flatMap(\.presenters).map {
-            "\($0.command)(\($0.process)) presents it"
-        }
+    private func presenters(_ listings: [LockListing]) -> [String] {
+        listings.flatMap(\.presenters).map { "\($0.command)(\($0.process)) presents it" }
     }
 }

@@ -43,17 +43,16 @@ extension FileSystem {
     /// The transfers under way, and those that wait: at most ``TransferListing/waitingLimit`` in each direction.
     package func transfers() throws(FileError) -> TransferListing {
         let underWay = transfersUnderWay()
-        let speeds = transferMeter.speeds(underWay, now: environment.uptime())
         var totals = try replica.totals()
         add(underWay, to: &totals)
         var active: [Transfer] = []
-        for (key, reading) in underWay {
+        for (key, transfer) in underWay {
             // Unlinked while it was being transferred.
             guard let path = try? replica.path(of: key.inode) else { continue }
             active.append(
                 Transfer(
-                    path: path, direction: key.direction, bytesDone: reading.bytesDone, byteCount: reading.byteCount,
-                    bytesPerSecond: speeds[key]))
+                    path: path, direction: key.direction, bytesDone: transfer.reading.bytesDone,
+                    byteCount: transfer.reading.byteCount, bytesPerSecond: transfer.bytesPerSecond))
         }
         active.sort { ($0.path, $0.direction.rawValue) < ($1.path, $1.direction.rawValue) }
         let waiting =
@@ -63,7 +62,9 @@ extension FileSystem {
             active: active, waiting: waiting, uploads: totals.uploads, downloads: totals.downloads)
     }
 
-    private func transfersUnderWay() -> [TransferMeter.Key: TransferMeter.Reading] {
+    private typealias MeasuredTransfer = (reading: TransferMeter.Reading, bytesPerSecond: Double)
+
+    private func transfersUnderWay() -> [TransferMeter.Key: MeasuredTransfer] {
         var readings: [TransferMeter.Key: TransferMeter.Reading] = [:]
         for download in reading.downloads.underWay where download.outcome == nil {
             readings[.init(direction: .down, inode: download.inode)] = .init(
@@ -74,18 +75,19 @@ extension FileSystem {
             readings[.init(direction: .up, inode: inode)] = .init(
                 byteCount: upload.byteCount, bytesDone: upload.bytesDone, began: upload.began, bytesAtBegin: 0)
         }
-        return readings
+        let speeds = transferMeter.speeds(readings, now: environment.uptime())
+        return Dictionary(uniqueKeysWithValues: readings.map { ($0, ($1, speeds[$0] ?? 0)) })
     }
 
-    private func add(_ underWay: [TransferMeter.Key: TransferMeter.Reading], to totals: inout ItemTotals) {
-        let speeds = transferMeter.speeds(transfersUnderWay(), now: environment.uptime())
-        for (key, reading) in underWay {
+    private func add(_ underWay: [TransferMeter.Key: MeasuredTransfer], to totals: inout ItemTotals) {
+        for (key, transfer) in underWay {
             let field: WritableKeyPath<ItemTotals, TransferTotals> =
                 key.direction == .up ? \.uploads : \.downloads
             totals[keyPath: field].activeCount += 1
-            totals[keyPath: field].activeByteCount += reading.byteCount
-            totals[keyPath: field].activeDoneByteCount += reading.bytesDone
-            totals[keyPath: field].bytesPerSecond = (totals[keyPath: field].bytesPerSecond ?? 0) + (speeds[key] ?? 0)
+            totals[keyPath: field].activeByteCount += transfer.reading.byteCount
+            totals[keyPath: field].activeDoneByteCount += transfer.reading.bytesDone
+            totals[keyPath: field].bytesPerSecond =
+                (totals[keyPath: field].bytesPerSecond ?? 0) + transfer.bytesPerSecond
         }
         totals.uploads.estimate()
         totals.downloads.estimate()

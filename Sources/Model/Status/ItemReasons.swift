@@ -11,7 +11,7 @@ package struct ItemReasons: Hashable, Sendable, Codable {
     package var localBecause: [String]
     /// Why it cannot be evicted; empty when it can, and for what is not local.
     package var staysBecause: [String]
-    /// Who has it open, holds a turn, a lock or a claim on it, or presents it.
+    /// The programs that have it open, hold a turn, lock or claim on it, or present it.
     package var heldBy: [String]
     /// What it waits for: an upload, a download, a decision, another program.
     package var waitsFor: [String]

@@ -96,38 +96,20 @@ struct CredentialProcess: Equatable, Sendable {
         return true
     }
 
-    private struct Document: Decodable {
-        var version: Int?
-        var accessKeyId: String?
-        var secretAccessKey: String?
-        var sessionToken: String?
-        var expiration: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case version = "Version"
-            case accessKeyId = "AccessKeyId"
-            case secretAccessKey = "SecretAccessKey"
-            case sessionToken = "SessionToken"
-            case expiration = "Expiration"
-        }
-    }
-
     private func credentials(in output: Data) throws(StoreError) -> Credentials {
-        // What cannot be decoded is not printed: it may contain a secret.
-        guard let document = try? JSONDecoder().decode(Document.self, from: output), document.version == 1,
-            let id = document.accessKeyId, let secret = document.secretAccessKey, !id.isEmpty, !secret.isEmpty
-        else {
-            throw CredentialSource.refusal(
-                "\(origin) must print a JSON object with Version 1, AccessKeyId and SecretAccessKey")
+        let wrong = CredentialSource.refusal(
+            "\(origin) must print a JSON object with Version 1, AccessKeyId and SecretAccessKey")
+        guard let document = try? JSONDecoder().decode(CredentialDocument.self, from: output), document.version == 1
+        else { throw wrong }
+        do throws(CredentialDocument.Fault) {
+            return try document.credentials(origin: origin)
+        } catch {
+            switch error {
+            case .noCredentials: throw wrong
+            case .invalidExpiration:
+                throw CredentialSource.refusal("\(origin) printed an Expiration that is no time in ISO 8601")
+            }
         }
-        let expiration = document.expiration.map(MetadataClient.date)
-        if let expiration, expiration == nil {
-            throw CredentialSource.refusal("\(origin) printed an Expiration that is no time in ISO 8601")
-        }
-        return Credentials(
-            accessKeyID: id, secretAccessKey: secret, sessionToken: document.sessionToken,
-            expiration: expiration ?? nil,
-            origin: origin)
     }
 
     private static func shown(_ message: Data) -> String {

@@ -88,42 +88,17 @@ struct MetadataClient: Sendable {
         StoreError(.unavailable, key: "credentials", sentence)
     }
 
-    /// The document that both servers send.
-    private struct Document: Decodable {
-        var code: String?
-        var accessKeyId: String?
-        var secretAccessKey: String?
-        var token: String?
-        var expiration: String?
-
-        private enum CodingKeys: String, CodingKey {
-            case code = "Code"
-            case accessKeyId = "AccessKeyId"
-            case secretAccessKey = "SecretAccessKey"
-            case token = "Token"
-            case expiration = "Expiration"
-        }
-    }
-
     private func credentials(_ body: [UInt8], origin: String) throws(StoreError) -> Credentials {
-        // An undecodable document is not printed: it may contain a secret.
-        guard let document = try? JSONDecoder().decode(Document.self, from: Data(body)),
-            document.code == nil || document.code == "Success",
-            let id = document.accessKeyId, let secret = document.secretAccessKey, !id.isEmpty, !secret.isEmpty
+        guard let document = try? JSONDecoder().decode(CredentialDocument.self, from: Data(body)),
+            document.code == nil || document.code == "Success"
         else { throw unavailable("\(origin) sent no credentials") }
-        var expiration: Date?
-        if let text = document.expiration {
-            expiration = Self.date(text)
-            guard expiration != nil else { throw unavailable("\(origin) sent an invalid expiration time") }
+        do throws(CredentialDocument.Fault) {
+            return try document.credentials(origin: origin)
+        } catch {
+            switch error {
+            case .noCredentials: throw unavailable("\(origin) sent no credentials")
+            case .invalidExpiration: throw unavailable("\(origin) sent an invalid expiration time")
+            }
         }
-        return Credentials(
-            accessKeyID: id, secretAccessKey: secret, sessionToken: document.token, expiration: expiration,
-            origin: origin)
-    }
-
-    /// ISO 8601, with or without fractions of a second.
-    static func date(_ text: String) -> Date? {
-        if let date = try? Date(text, strategy: .iso8601) { return date }
-        return try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

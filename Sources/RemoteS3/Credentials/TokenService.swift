@@ -93,7 +93,7 @@ struct TokenService: Sendable {
         let result = document?.child("AssumeRoleResult") ?? document?.child("AssumeRoleWithWebIdentityResult")
         guard let found = result?.child("Credentials"), let id = found.text("AccessKeyId"),
             let secret = found.text("SecretAccessKey"), let token = found.text("SessionToken"),
-            let expiration = found.text("Expiration").flatMap(MetadataClient.date)
+            let expiration = found.text("Expiration").flatMap(CredentialDocument.date)
         else { throw unavailable("\(role.endpoint) sent no credentials for the role \(role.arn)") }
         return Credentials(
             accessKeyID: id, secretAccessKey: secret, sessionToken: token, expiration: expiration,

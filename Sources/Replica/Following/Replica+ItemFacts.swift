@@ -16,12 +16,8 @@ extension Replica {
     package func facts(at path: String) throws(FileError) -> ItemFacts? {
         try readSnapshot { rows in
             var directories = DirectoryFacts(rows)
-            var found: EntryRow?
-            for component in path.split(separator: "/") {
-                found = try rows.entryRow(try ItemName(String(component)), in: found?.inode ?? .root)
-                if found == nil { return nil }
-            }
-            guard let found else { return try rows.facts(of: .root, &directories).first }
+            if path.allSatisfy({ $0 == "/" }) { return try rows.facts(of: .root, &directories).first }
+            guard let found = try rows.entryRow(at: path) else { return nil }
             return try rows.facts(of: found.inode, &directories).first {
                 $0.entry?.parent == found.parent && $0.entry?.name == found.name
             }
@@ -37,11 +33,7 @@ extension Replica {
     /// - Throws: `notDirectory`.
     package func facts(inDirectoryAt path: String, after name: String?, limit: Int) throws(FileError) -> [ItemFacts]? {
         try readSnapshot { rows in
-            var directory = InodeNumber.root
-            for component in path.split(separator: "/") {
-                guard let next = try rows.entryRow(try ItemName(String(component)), in: directory) else { return nil }
-                directory = next.inode
-            }
+            guard let directory = try rows.inode(at: path) else { return nil }
             guard try rows.attributes(of: directory).kind == .directory else {
                 throw FileError(.notDirectory, "\(path) is not a directory")
             }

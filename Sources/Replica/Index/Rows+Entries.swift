@@ -83,6 +83,21 @@ extension Rows {
             Self.entryRow)
     }
 
+    /// The name at a path from the root; `nil` without one, and for the root. Symbolic links are not followed.
+    func entryRow(at path: String) throws -> EntryRow? {
+        var found: EntryRow?
+        for component in path.split(separator: "/") {
+            found = try entryRow(try ItemName(String(component)), in: found?.inode ?? .root)
+            if found == nil { return nil }
+        }
+        return found
+    }
+
+    /// The inode at a path from the root; `nil` without one. Symbolic links are not followed.
+    func inode(at path: String) throws -> InodeNumber? {
+        path.allSatisfy { $0 == "/" } ? .root : try entryRow(at: path)?.inode
+    }
+
     func firstEntryRow(of inode: InodeNumber) throws -> EntryRow? {
         try first(
             "SELECT \(Self.entryColumns) FROM entries e WHERE e.inode = ? ORDER BY e.parent, e.name LIMIT 1",

@@ -76,10 +76,19 @@ package final class LogSession: Sendable {
         while try await lock.withLock({ try await applyNext() }) {
             count += 1
             // Only far behind: usually there is one commit, and a listing would delay it.
-            if count == LogProgress.listingThreshold { try await progress.noteRest(log.count(after: replica.applied)) }
+            if count == LogProgress.listingThreshold { await countRest() }
             try Task.checkCancellation()
         }
         return count
+    }
+
+    /// Counts the commits that are still to be applied, for metrics: whether that works does not matter to sync.
+    private func countRest() async {
+        do throws(StoreError) {
+            progress.noteRest(try await log.count(after: replica.applied))
+        } catch {
+            logger.debug("the commits behind cannot be counted", metadata: ["error": "\(error)"])
+        }
     }
 
     /// Applies the next commit, if there is one. The caller holds the lock.

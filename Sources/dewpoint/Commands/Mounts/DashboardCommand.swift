@@ -10,7 +10,9 @@ struct DashboardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dashboard", abstract: "Shows the mounted containers in a browser on this machine.",
         discussion: """
-            Serves a page at 127.0.0.1 until Control-C, prints its link, and opens it in the browser of the desktop. The link has a             secret token, and whoever has it can do with your containers what the page can: do not pass it on. It is             another one each time.
+            Serves a page at 127.0.0.1 until Control-C, prints its link, and opens it in a browser if there is a display. \
+            The link has a secret token, which is new at each start. Anyone who has the link can do with your containers \
+            what the page can: do not pass it on.
             """)
 
     @Argument(help: "The container, or the directory in it, to begin with.", completion: .file())

@@ -10,7 +10,7 @@ struct ResetCommand: ParsableCommand {
         discussion: """
             The state directory is renamed to NAME.backup-TIME and keeps its local files, in NAME.backup-TIME/files: also those that \
             are never synced. The next mount is a new device with no local bytes. Remove the backup when nothing is missing; to \
-            return to it, unmount, remove the new state, rename the backup and remove the file BACKUP in it.
+            return to it, unmount, remove the new state, and give the backup its old name.
 
             dewpoint unmount /mnt/notes
             dewpoint reset /mnt/notes

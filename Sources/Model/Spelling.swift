@@ -1,18 +1,25 @@
 /// Finds the word that somebody probably meant.
-enum Spelling {
+package enum Spelling {
     /// The most changed letters of a word that is still suggested, for each three letters of the word.
     private static let lettersPerChange = 3
 
     /// - Returns: The nearest candidate; `nil` if none is near.
-    static func nearest(to word: String, among candidates: [String]) -> String? {
-        let word = Array(word.lowercased())
-        let limit = max(1, word.count / lettersPerChange)
-        return candidates.map { ($0, distance(word, Array($0))) }.filter { $0.1 <= limit }.min { $0.1 < $1.1 }?.0
+    package static func nearest(to word: String, among candidates: [String]) -> String? {
+        let letters = Array(word.lowercased())
+        let limit = max(1, letters.count / lettersPerChange)
+        return candidates.map { ($0, distance(letters, Array($0))) }.filter { $0.1 <= limit }.min { $0.1 < $1.1 }?.0
+    }
+
+    /// - Returns: The nearest candidate, or the only one that begins with the word; `nil` if there is none.
+    package static func nearest(toAbbreviation word: String, among candidates: [String]) -> String? {
+        if let nearest = nearest(to: word, among: candidates) { return nearest }
+        let longer = candidates.filter { $0.hasPrefix(word) }
+        return word.count > 1 && longer.count == 1 ? longer[0] : nil
     }
 
     /// How many letters must be inserted, removed, replaced or exchanged with their neighbour to make one word the
-    /// other.
-    private static func distance(_ one: [Character], _ other: [Character]) -> Int {
+    /// other. Source: Damerau–Levenshtein distance, optimal string alignment.
+    static func distance(_ one: [Character], _ other: [Character]) -> Int {
         var before: [Int] = []
         var last = Array(0...other.count)
         for (row, letter) in one.enumerated() {
