@@ -83,10 +83,9 @@ class Notices:
 
 def _blocking(status):
     """Why sync is blocked, unless it is for a reason that a person knows or is told of by another notice."""
-    problem = status.get("problem")
     # Without a network that is no news, and it passes by itself.
-    is_offline = problem is not None and "does not answer" in problem
-    return None if is_offline or status.get("heldDeletionCount") else problem
+    is_offline = status.get("store", "reachable") != "reachable"
+    return None if is_offline or status.get("heldDeletionCount") else status.get("problem")
 
 
 def _list(names):

@@ -40,7 +40,10 @@ class NoticeTests(unittest.TestCase):
             self.assertEqual(self.due(problem="the store has no room for 13 bytes", seconds=10), [])
 
     def test_a_missing_network_is_no_news(self):
-        self.assertEqual(self.due(problem="the store at s3://b does not answer"), [])
+        problem = "fetching remote changes failed, retrying: no answer in time"
+        self.assertEqual(self.due(problem=problem, store="unreachable"), [])
+        self.assertEqual(self.due(problem=problem, store="failing"), [])
+        self.assertEqual(len(self.due(problem=problem, store="reachable")), 1)
 
     def test_held_deletions_are_one_notification_that_says_what_to_do(self):
         (notice,) = self.due(heldDeletionCount=4000, problem="4000 deletions are held", mountpoint="/mnt/work")
