@@ -27,6 +27,35 @@ import Testing
         #expect(stage.release(3) == [.granted(4)])
     }
 
+    @Test(arguments: ["coordinator", "purpose", "within"])
+    mutating func `a nested call goes ahead of a stranger that waits for the outer one`(tie: String) throws {
+        let coordinator = tie == "coordinator" ? "it" : nil
+        let purpose = tie == "purpose" ? "it" : nil
+        try stage.hold(claims(1, [(.write(.plain), document)], coordinator: coordinator, purpose: purpose))
+        try stage.hold(claims(2, [(.read([]), stranger)]))
+        // As an upload waits that is to read the document; the second waits for it in turn.
+        #expect(try stage.request(claims(3, [(.read([.forUploading]), document), (.write(.plain), stranger)])) == [])
+        #expect(try stage.request(claims(4, [(.read([]), stranger)])) == [])
+        // What would conflict with the outer call itself needs its coordinator or purpose.
+        let nested = tie == "within" ? stranger : document
+        let kind: AccessKind = tie == "within" ? .read([]) : .write(.forDeleting)
+        try stage.hold(
+            claims(5, [(kind, nested)], coordinator: coordinator, purpose: purpose, within: tie == "within" ? [1] : []))
+        #expect(stage.release(5) == [])
+        #expect(stage.release(1) == [])
+        #expect(stage.release(2) == [.granted(3)])
+        #expect(stage.release(3) == [.granted(4)])
+    }
+
+    @Test mutating func `a call without an outer one on the way overtakes nobody`() throws {
+        try stage.hold(claims(1, [(.write(.plain), document)]))
+        try stage.hold(claims(2, [(.read([]), stranger)], coordinator: "it"))
+        #expect(try stage.request(claims(3, [(.read([]), document)])) == [])
+        #expect(try stage.request(claims(4, [(.write(.plain), document)], coordinator: "it", within: [2])) == [])
+        #expect(stage.release(1) == [.granted(3)])
+        #expect(stage.release(3) == [.granted(4)])
+    }
+
     @Test mutating func `one set may claim a directory and items in it`() throws {
         try stage.hold(
             claims(

@@ -21,6 +21,8 @@ struct ClaimRun {
     /// Sets that were requested and have neither ended nor been released, in order.
     private var sets: [ClaimSet] = []
     private var granted: Set<ClaimSetID> = []
+    /// Sets that are gone, with the number of the last set that was requested before.
+    private var past: [(set: ClaimSet, during: UInt64)] = []
     private var requested: [ClaimSetID: Instant] = [:]
     private var downloads: [ClaimSetID] = []
     private var toLocate: [InodeNumber] = []
@@ -313,6 +315,7 @@ extension ClaimRun {
     }
 
     private mutating func forget(_ id: ClaimSetID) {
+        if let set = sets.first(where: { $0.id == id }) { past.append((set, lastSet)) }
         sets.removeAll { $0.id == id }
         granted.remove(id)
         downloads.removeAll { $0 == id }
@@ -338,6 +341,23 @@ extension ClaimRun {
 
     private func isExempt(_ left: ClaimSet, _ right: ClaimSet) -> Bool {
         left.coordinator == right.coordinator || left.purpose == right.purpose
+    }
+
+    /// Whether a set had to wait, perhaps for one that waited, for a set that never waits for `set`.
+    private func waited(_ other: ClaimSet, forCompanionOf set: ClaimSet) -> Bool {
+        let all = sets + past.filter { $0.during >= set.id.rawValue }.map(\.set)
+        var reached = [other]
+        var index = 0
+        while index < reached.count {
+            let next = reached[index]
+            index += 1
+            for candidate in all where candidate.mode == .access && conflict(next, candidate) {
+                guard !isExempt(next, candidate), candidate.id != set.id else { continue }
+                if isExempt(candidate, set) { return true }
+                if !reached.contains(where: { $0.id == candidate.id }) { reached.append(candidate) }
+            }
+        }
+        return false
     }
 
     private func conflict(_ left: ClaimSet, _ right: ClaimSet) -> Bool {
@@ -392,9 +412,11 @@ extension ClaimRun {
         for other in sets where other.id != set.id && other.mode == .access && conflict(set, other) {
             guard !isExempt(set, other) else { continue }
             #expect(!granted.contains(other.id), "two hold what cannot be held together")
-            // Only a presenter that is being asked may overtake, in order to save.
+            // Only a presenter that is being asked may overtake, in order to save, and a companion of a set that the
+            // other one waited for.
             #expect(
-                other.id.rawValue > set.id.rawValue || set.presenter != nil, "an earlier one was overtaken")
+                other.id.rawValue > set.id.rawValue || set.presenter != nil || waited(other, forCompanionOf: set),
+                "an earlier one was overtaken")
         }
         guard set.mode == .access else { return }
         // Until it has waited for 300 ms, a claim is not granted in the middle of another process's write.

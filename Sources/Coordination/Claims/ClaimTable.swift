@@ -134,22 +134,32 @@ extension ClaimTable {
         guard other.isBlocking, !entry.set.isExempt(from: other.set), entry.set.conflicts(with: other.set) else {
             return false
         }
-        return other.holds || !isForAnswer(entry, before: other)
+        return other.holds || !mayOvertake(entry, other)
     }
 
-    /// Whether a presenter needs a set in order to answer, on behalf of `other` or of a set that `other` waits for.
+    /// Whether a set goes ahead of an earlier one, `other`, which could not be granted before it anyway.
     ///
-    /// Sets that wait behind the asking one must be overtaken too: it advances only after the answer.
-    private func isForAnswer(_ entry: ClaimEntry, before other: ClaimEntry) -> Bool {
-        guard let presenter = entry.set.presenter else { return false }
+    /// Either a presenter must answer `other` and needs the set in order to answer, or `other` waits for a held set that
+    /// is not released before this one is: one in whose accessor the call was made, or one of the same coordinator or
+    /// purpose. What is true of `other` is searched for in all sets that it waits for: the asking one advances only
+    /// after them.
+    private func mayOvertake(_ entry: ClaimEntry, _ other: ClaimEntry) -> Bool {
+        let presenter = entry.set.presenter
+        let companions = Set(
+            line.filter { id in
+                guard let held = entries[id], held.holds else { return false }
+                return entry.set.within.contains(id) || entry.set.isExempt(from: held.set)
+            })
+        guard presenter != nil || !companions.isEmpty else { return false }
         var seen: Set<ClaimSetID> = []
         var unvisited = [other]
         while let next = unvisited.popLast() {
             guard seen.insert(next.id).inserted else { continue }
-            if next.isAsking(presenter) { return true }
+            if companions.contains(next.id) { return true }
+            if let presenter, next.isAsking(presenter) { return true }
             guard next.phase == .inLine || next.phase == .cleared else { continue }
             unvisited += all.filter {
-                $0.number < next.number && $0.isBlocking && !next.set.isExempt(from: $0.set)
+                ($0.holds || $0.number < next.number) && $0.isBlocking && !next.set.isExempt(from: $0.set)
                     && next.set.conflicts(with: $0.set)
             }
         }

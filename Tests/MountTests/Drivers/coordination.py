@@ -238,8 +238,12 @@ class Case:
         b.wait(other)
         b.release(b.claim(("d/g", "plain")))
         first = a.claim(("d/g", "plain"), coordinator="one")
+        # Not even behind another that waits for the first, as an upload does.
+        reader = b.ask(("d/g", ["forUploading"]))
+        assert b.take("waiting")
         a.release(a.claim(("d/g", "forDeleting"), coordinator="one"))
         a.release(first)
+        b.release(b.wait(reader))
 
     def cancelling_and_timing_out(self):
         self.tree()
