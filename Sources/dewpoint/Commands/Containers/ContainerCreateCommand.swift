@@ -34,6 +34,15 @@ struct ContainerCreateCommand: AsyncParsableCommand {
     /// The longest name of a container in bytes.
     private static let nameByteLimit = 255
 
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    private struct Created: Encodable {
+        var id: String
+        var url: String
+        var uuid: String
+    }
+
     func run() async throws {
         guard let identifier = ContainerIdentifier(id) else {
             throw CommandFailure(
@@ -54,6 +63,9 @@ struct ContainerCreateCommand: AsyncParsableCommand {
             try MountPlaces.check(directory: directory, mounts: MountTable.current())
         }
         try await RemoteContainer.create(at: location, identity: identity)
+        if json {
+            return try JSONOutput.print(Created(id: id, url: url, uuid: identity.uuid.uuidString.lowercased()))
+        }
         let command = ["dewpoint mount"] + location.options + [url, "MOUNTPOINT"]
         print("\(id) is at \(url); mount it with: \(command.joined(separator: " "))")
     }

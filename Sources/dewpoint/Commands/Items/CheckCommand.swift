@@ -24,6 +24,9 @@ struct CheckCommand: AsyncParsableCommand {
     @Flag(help: "Also download every byte that the files refer to, and verify it.")
     var bytes = false
 
+    @Flag(help: "Print a JSON object with the problems.")
+    var json = false
+
     func validate() throws {
         guard (mountpoint == nil) != (state == nil) else {
             throw ValidationError("give a mountpoint, or --state DIR of a container that is not mounted")
@@ -40,11 +43,14 @@ struct CheckCommand: AsyncParsableCommand {
                 try await $0.check(readingBytes: bytes).problems
             }
         }
-        guard !problems.isEmpty else {
+        if json {
+            try JSONOutput.print(CheckReport(problems: problems))
+        } else if problems.isEmpty {
             print("index, backing directory and container agree")
-            return
+        } else {
+            print(problems.map(\.printable).joined(separator: "\n"))
         }
-        print(problems.map(\.printable).joined(separator: "\n"))
+        if problems.isEmpty { return }
         throw CommandFailure(
             .disagreement, "\(problems.count) \(problems.count == 1 ? "problem" : "problems") found")
     }

@@ -19,9 +19,13 @@ struct DownloadCommand: AsyncParsableCommand {
     @Flag(help: "Show how many files and bytes would be downloaded.")
     var dryRun = false
 
+    @Flag(help: "With --dry-run: print a JSON array.")
+    var json = false
+
     func validate() throws {
         if paths.isEmpty { throw ValidationError("give at least one path") }
         if dryRun && (cancel || wait) { throw ValidationError("--dry-run cannot be used with --cancel or --wait") }
+        if json && !dryRun { throw ValidationError("--json is only for --dry-run") }
         if cancel && wait { throw ValidationError("--cancel cannot be used with --wait") }
     }
 
@@ -43,13 +47,27 @@ struct DownloadCommand: AsyncParsableCommand {
         }
     }
 
+    /// What a download of a path would take.
+    private struct Missing: Encodable {
+        var path: String
+        var fileCount: Int
+        var byteCount: Int64
+
+        var text: String {
+            "\(path.printable): \(fileCount) \(fileCount == 1 ? "file" : "files"), \(ByteCount(byteCount))"
+        }
+    }
+
     private func reportMissing() async throws {
+        var found: [Missing] = []
+        // What was found is printed although other paths fail.
+        defer { if json { try? JSONOutput.print(found) } }
         try await CommandFailure.forEach(paths) { place in
             let progress = try await place.withClient { try await $0.downloadProgress(place.path) }
-            let files = progress.filesTotal - progress.filesDone
-            print(
-                "\(place.given.printable): \(files) \(files == 1 ? "file" : "files"), \(ByteCount(progress.bytesTotal - progress.bytesDone))"
-            )
+            let missing = Missing(
+                path: place.given, fileCount: progress.filesTotal - progress.filesDone,
+                byteCount: progress.bytesTotal - progress.bytesDone)
+            if json { found.append(missing) } else { print(missing.text) }
         }
     }
 

@@ -44,6 +44,9 @@ struct TrashCommand: AsyncParsableCommand {
         @Option(help: "The item id, if several items had the same path.")
         var item: String?
 
+        @Flag(help: "Print a JSON object for each item, with its path now.")
+        var json = false
+
         func run() async throws {
             if let item { return try await restore(item) }
             try await CommandFailure.forEach(paths) { place in
@@ -52,7 +55,7 @@ struct TrashCommand: AsyncParsableCommand {
                         throw CommandFailure(
                             .notFound, "\(place.given) is not a deleted item; see: dewpoint trash list MOUNTPOINT")
                     }
-                    try await Self.restore(found.item, client, place)
+                    try await restore(found.item, client, place)
                 }
             }
         }
@@ -63,12 +66,12 @@ struct TrashCommand: AsyncParsableCommand {
                     .usage, "--item needs an id, as printed by dewpoint trash list, and one mountpoint")
             }
             let place = try MountedPath(path)
-            try await place.withClient { try await Self.restore(ItemID(uuid: uuid), $0, place) }
+            try await place.withClient { try await restore(ItemID(uuid: uuid), $0, place) }
         }
 
-        private static func restore(_ item: ItemID, _ client: ControlClient, _ place: MountedPath) async throws {
-            let path = try await client.restoreDeleted(item)
-            print("\(place.mount.mountpoint)/\(path)".printable)
+        private func restore(_ item: ItemID, _ client: ControlClient, _ place: MountedPath) async throws {
+            let path = "\(place.mount.mountpoint)/\(try await client.restoreDeleted(item))"
+            if json { try JSONOutput.print(RestoredItem(path: path)) } else { print(path.printable) }
         }
     }
 }

@@ -22,9 +22,15 @@ struct MoveStateCommand: ParsableCommand {
     @Argument(help: "Its new path: a directory that does not exist, or is empty.", completion: .directory)
     var new: String
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    private struct Report: Encodable { var state: String }
+
     func run() throws {
         let place = try StatePlace(given: new, resolved: try MountedPath.absolute(new))
         try StatePlace(given: old, resolved: try MountedPath.absolute(old)).move(to: place)
+        if json { return try JSONOutput.print(Report(state: place.path)) }
         print("the state directory is now \(place.path); mount with: --state \(place.path)".printable)
     }
 }
