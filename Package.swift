@@ -188,14 +188,15 @@ let package = Package(
         .testTarget(
             name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Model"], swiftSettings: settings),
         .testTarget(
-            name: "RemoteTests", dependencies: ["RemoteS3", "Remote", "Model", "S3Server", "TestStores"],
+            name: "RemoteTests",
+            dependencies: ["RemoteS3", "Remote", "Model", "S3Server", "SeededRandomness", "TestStores"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
         .testTarget(
             name: "RemoteS3Tests",
             dependencies: [
                 "RemoteS3", "Remote", "Model", "S3Server",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -45,6 +45,26 @@ package struct RestoreVersionRequest: Codable, Hashable, Sendable {
     }
 }
 
+/// The body of a POST to ``ControlRoute/shares``.
+package struct ShareRequest: Codable, Hashable, Sendable {
+    package var path: String
+    /// How long the link lasts: 1 to ``SharedFile/lifetimeLimitSeconds``.
+    package var seconds: Int64
+
+    package init(path: String, seconds: Int64) {
+        self.path = path
+        self.seconds = seconds
+    }
+}
+
+/// The body of ``ControlRoute/revokeShare``.
+package struct RevokeShareRequest: Codable, Hashable, Sendable {
+    /// The id of a ``SharedFile``.
+    package var id: String
+
+    package init(id: String) { self.id = id }
+}
+
 /// The body of ``ControlRoute/restoreDeleted``.
 package struct RestoreDeletedRequest: Codable, Hashable, Sendable {
     package var item: ItemID

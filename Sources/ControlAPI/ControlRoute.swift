@@ -20,6 +20,9 @@
 ///     GET  /v1/items/versions/content?path=…&id=… → the bytes of a version
 ///     POST /v1/items/versions/discard       {path,id} → Done   a conflict version is resolved, none is listed any more
 ///     POST /v1/items/versions/mark-resolved {path,id} → Done   a conflict version becomes an earlier one
+///     GET  /v1/shares                            → [SharedFile]
+///     POST /v1/shares                {path,seconds} → SharedFile   a link to the bytes that a file has now
+///     POST /v1/shares/revoke         {id}        → Done
 ///     GET  /v1/devices                           → [KnownDevice]   this one first
 ///     GET  /v1/log?lines=…                       → LogTail    the end of the daemon's own log file
 ///     GET  /v1/trash                             → [DeletedItem]
@@ -65,6 +68,8 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case conflicts = "/v1/conflicts"
     case resolve = "/v1/items/resolve"
     case restoreVersion = "/v1/items/restore-version"
+    case shares = "/v1/shares"
+    case revokeShare = "/v1/shares/revoke"
     case devices = "/v1/devices"
     case log = "/v1/log"
     case trash = "/v1/trash"
@@ -94,16 +99,22 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     package static let withholdingDownloads = "?downloads=withheld"
 
     /// All that it takes, the usual one first.
-    package var methods: [Method] { self == .link || self == .logLevel ? [.get, .post] : [method] }
+    package var methods: [Method] {
+        switch self {
+        case .link, .logLevel, .shares: [.get, .post]
+        default: [method]
+        }
+    }
 
     package var method: Method {
         switch self {
         case .status, .itemStatus, .totals, .why, .transfers, .downloadProgress, .locks, .versions, .versionContent,
-            .conflicts, .trash, .events, .follow, .list, .devices, .log, .link, .logLevel, .metrics, .health:
+            .conflicts, .trash, .events, .follow, .list, .shares, .devices, .log, .link, .logLevel, .metrics, .health:
             .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,
-            .answerStorm:
+            .discardVersion, .markVersionResolved, .restoreDeleted, .revokeShare, .sync, .check, .gc, .unmount,
+            .session,
+            .breakClaim, .answerStorm:
             .post
         }
     }

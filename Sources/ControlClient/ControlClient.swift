@@ -17,6 +17,8 @@ package struct ControlClient: Sendable {
     private static let connectLimit = TimeAmount.seconds(5)
     /// How long a daemon may take for answers that need neither the store nor a walk through a directory.
     static let quickLimit = TimeAmount.seconds(30)
+    /// How long a daemon may take for an answer that needs a few requests to the store.
+    static let storeLimit = TimeAmount.seconds(120)
     /// The longest answer accepted: 64 MiB, some 100,000 locks.
     static let answerByteLimit = 64 << 20
 
@@ -172,6 +174,18 @@ extension ControlClient {
         return restored.path
     }
 
+    package func shares() async throws(ControlError) -> [SharedFile] {
+        try await get(.shares, query: nil, limit: Self.storeLimit)
+    }
+
+    package func share(_ path: String, forSeconds seconds: Int64) async throws(ControlError) -> SharedFile {
+        try await post(.shares, ShareRequest(path: path, seconds: seconds))
+    }
+
+    package func revokeShare(_ id: String) async throws(ControlError) {
+        let _: Done = try await post(.revokeShare, RevokeShareRequest(id: id))
+    }
+
     package func setPaused(_ path: String, _ paused: Bool) async throws(ControlError) {
         let _: Done = try await post(.pause, PauseRequest(path: path, paused: paused))
     }
@@ -234,9 +248,10 @@ extension ControlClient {
         try await get(route, query: path.map { ControlQuery.text(path: $0) })
     }
 
-    private func get<Answer: Decodable>(_ route: ControlRoute, query: String?) async throws(ControlError) -> Answer {
-        try await send(
-            route, query: query.map { "?\($0)" } ?? "", body: nil, deadline: .now() + Self.quickLimit)
+    private func get<Answer: Decodable>(
+        _ route: ControlRoute, query: String?, limit: TimeAmount = quickLimit
+    ) async throws(ControlError) -> Answer {
+        try await send(route, query: query.map { "?\($0)" } ?? "", body: nil, deadline: .now() + limit)
     }
 
     /// Without a time limit: these requests wait for the store or for other programs, and end with the caller's task.
@@ -319,7 +334,7 @@ extension ControlClient {
     static func reason(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError where error == .deadlineExceeded:
-            "no answer within \(quickLimit.nanoseconds / 1_000_000_000) s"
+            "no answer in time"
         case let error as HTTPClientError where error == .connectTimeout:
             "no connection within \(connectLimit.nanoseconds / 1_000_000_000) s"
         case let error as HTTPClientError where error == .remoteConnectionClosed: "it disconnected before answering"

@@ -135,6 +135,25 @@ final class S3Connection: Sendable {
         }
     }
 
+    /// A signed link to an object, which anyone can GET for a time.
+    ///
+    /// - Returns: The link, and when the credentials that signed it end, `nil` for never: it ends with them.
+    func link(
+        to key: String, query: [(name: String, value: String)], lasting seconds: Int64
+    ) async throws(StoreError) -> (url: String, time: Date, credentialsEnd: Date?) {
+        let region = region.withLock { $0 }
+        let credentials = try await chain.credentials()
+        let now = environment.now()
+        let address = S3Address(location, region: region, key: key)
+        let text = Signature(credentials: credentials, region: region, time: now).query(
+            for: .init(
+                method: "GET", path: address.path, query: query, headers: [("host", address.authority)],
+                payloadHash: ""),
+            lasting: seconds)
+        let path = PercentEncoding.encode(address.path, keepingSlashes: true)
+        return ("\(address.origin)\(path)?\(text)", now, credentials.expiration)
+    }
+
     /// The body of an error or of a small response.
     func collect(_ response: HTTPClientResponse, upTo limit: Int) async throws(TransportFault) -> [UInt8] {
         do {

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Model
 import NIOHTTP1
 package import Remote
 
@@ -10,7 +11,7 @@ package import Remote
 /// and manifest has its SHA-256, every commit its CRC, and the reader verifies them.
 ///
 /// The connections are closed with the last reference.
-package final class S3Store: ObjectStore, NeighbourStore {
+package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
     private let connection: S3Connection
     private let environment: S3Environment
 
@@ -144,6 +145,25 @@ package final class S3Store: ObjectStore, NeighbourStore {
 
     package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
         try await state(of: key, fullKey: key)
+    }
+
+    package var sharingStore: any SharingStore { self }
+
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        try ObjectKey.validate(key)
+        precondition(1...Int(MultipartUpload.partLimit) ~= parts.count, "an object has 1 to 10,000 parts")
+        try await MultipartUpload(connection: connection, key: key, parts: parts).run()
+    }
+
+    /// A presigned link. A browser saves the file under its name.
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        try ObjectKey.validate(key)
+        let lifetime = min(max(request.lifetime, .seconds(1)), ObjectLinkRequest.lifetimeLimit).components.seconds
+        let query = [("response-content-disposition", ContentDisposition.attachment(request.fileName))]
+        let link = try await connection.link(to: location.key(key), query: query, lasting: lifetime)
+        let end = min(link.time.addingTimeInterval(TimeInterval(lifetime)), link.credentialsEnd ?? .distantFuture)
+        return ObjectLink(
+            url: link.url, expires: Timestamp(seconds: Int64(end.timeIntervalSince1970.rounded(.down)), nanoseconds: 0))
     }
 
     /// S3 does not report changes.

@@ -37,6 +37,36 @@ import Testing
         #expect(LocalTime.text(seconds: seconds) == text)
     }
 
+    @Test(
+        arguments: [
+            ("0s", 0), ("90s", 90), ("30m", 1800), ("12h", 43_200), ("7d", 604_800),
+            ("106751991167300d", 9_223_372_036_854_720_000),
+            ("106751991167301d", nil), ("7", nil), ("d", nil), ("", nil), ("-1d", nil), ("1.5h", nil), ("1w", nil),
+            ("7 d", nil),
+        ] as [(String, Int64?)])
+    func `a length of time is a whole number with a unit`(text: String, seconds: Int64?) {
+        #expect(TimePeriod(text)?.seconds == seconds)
+    }
+
+    @Test func `the notice of a link says when it ends, and why if that is early`() {
+        var file = SharedFile(
+            id: "5b0e", path: "a\u{1b}[2J", size: 1_300_000, created: Timestamp(seconds: 0, nanoseconds: 0),
+            expires: Timestamp(seconds: 86_400, nanoseconds: 7), device: "desk", link: "https://x",
+            linkExpires: Timestamp(seconds: 86_400, nanoseconds: 0))
+        let end = LocalTime.text("1970-01-02T00:00:00Z")
+        #expect(
+            ShareText.notice(file, given: "/m/a\u{1b}[2J") == """
+                anyone with this link can download /m/a\\u{1B}[2J (1.2 MiB) until \(end)
+                to end it sooner: dewpoint share --revoke 5b0e
+                """)
+        file.linkExpires = "1970-01-01T01:00:00Z"
+        #expect(
+            ShareText.notice(file, given: "a").contains(
+                "until \(LocalTime.text("1970-01-01T01:00:00Z")), when the credentials end that signed it"))
+        file.link = nil
+        #expect(ShareText.table([file], width: nil).contains("ended"))
+    }
+
     @Test func `an error of an item is a line of its own, and no column is as long as it`() {
         var status = ItemStatus(
             path: "a", kind: .file, item: nil, logicalSize: 3, downloadingStatus: .notDownloaded, percentDownloaded: 0,

@@ -52,6 +52,47 @@ extension RealMount {
             }
         }
 
+        @Test func `a file that is not local is shared by a link that anyone can open`() async throws {
+            try await MountedContainer.with(try await S3Server.shared, devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                // Of two packs, and one that is sent in one request.
+                try await a.write("ü long.bin", byteCount: 20_000_000)
+                try await a.write("short.txt", byteCount: 1000)
+                let sums = try await [a.sha256("ü long.bin"), a.sha256("short.txt")]
+                try await a.sync()
+                try await b.sync()
+                let saved = container.directory + "/saved"
+                for (name, sum) in zip(["ü long.bin", "short.txt"], sums) {
+                    let link = try await container.dewpoint(["share", b.path(name), "--for", "1h"])
+                        .split(separator: "\n").map(String.init)[0]
+                    try await Command.check(["curl", "-sSf", "-o", saved, link])
+                    let found = try await Command.check(["sha256sum", saved])
+                    #expect(found.hasPrefix(sum))
+                    #expect(try await b.downloadingStatus(name) == .notDownloaded)
+                }
+                let tooLong = try await Command.run([container.binary, "share", b.path("short.txt"), "--for", "8d"])
+                #expect(tooLong.status == 64)
+                #expect(
+                    tooLong.errors == "dewpoint: --for takes 1s to 7d: a number with s, m, h or d, as in --for 12h; "
+                        + "see: dewpoint help share\n")
+                // A file that is still to be uploaded is uploaded first.
+                try Data("new".utf8).write(to: URL(filePath: a.path("new.txt")))
+                let fresh = try await container.dewpoint(["share", a.path("new.txt"), "--json"])
+                let file = try JSONDecoder().decode(SharedFile.self, from: Data(fresh.utf8))
+                #expect(try await Command.check(["curl", "-sSf", file.link ?? ""]) == "new")
+                let listing = try await container.dewpoint(["share", "--list", b.point])
+                #expect(listing.contains("ü long.bin") && listing.contains("short.txt") && listing.contains(file.id))
+                try await container.dewpoint(["share", "--revoke", file.id, b.point])
+                let status = ["-o", "/dev/null", "-w", "%{http_code}"]
+                let gone = try await Command.run(["curl", "-s"] + status + [file.link ?? ""])
+                #expect(gone.output == "404")
+                let again = try await Command.run(
+                    [container.binary, "share", "--revoke", file.id, b.point], environment: container.environment)
+                #expect(again.status == 66)
+                #expect(again.errors.contains("there is no share \(file.id); see: dewpoint share --list"))
+            }
+        }
+
         /// Every commit of every device competes for the next number of the log.
         @Test func `no commit of fifty racing devices is lost or doubled while the server is killed`() async throws {
             let server = try await S3Server.start(store: "bluestore")

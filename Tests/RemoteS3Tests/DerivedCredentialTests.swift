@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import Model
 import Remote
 import Testing
 
@@ -43,6 +44,25 @@ import Testing
                     accessKeyID: "CMD", secretAccessKey: "hush", sessionToken: "tok",
                     expiration: Date(timeIntervalSince1970: 1_893_456_000),
                     origin: "the credential_process of profile default"))
+    }
+
+    @Test func `a link ends with the credentials that signed it, and after 7 days`() async throws {
+        let now = Date(timeIntervalSince1970: 1_893_456_000 - 3600)
+        var environment = S3Environment.system
+        environment.now = { now }
+        let keys = #"{"Version":1,"AccessKeyId":"CMD","SecretAccessKey":"hush","SessionToken":"t/k","#
+        for (expiration, end) in [(#""Expiration":"2030-01-01T00:00:00Z"}"#, 3600), (#""X":1}"#, 7 * 86_400)] {
+            let path = try directory.write("keys.json", keys + expiration)
+            let config = try directory.write("config", "[default]\ncredential_process = cat '\(path)'")
+            let variables = ["AWS_CONFIG_FILE": config]
+            let store = S3Store(
+                try S3Location("s3://notes", environment: variables), variables: variables, environment: environment)
+            let link = try await store.link(
+                to: "shares/x", for: ObjectLinkRequest(fileName: "x", lifetime: .seconds(30 * 86_400)))
+            #expect(link.expires.seconds == Int64(now.timeIntervalSince1970) + Int64(end))
+            #expect(link.url.contains("&X-Amz-Expires=604800&"))
+            #expect(link.url.contains("&X-Amz-Security-Token=t%2Fk&"))
+        }
     }
 
     @Test(arguments: [

@@ -1,5 +1,7 @@
+import AsyncHTTPClient
 import Foundation
 import Model
+import NIOCore
 import NIOHTTP1
 import Remote
 import S3Server
@@ -229,6 +231,86 @@ extension Trait where Self == ConditionTrait {
         #expect(parts.last?.upperBound == byteCount)
         #expect(parts.last.map { $0.upperBound - $0.lowerBound } == last)
         #expect(zip(parts, parts.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })
+    }
+
+    // MARK: Links
+
+    private static let partByteCount = Int(ObjectPart.leastByteCount)
+
+    /// A GET without any key, as a browser does it.
+    private static func get(_ url: String) async throws -> (status: UInt, bytes: [UInt8], headers: HTTPHeaders) {
+        let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
+        let body = try await response.body.collect(upTo: 64 << 20)
+        return (response.status.code, Array(body.readableBytesView), response.headers)
+    }
+
+    @Test func `an object is assembled from ranges of others and from bytes that are sent`() async throws {
+        let (first, second) = (Self.bytes(Self.partByteCount + 10), Self.bytes(1000))
+        let server = try await S3Server.shared
+        let beside = "server/\(UUID().uuidString)/beside/a b+ü.mov"
+        let connection = S3Connection(
+            try S3Location("s3://\(S3Server.bucket)", environment: server.variables), variables: server.variables,
+            environment: .system)
+        var request = S3Request(method: .PUT, key: beside)
+        request.payload = .bytes(first, PayloadHash(first))
+        _ = try await connection.send(request)
+        try await with(prefix: "/server/\(UUID().uuidString)/ü b") { store in
+            try await store.put("packs/a", .bytes(first))
+            let range = 5..<Int64(Self.partByteCount) + 5
+            let unread = { @Sendable () throws(StoreError) -> [UInt8] in
+                throw StoreError(.invalid, key: "packs/a", "it was sent although the store has it")
+            }
+            try await store.assemble(
+                "shares/x",
+                from: [
+                    ObjectPart(source: .object(key: "packs/a", range), read: unread),
+                    ObjectPart(source: .neighbour(key: beside, range), read: unread),
+                    ObjectPart(source: nil) { () throws(StoreError) in second },
+                ])
+            let found = try await store.get("shares/x", range: nil).collect(upTo: 64 << 20)
+            let part = Array(first[Int(range.lowerBound)..<Int(range.upperBound)])
+            #expect(PayloadHash(found) == PayloadHash(part + part + second))
+            // What fails leaves nothing.
+            await #expect(throws: StoreError(.notFound, key: "shares/y")) {
+                try await store.assemble(
+                    "shares/y",
+                    from: [
+                        ObjectPart(source: .object(key: "packs/none", range), read: unread),
+                        ObjectPart(source: nil) { () throws(StoreError) in second },
+                    ])
+            }
+            #expect(try await store.unfinishedUploads() == [])
+            await #expect(throws: StoreError(.notFound, key: "shares/y")) {
+                _ = try await store.get("shares/y", range: nil)
+            }
+        }
+    }
+
+    @Test func `anyone can read an object by its link, under its name, until the link ends`() async throws {
+        try await with(prefix: "/server/\(UUID().uuidString)/ü b") { store in
+            try await store.put("shares/x", .bytes(Array("hello".utf8)))
+            let link = try await store.link(
+                to: "shares/x", for: ObjectLinkRequest(fileName: "Ü \"1\".txt", lifetime: .seconds(60)))
+            let answer = try await Self.get(link.url)
+            #expect(answer.status == 200 && answer.bytes == Array("hello".utf8))
+            #expect(
+                answer.headers.first(name: "content-disposition")
+                    == #"attachment; filename="_ _1_.txt"; filename*=UTF-8''%C3%9C%20%221%22.txt"#)
+            #expect(abs(link.expires.seconds - Int64(Date().timeIntervalSince1970) - 60) < 10)
+            // Signed for this object alone.
+            try await store.put("shares/z", .bytes([1]))
+            #expect(try await Self.get(link.url.replacing("shares/x", with: "shares/z")).status == 403)
+            let short = try await store.link(
+                to: "shares/x", for: ObjectLinkRequest(fileName: "x", lifetime: .seconds(1)))
+            try await Task.sleep(for: .seconds(2.5))
+            #expect(try await Self.get(short.url).status == 403)
+            try await store.delete("shares/x")
+            #expect(try await Self.get(link.url).status == 404)
+        }
+    }
+
+    private static func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) }
     }
 
     // MARK: A container

@@ -67,6 +67,34 @@ import Testing
     }
 }
 
+extension SignatureTests {
+    /// Source: "Authenticating Requests: Using Query Parameters", Amazon S3 API Reference, the example.
+    @Test func `a link gets the signature that Amazon publishes`() {
+        let signature = Signature(
+            credentials: Credentials(
+                accessKeyID: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                origin: "an example"),
+            region: "us-east-1", time: Date(timeIntervalSince1970: 1_369_353_600))
+        let request = Signature.Request(
+            method: "GET", path: "/test.txt", headers: [("host", "examplebucket.s3.amazonaws.com")], payloadHash: "")
+        #expect(
+            signature.query(for: request, lasting: 86_400)
+                == "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3"
+                + "%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host"
+                + "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
+    }
+
+    @Test(
+        arguments: [
+            ("a.pdf", #"attachment; filename="a.pdf"; filename*=UTF-8''a.pdf"#),
+            ("Ü \"1\".pdf", #"attachment; filename="_ _1_.pdf"; filename*=UTF-8''%C3%9C%20%221%22.pdf"#),
+            ("a\r\nb%41", #"attachment; filename="a__b_41"; filename*=UTF-8''a%0D%0Ab%2541"#),
+        ])
+    func `a file name in a header cannot break out of it`(name: String, header: String) {
+        #expect(ContentDisposition.attachment(name) == header)
+    }
+}
+
 /// Cases of Amazon's own test suite, from the directory `tests/aws-signing-test-suite/v4` of the repository
 /// awslabs/aws-c-auth: those that apply to S3, which neither normalizes paths nor repeats headers.
 @Suite struct SignatureSuiteTests {

@@ -2,7 +2,7 @@ package import Remote
 import Synchronization
 
 /// A store with injected faults, for tests of the layers above it.
-package final class FaultyStore: ObjectStore, NeighbourStore {
+package final class FaultyStore: ObjectStore, NeighbourStore, SharingStore {
     package enum Operation: Hashable, Sendable, CaseIterable { case get, put, create, list, delete, byteCount }
 
     /// The fault of one call.
@@ -82,6 +82,18 @@ package final class FaultyStore: ObjectStore, NeighbourStore {
         let object = try await base.neighbourStore.neighbour(key)
         try end(fault, key)
         return object
+    }
+
+    package var sharingStore: any SharingStore { self }
+
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        let fault = try await begin(.put, key)
+        try await base.sharingStore.assemble(key, from: parts)
+        try end(fault, key)
+    }
+
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        try await base.sharingStore.link(to: key, for: request)
     }
 
     package var neighbourStore: any NeighbourStore { self }

@@ -3,13 +3,14 @@ package import Remote
 import Synchronization
 
 /// A store in memory, for tests and simulations. Calls take effect at once, in their order.
-package final class MemoryStore: ObjectStore, NeighbourStore {
+package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
     private struct State {
         var objects: [String: [UInt8]] = [:]
         var watchers: [Int: (prefix: String, continuation: AsyncStream<Void>.Continuation)] = [:]
         var nextWatcher = 0
         var neighbours: [String: (bytes: [UInt8], etag: String)] = [:]
         var neighbourCount = 0
+        var sentByteCount = 0
     }
 
     private let state = Mutex(State())
@@ -87,6 +88,39 @@ package final class MemoryStore: ObjectStore, NeighbourStore {
             self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) }
         }
         return stream
+    }
+
+    package var sharingStore: any SharingStore { self }
+
+    /// Copies what has a source, as S3 does, and counts the bytes that were sent: ``sentByteCount``.
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        var bytes: [UInt8] = []
+        for part in parts {
+            switch part.source {
+            case .object(let source, let range)?:
+                bytes += try object(source)[Int(range.lowerBound)..<Int(range.upperBound)]
+            case .neighbour(let source, let range)?:
+                guard let found = state.withLock({ $0.neighbours[source] }) else {
+                    throw StoreError(.notFound, key: source)
+                }
+                bytes += found.bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+            case nil:
+                let read = try await part.read()
+                state.withLock { $0.sentByteCount += read.count }
+                bytes += read
+            }
+        }
+        try store(key, .bytes(bytes), replacing: true)
+    }
+
+    /// How many bytes of assembled objects were sent.
+    package var sentByteCount: Int { state.withLock { $0.sentByteCount } }
+
+    /// `memory:KEY?name=NAME`, which ends when it should.
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        ObjectLink(
+            url: "memory:\(key)?name=\(request.fileName)",
+            expires: Timestamp(seconds: request.lifetime.components.seconds, nanoseconds: 0))
     }
 
     package var neighbourStore: any NeighbourStore { self }

@@ -4,7 +4,7 @@ import Synchronization
 /// A store that is opened when it is first needed: for a mount of a known container.
 ///
 /// Until it can be opened, for example because its disk is missing, every call fails with `unavailable`.
-final class LazyStore: ObjectStore, NeighbourStore {
+final class LazyStore: ObjectStore, NeighbourStore, SharingStore {
     private let store = Mutex<(any ObjectStore)?>(nil)
     private let open: @Sendable () throws(StoreError) -> any ObjectStore
 
@@ -57,6 +57,16 @@ final class LazyStore: ObjectStore, NeighbourStore {
 
     func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
         try await opened(key).neighbourStore.neighbour(key)
+    }
+
+    var sharingStore: any SharingStore { self }
+
+    func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        try await opened(key).sharingStore.assemble(key, from: parts)
+    }
+
+    func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        try await opened(key).sharingStore.link(to: key, for: request)
     }
 
     /// - Returns: `nil` while the store cannot be opened: call again later.

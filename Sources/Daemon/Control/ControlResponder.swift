@@ -81,6 +81,7 @@ struct ControlResponder: HTTPResponder {
         case .downloadProgress: return try json(try fileSystem.downloadProgress(try path(in: target)))
         case .locks: return try json(fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
+        case .shares: return try json(try await fileSystem.shares())
         case .devices: return try json(try fileSystem.devices())
         case .log: return try json(try logTail(target))
         case .conflicts: return try json(try fileSystem.conflicts())
@@ -90,8 +91,9 @@ struct ControlResponder: HTTPResponder {
         case .events, .follow, .versionContent, .metrics, .health:
             throw FileError(.unsupported, "\(route.path) is not answered in JSON")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
-            .discardVersion, .markVersionResolved, .restoreDeleted, .sync, .check, .gc, .unmount, .session, .breakClaim,
-            .answerStorm:
+            .discardVersion, .markVersionResolved, .restoreDeleted, .revokeShare, .sync, .check, .gc, .unmount,
+            .session,
+            .breakClaim, .answerStorm:
             throw FileError(.unsupported, "\(route.path) requires POST")
         }
     }
@@ -190,6 +192,10 @@ struct ControlResponder: HTTPResponder {
         case .restoreDeleted:
             let order = try Self.decode(RestoreDeletedRequest.self, body)
             return try json(RestoredItem(path: try await fileSystem.restoreDeleted(order.item)))
+        case .shares:
+            let order = try Self.decode(ShareRequest.self, body)
+            return try json(try await fileSystem.share(Self.relative(order.path), forSeconds: order.seconds))
+        case .revokeShare: try await fileSystem.revokeShare(try Self.decode(RevokeShareRequest.self, body).id)
         case .pause:
             let order = try Self.decode(PauseRequest.self, body)
             try fileSystem.setPaused(Self.relative(order.path), order.paused)

@@ -21,4 +21,24 @@ package struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Coda
     package var nanoseconds: Int64 { rawValue &- seconds &* 1_000_000_000 }
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool { left.rawValue < right.rawValue }
+
+    /// Clamped to the range.
+    package func earlier(by duration: Duration) -> Timestamp {
+        let (value, overflow) = rawValue.subtractingReportingOverflow(duration.nanoseconds)
+        return Timestamp(rawValue: overflow ? .min : value)
+    }
+
+    /// Clamped to the range.
+    package func later(by duration: Duration) -> Timestamp {
+        let (value, overflow) = rawValue.addingReportingOverflow(duration.nanoseconds)
+        return Timestamp(rawValue: overflow ? .max : value)
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, clamped to the range of ``Timestamp``.
+    package var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return Timestamp(seconds: seconds, nanoseconds: attoseconds / 1_000_000_000).rawValue
+    }
 }

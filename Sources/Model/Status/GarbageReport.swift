@@ -14,5 +14,8 @@ package struct GarbageReport: Hashable, Sendable, Codable {
     /// Commits that a snapshot covers, and that are removed from the log.
     package var trimmedCommitCount = 0
 
+    /// Shares whose links have ended, and that are deleted; `nil` from a daemon that does not send it.
+    package var deletedShareCount: Int?
+
     package init(isDryRun: Bool) { self.isDryRun = isDryRun }
 }

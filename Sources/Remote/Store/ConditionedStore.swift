@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Transfers in one direction share its bandwidth. They proceed in slices of a twentieth of a second, so that bytes
 /// trickle as on a slow line, and a new ``condition`` takes effect with the next slice.
-package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, NeighbourStore {
+package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, NeighbourStore, SharingStore {
     private struct State {
         var condition: LinkCondition
         /// When the line is free again after the transfers already scheduled, by direction.
@@ -110,6 +110,26 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         return try await base.neighbourStore.neighbour(key)
     }
 
+    package var sharingStore: any SharingStore { self }
+
+    /// One request for all parts, and the link carries none of the bytes that the store copies.
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        let conditioned = parts.map { part in
+            ObjectPart(source: part.source) { () throws(StoreError) in
+                let bytes = try await part.read()
+                try await self.carry(Int64(bytes.count), key)
+                return bytes
+            }
+        }
+        try await send(key, .bytes([])) { () throws(StoreError) in
+            try await self.base.sharingStore.assemble(key, from: conditioned)
+        }
+    }
+
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        try await base.sharingStore.link(to: key, for: request)
+    }
+
     /// Hints are passed on without a delay: without them the follower polls, and the delay applies to that.
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }
 
@@ -120,15 +140,20 @@ package final class ConditionedStore<LinkClock: Clock<Duration>>: ObjectStore, N
         _ key: String, _ body: Body, _ write: () async throws(StoreError) -> Void
     ) async throws(StoreError) {
         let isLost = try await request(key)
-        var rest = body.byteCount
+        try await carry(body.byteCount, key)
+        if isLost, chance() < 50 { throw lost(key) }
+        try await write()
+        if isLost { throw lost(key) }
+    }
+
+    /// Waits until the line has sent so many bytes.
+    private func carry(_ byteCount: Int64, _ key: String) async throws(StoreError) {
+        var rest = byteCount
         while rest > 0 {
             let count = min(rest, sliceByteCount(.up).map(Int64.init) ?? rest)
             try await pass(Int(count), .up, key)
             rest -= count
         }
-        if isLost, chance() < 50 { throw lost(key) }
-        try await write()
-        if isLost { throw lost(key) }
     }
 
     /// Waits for the round trip.

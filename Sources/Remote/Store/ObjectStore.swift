@@ -50,11 +50,17 @@ package protocol ObjectStore: Sendable {
 
     /// The objects beside the container, where the store has any.
     var neighbourStore: any NeighbourStore { get }
+
+    /// Links to objects, for people without access, where the store has any.
+    var sharingStore: any SharingStore { get }
 }
 
 extension ObjectStore {
     /// That of a store which holds nothing but the container: a directory.
     package var neighbourStore: any NeighbourStore { NoNeighbourStore() }
+
+    /// That of a store which has no links: a directory.
+    package var sharingStore: any SharingStore { NoSharingStore() }
 }
 
 /// One line of a listing.

@@ -4,7 +4,8 @@ import Foundation
 import NIOHTTP1
 import Remote
 
-/// Sends a long body in parts, several at a time, so that one that fails costs little.
+/// Writes an object in parts, several at a time: a long body, so that a part that fails costs little, or parts that the
+/// store copies from other objects.
 ///
 ///     POST ?uploads ──▶ id ──▶ PUT ?partNumber&uploadId … ──▶ POST ?uploadId with the list      the object exists
 ///                                        └─ failure ──▶ DELETE ?uploadId                        nothing is left
@@ -13,7 +14,26 @@ import Remote
 struct MultipartUpload: Sendable {
     let connection: S3Connection
     let key: String
-    let reader: BodyReader
+    private let sources: [Source]
+
+    /// Where the bytes of a part come from.
+    private enum Source: Sendable {
+        case body(BodyReader, Range<Int64>)
+        case object(ObjectPart)
+    }
+
+    init(connection: S3Connection, key: String, reader: BodyReader) {
+        self.connection = connection
+        self.key = key
+        sources = Self.parts(byteCount: reader.byteCount).map { .body(reader, $0) }
+    }
+
+    /// - Parameter parts: At most ``partLimit``.
+    init(connection: S3Connection, key: String, parts: [ObjectPart]) {
+        self.connection = connection
+        self.key = key
+        sources = parts.map(Source.object)
+    }
 
     /// The length from which on a body is sent in parts: 64 MiB.
     static let byteThreshold: Int64 = 64 << 20
@@ -64,10 +84,10 @@ struct MultipartUpload: Sendable {
 
     private func sendParts(_ id: String) async throws(StoreError) -> [Part] {
         let result = await withTaskGroup(of: Result<Part, StoreError>.self) { group in
-            var waiting = Self.parts(byteCount: reader.byteCount).enumerated().makeIterator()
+            var waiting = sources.enumerated().makeIterator()
             func start() {
-                guard let (index, range) = waiting.next() else { return }
-                group.addTask { await outcome(id, number: index + 1, range) }
+                guard let (index, source) = waiting.next() else { return }
+                group.addTask { await outcome(id, number: index + 1, source) }
             }
             for _ in 0..<Self.width { start() }
             var parts: [Part] = []
@@ -85,17 +105,56 @@ struct MultipartUpload: Sendable {
         return try result.get()
     }
 
-    private func outcome(_ id: String, number: Int, _ range: Range<Int64>) async -> Result<Part, StoreError> {
-        do throws(StoreError) { return .success(try await send(id, number: number, range)) } catch {
+    private func outcome(_ id: String, number: Int, _ source: Source) async -> Result<Part, StoreError> {
+        do throws(StoreError) { return .success(try await write(id, number: number, source)) } catch {
             return .failure(error)
         }
     }
 
-    private func send(_ id: String, number: Int, _ range: Range<Int64>) async throws(StoreError) -> Part {
-        let hash = try await PayloadHash(reader, range)
-        let request = S3Request(
-            method: .PUT, key: fullKey, query: [("partNumber", "\(number)"), ("uploadId", id)],
-            payload: .part(reader, range, hash))
+    private func write(_ id: String, number: Int, _ source: Source) async throws(StoreError) -> Part {
+        switch source {
+        case .body(let reader, let range):
+            return try await send(id, number: number, .part(reader, range, try await PayloadHash(reader, range)))
+        case .object(let part):
+            if let origin = part.source {
+                do throws(StoreError) {
+                    return try await copy(id, number: number, origin)
+                } catch  where error.code == .invalid {
+                    // Not every service copies ranges: then the bytes are sent.
+                }
+            }
+            let bytes = try await part.read()
+            return try await send(id, number: number, .bytes(bytes, PayloadHash(bytes)))
+        }
+    }
+
+    private func request(_ id: String, number: Int) -> S3Request {
+        S3Request(method: .PUT, key: fullKey, query: [("partNumber", "\(number)"), ("uploadId", id)])
+    }
+
+    private func copy(_ id: String, number: Int, _ source: ObjectPart.Source) async throws(StoreError) -> Part {
+        var request = request(id, number: number)
+        let (sourceKey, range): (String, Range<Int64>)
+        switch source {
+        case .object(let key, let bytes): (sourceKey, range) = (connection.location.key(key), bytes)
+        case .neighbour(let key, let bytes): (sourceKey, range) = (key, bytes)
+        }
+        let path = "/\(connection.location.bucket)/\(sourceKey)"
+        request.headers += [
+            ("x-amz-copy-source", PercentEncoding.encode(path, keepingSlashes: true)),
+            ("x-amz-copy-source-range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"),
+        ]
+        let document = try await ask(request)
+        guard document.name == "CopyPartResult", let etag = document.text("ETag") else {
+            throw StoreError(
+                .unavailable, key: key, "the store could not copy: \(document.text("Message") ?? document.name)")
+        }
+        return Part(number: number, etag: etag)
+    }
+
+    private func send(_ id: String, number: Int, _ payload: S3Request.Payload) async throws(StoreError) -> Part {
+        var request = request(id, number: number)
+        request.payload = payload
         let response: HTTPClientResponse
         do throws(S3Connection.Failure) { response = try await connection.send(request) } catch {
             throw error.storeError(key: key)

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Signs requests by AWS's Signature Version 4: in the header, with the hash of the payload.
+/// Signs requests by AWS's Signature Version 4: in the header, with the hash of the payload; or links, in the query.
 ///
 ///     canonical request   method, path, query, headers, payload hash      one line each
 ///     string to sign      AWS4-HMAC-SHA256, time, scope, SHA-256 of that
@@ -38,6 +38,9 @@ struct Signature {
 
     static let emptyPayloadHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
+    /// Instead of a hash in links: their requests have no body.
+    private static let unsignedPayload = "UNSIGNED-PAYLOAD"
+
     private static let algorithm = "AWS4-HMAC-SHA256"
 
     /// The headers that S3 requires in a request: time, payload hash, session token, authorization.
@@ -51,9 +54,30 @@ struct Signature {
 
     func authorization(for request: Request) -> String {
         let (canonical, names) = Self.canonicalRequest(request)
-        let signature = Hex.text(hmac(signingKey, stringToSign(canonical)))
         return "\(Self.algorithm) Credential=\(credentials.accessKeyID)/\(scope), SignedHeaders=\(names), "
-            + "Signature=\(signature)"
+            + "Signature=\(signature(of: canonical))"
+    }
+
+    /// The complete query of a link that needs no headers: it is signed itself, for a time.
+    ///
+    /// Source: "Authenticating Requests: Using Query Parameters", Amazon S3 API Reference.
+    /// - Parameters:
+    ///   - request: With the header `host` alone.
+    ///   - seconds: 1 to 604,800.
+    func query(for request: Request, lasting seconds: Int64) -> String {
+        var signed = request
+        signed.payloadHash = Self.unsignedPayload
+        signed.query += [
+            ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(credentials.accessKeyID)/\(scope)"),
+            ("X-Amz-Date", timeText), ("X-Amz-Expires", "\(seconds)"), ("X-Amz-SignedHeaders", "host"),
+        ]
+        if let token = credentials.sessionToken { signed.query.append(("X-Amz-Security-Token", token)) }
+        let signature = signature(of: Self.canonicalRequest(signed).text)
+        return Self.queryText(signed.query) + "&X-Amz-Signature=\(signature)"
+    }
+
+    private func signature(of canonicalRequest: String) -> String {
+        Hex.text(hmac(signingKey, stringToSign(canonicalRequest)))
     }
 
     /// - Returns: The text, and the names of the headers as in its last line but one.

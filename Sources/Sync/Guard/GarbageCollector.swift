@@ -6,7 +6,7 @@ import Replica
 import Synchronization
 
 /// Finds and deletes the objects that the container no longer needs: unreferenced packs and manifests, old snapshots,
-/// and the part of the log that snapshots cover.
+/// the part of the log that snapshots cover, and shares whose links have ended.
 ///
 /// No object is deleted that any device may still refer to. There are two phases:
 ///
@@ -70,6 +70,8 @@ final class GarbageCollector: Sendable {
         let base = try await trim(&report)
         try await condemn(base: base, &report)
         try await sweep(grace: grace, &report)
+        report.deletedShareCount = try await ShareStore(store: store, packs: PackStore(store: store))
+            .deleteExpired(now: environment.now(), isDryRun: isDryRun)
         logger.info("garbage collection finished", metadata: ["report": "\(report)"])
         return report
     }

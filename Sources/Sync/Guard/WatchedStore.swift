@@ -4,7 +4,7 @@ package import Remote
 import Synchronization
 
 /// A store that records whether it can be reached, see ``Reachability``, and counts and times the requests to it.
-package final class WatchedStore: ObjectStore, NeighbourStore {
+package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
     private let base: any ObjectStore
     private let environment: EngineEnvironment
     private let instruments: RequestInstruments
@@ -124,6 +124,17 @@ package final class WatchedStore: ObjectStore, NeighbourStore {
 
     package func neighbour(_ key: String) async throws(StoreError) -> NeighbourObject {
         try await noting(.head) { () async throws(StoreError) in try await base.neighbourStore.neighbour(key) }
+    }
+
+    package var sharingStore: any SharingStore { self }
+
+    package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        try await noting(.put) { () async throws(StoreError) in try await base.sharingStore.assemble(key, from: parts) }
+    }
+
+    package func link(to key: String, for request: ObjectLinkRequest) async throws(StoreError) -> ObjectLink {
+        // Signed on this machine: it says nothing of the store.
+        try await base.sharingStore.link(to: key, for: request)
     }
 
     package func changes(prefix: String) -> AsyncStream<Void>? { base.changes(prefix: prefix) }

@@ -41,18 +41,3 @@ struct SnapshotRetention: Equatable {
         trimmable = newest.count == Self.newestCount ? min(base ?? 0, newest.first ?? 0) : 0
     }
 }
-
-extension Duration {
-    /// Whole nanoseconds, clamped to the range of ``Timestamp``.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return Timestamp(seconds: seconds, nanoseconds: attoseconds / 1_000_000_000).rawValue
-    }
-}
-
-extension Timestamp {
-    func earlier(by duration: Duration) -> Timestamp {
-        let (value, overflow) = rawValue.subtractingReportingOverflow(duration.nanoseconds)
-        return Timestamp(rawValue: overflow ? .min : value)
-    }
-}

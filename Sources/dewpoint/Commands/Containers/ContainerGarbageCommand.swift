@@ -40,12 +40,8 @@ struct GracePeriod: ExpressibleByArgument {
     let seconds: Int64
 
     init?(argument: String) {
-        let digits = argument.prefix { $0.isASCII && $0.isNumber }
-        let units: [Substring: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let count = Int64(digits), let unit = units[argument.dropFirst(digits.count)],
-            count <= GarbageRequest.graceLimitSeconds / unit
-        else { return nil }
-        seconds = count * unit
+        guard let period = TimePeriod(argument), period.seconds <= GarbageRequest.graceLimitSeconds else { return nil }
+        seconds = period.seconds
     }
 }
 
@@ -57,6 +53,7 @@ enum GarbageText {
             \(will)condemned: \(count(report.condemnedCount, "object")), \(ByteCount(report.condemnedByteCount))
             \(will)deleted: \(count(report.sweptCount, "object")), \(ByteCount(report.sweptByteCount))
             \(will)deleted: \(count(report.deletedSnapshotCount, "snapshot"))
+            \(will)deleted: \(count(report.deletedShareCount ?? 0, "expired share"))
             \(will)trimmed: \(count(report.trimmedCommitCount, "commit"))
             """
     }
