@@ -62,6 +62,50 @@ import Testing
         #expect(try await Container.open(in: base).identity == identity)
     }
 
+    @Test func `a store that lets write answers that the object exists: the container is writable`() async throws {
+        try await Container.create(in: base, identity: identity)
+        #expect(try await Container.open(in: base).writeAccess() == .writable)
+        #expect(WriteAccess.writable.refusal == nil)
+    }
+
+    @Test func `a store that denies a write and no read makes the container read-only, and nothing is written`()
+        async throws
+    {
+        try await Container.create(in: base, identity: identity)
+        let store = FaultyStore(base) { operation, _ in
+            [.put, .create, .delete].contains(operation) ? .failBefore(.denied) : nil
+        }
+        let container = try await Container.open(in: store)
+        #expect(try await container.writeAccess() == .readOnly(reason: "injected"))
+        #expect(WriteAccess.readOnly(reason: "injected").refusal == "injected")
+        #expect(try await base.list(prefix: "", after: nil, limit: 9).map(\.key) == ["container.json"])
+        await #expect(throws: StoreError(.denied, key: "container.json")) { try await container.verifyCreateOnly() }
+    }
+
+    @Test func `a container that cannot be read is not taken for a read-only one`() async throws {
+        try await Container.create(in: base, identity: identity)
+        let store = FaultyStore(base) { _, _ in .failBefore(.denied) }
+        await #expect(throws: StoreError(.denied, key: "container.json")) {
+            _ = try await Container(store: store, identity: identity).writeAccess()
+        }
+        #expect(store.callCount(.create) == 0)
+    }
+
+    @Test(arguments: StoreError.Code.allCases)
+    func `only two answers to the creation of an existing object tell of permissions`(code: StoreError.Code) throws {
+        let answer = StoreError(code, key: "k", "a reason")
+        switch code {
+        case .preconditionFailed: #expect(try WriteAccess(toExisting: "k", answer) == .writable)
+        case .denied: #expect(try WriteAccess(toExisting: "k", answer) == .readOnly(reason: "a reason"))
+        case .notFound, .throttled, .unavailable, .corrupt, .full, .invalid, .cancelled:
+            #expect(throws: answer) { _ = try WriteAccess(toExisting: "k", answer) }
+        }
+    }
+
+    @Test func `a store that creates an object over an existing one is no store for a container`() {
+        #expect(throws: StoreError(.invalid, key: "k")) { _ = try WriteAccess(toExisting: "k", nil) }
+    }
+
     @Test(arguments: [
         (#"{"format":2,"shape":"unknown"}"#, StoreError.Code.invalid), (#"{"format":0}"#, .corrupt),
         (#"{"format":1}"#, .corrupt),

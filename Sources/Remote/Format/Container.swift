@@ -53,8 +53,21 @@ package struct Container: Sendable {
     ///
     /// - Throws: ``StoreError`` with `invalid` when it does not.
     package func verifyCreateOnly() async throws(StoreError) {
-        let text = try await store.get(Self.key, range: nil).collect(upTo: Self.byteLimit)
-        try await Self.expectRefusal(store, Self.key, .bytes(text))
+        try await Self.expectRefusal(store, Self.key, .bytes(try await text()))
+    }
+
+    /// Finds out whether the store lets this device change the container, with the same request as
+    /// ``verifyCreateOnly()``.
+    ///
+    /// - Throws: ``StoreError`` when the store does not say: `invalid` when it ignores create-only writes, `denied` when
+    ///   the container cannot even be read.
+    package func writeAccess() async throws(StoreError) -> WriteAccess {
+        let answer = await Self.answer(store, toCreating: Self.key, .bytes(try await text()))
+        return try WriteAccess(toExisting: Self.key, answer)
+    }
+
+    private func text() async throws(StoreError) -> [UInt8] {
+        try await store.get(Self.key, range: nil).collect(upTo: Self.byteLimit)
     }
 
     /// Writes `probe/UUID` twice and removes it.
@@ -73,15 +86,18 @@ package struct Container: Sendable {
     private static func expectRefusal(
         _ store: any ObjectStore, _ key: String, _ body: Body
     ) async throws(StoreError) {
+        let answer = await answer(store, toCreating: key, body)
+        if try WriteAccess(toExisting: key, answer) != .writable, let answer { throw answer }
+    }
+
+    /// - Returns: The error of the call; `nil` when it succeeded.
+    private static func answer(_ store: any ObjectStore, toCreating key: String, _ body: Body) async -> StoreError? {
         do throws(StoreError) {
             try await store.create(key, body)
-        } catch  where error.code == .preconditionFailed {
-            return
+            return nil
+        } catch {
+            return error
         }
-        throw StoreError(
-            .invalid, key: key,
-            "this store overwrites objects despite create-only writes, so two devices could lose each other's changes"
-        )
     }
 }
 

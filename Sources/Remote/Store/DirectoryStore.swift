@@ -50,7 +50,8 @@ package final class DirectoryStore: ObjectStore {
             try TemporaryFile.removeStale(in: try opened.directory([Self.temporaryDirectory[...]]))
             isWritable = true
         } catch {
-            guard error.number == EROFS || error.number == EACCES else { throw error.storeError(key: root) }
+            // EPERM: the directory is immutable; see chattr(1).
+            guard [EROFS, EACCES, EPERM].contains(error.number) else { throw error.storeError(key: root) }
             isWritable = false
         }
     }
