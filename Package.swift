@@ -226,7 +226,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "DaemonTests",
-            dependencies: ["Daemon", "ControlAPI", "Remote", "Model", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "Daemon", "ControlAPI", "Remote", "Model", "Metering", "TestStores",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "NamedMountsTests", dependencies: ["NamedMounts", "Daemon", "Model"], swiftSettings: settings),

@@ -39,7 +39,9 @@ package struct DaemonLauncher: Sendable {
     }
 
     /// Blocks until the mount answers.
-    package func launch() throws {
+    ///
+    /// - Returns: A sentence about the mount for its user, if there is one.
+    package func launch() throws -> String? {
         try state.make()
         let log = try state.openLog()
         defer { close(log) }
@@ -55,8 +57,9 @@ package struct DaemonLauncher: Sendable {
         }
         let deadline = ContinuousClock.now + Self.answerLimit
         do {
-            try awaitReady(ends.read, child, deadline: deadline)
+            let notice = try awaitReady(ends.read, child, deadline: deadline)
             try awaitAnswer(child, deadline: deadline)
+            return notice
         } catch let error as Timeout {
             kill(child.process, SIGTERM)
             throw Failure(
@@ -74,14 +77,19 @@ package struct DaemonLauncher: Sendable {
     }
 
     /// Waits for the daemon's line.
-    private func awaitReady(_ descriptor: Int32, _ child: Child, deadline: ContinuousClock.Instant) throws {
+    ///
+    /// - Returns: What it says about the mount, if anything.
+    private func awaitReady(
+        _ descriptor: Int32, _ child: Child, deadline: ContinuousClock.Instant
+    ) throws -> String? {
         let said = try Self.bounded("the start", until: deadline) {
             let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             // Reading a pipe fails only at its end, and an end without a line is handled below.
             return String(decoding: (try? file.readToEnd()) ?? Data(), as: UTF8.self)
         }
         guard let line = said.split(separator: "\n").first else { throw death(of: child) }
-        guard line != "ready" else { return }
+        let words = line.split(separator: " ", maxSplits: 1)
+        if words.first == "ready" { return words.count > 1 ? String(words[1]) : nil }
         throw Failure(sentence: String(line.trimmingPrefix("error ")), exitStatus: Self.exitStatus(of: child.process))
     }
 

@@ -270,6 +270,7 @@ extension DaemonOptions {
         options.stormFileLimit = stormFileLimit
         options.stormByteLimit = stormByteLimit
         options.cacheLimits = cacheLimits
+        options.isReadOnly = isReadOnly
         return options
     }
 

@@ -26,6 +26,8 @@ package struct DaemonService: Sendable {
     private let state: StatePlace
     private let deviceName: String
     private let options: DaemonOptions
+    /// Whether the options ask for a read-only mount, whatever the store says.
+    private let isReadOnlyChosen: Bool
     private let notification: ServiceNotification
     private let logLevel: LogLevel
     private let logger: Logger
@@ -42,11 +44,17 @@ package struct DaemonService: Sendable {
         self.mountpoint = mountpoint
         self.state = state
         self.deviceName = deviceName
+        var options = options
+        isReadOnlyChosen = options.isReadOnly
+        if remote.access != .writable { options.isReadOnly = true }
         self.options = options
         self.notification = notification
         logLevel = LogLevel(options.logLevel)
         logger = Self.logger("daemon", logLevel)
     }
+
+    /// A sentence for whoever mounts, once the mount answers: that it is read-only without their asking for it.
+    package var notice: String? { isReadOnlyChosen ? nil : remote.readOnlyNotice }
 
     private var note: EndingNote { EndingNote(state: state.path) }
 
@@ -60,7 +68,8 @@ package struct DaemonService: Sendable {
         let fileSystem = try openFileSystem()
         do {
             // Recorded only now: before, the state may have belonged to another container.
-            try state.record(remote.identity, at: remote.location, deviceName: deviceName)
+            try state.record(
+                remote.identity, at: remote.location, deviceName: deviceName, access: remote.access)
             state.record(mountpoint: mountpoint)
             try await serve(fileSystem, whenReady: whenReady)
         } catch {
@@ -92,6 +101,10 @@ package struct DaemonService: Sendable {
         let logger = logger
         let mountpoint = mountpoint
         let notification = notification
+        let isReadOnly = options.isReadOnly
+        if let refusal = remote.access.refusal {
+            logger.notice("the store refuses writing, so the mount is read-only", metadata: ["reason": "\(refusal)"])
+        }
         let monitoring = Monitoring(fileSystem: fileSystem) { session.mountpoint != nil }
         let server = ControlServer(
             socket: socket,
@@ -111,7 +124,7 @@ package struct DaemonService: Sendable {
                     if await !fileSystem.syncEngine.waitForTree(atMost: Self.treeLimit) {
                         logger.notice("the tree is not downloaded yet; it appears when the download is complete")
                     }
-                    notification.ready("mounted at \(mountpoint)")
+                    notification.ready("mounted at \(mountpoint)\(isReadOnly ? ", read-only" : "")")
                     whenReady()
                 }
             })
@@ -152,12 +165,14 @@ package struct DaemonService: Sendable {
     }
 
     private func openFileSystem() throws(DaemonError) -> FileSystem {
+        var fileSystemOptions = options.fileSystemOptions
+        fileSystemOptions.storeRefusal = remote.access.refusal
         do throws(FileError) {
             return try FileSystem(
                 container: remote.container,
                 location: DeviceLocation(
                     remote: remote.url, state: state.path, mountpoint: mountpoint, deviceName: deviceName),
-                options: options.fileSystemOptions, environment: .system, logger: labelled("sync"), owner: geteuid(),
+                options: fileSystemOptions, environment: .system, logger: labelled("sync"), owner: geteuid(),
                 group: getegid(), metrics: remote.metrics)
         } catch {
             throw DaemonError(error, state: state.path)

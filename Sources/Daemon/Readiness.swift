@@ -2,7 +2,7 @@ import Glibc
 
 /// Reports the start of a daemon in the background to the command that started it: one line through a pipe.
 ///
-///     ready                    the mount and the control API answer
+///     ready [SENTENCE]         the mount and the control API answer, and what there is to know about it
 ///     error SENTENCE           they will not; the exit status says more
 package struct Readiness: Sendable {
     /// The daemon's end of the pipe; `nil` without a pipe.
@@ -18,9 +18,15 @@ package struct Readiness: Sendable {
     /// Whether a command waits for the report.
     package var isAwaited: Bool { descriptor != nil }
 
-    package func ready() { say("ready\n") }
+    /// - Parameter notice: A sentence about the mount for the command's user, if there is one.
+    package func ready(notice: String? = nil) { say("ready", notice) }
 
-    package func failed(_ sentence: String) { say("error \(sentence.split(separator: "\n").joined(separator: " "))\n") }
+    package func failed(_ sentence: String) { say("error", sentence) }
+
+    private func say(_ word: String, _ sentence: String?) {
+        let words = [word] + (sentence?.split(separator: "\n").map(String.init) ?? [])
+        say(words.joined(separator: " ") + "\n")
+    }
 
     private func say(_ line: String) {
         guard let descriptor else { return }

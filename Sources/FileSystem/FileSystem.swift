@@ -75,7 +75,7 @@ package final class FileSystem: Sendable {
     ) throws(FileError) {
         let context = try SyncContext(
             identity: container.identity, location: location, environment: environment, logger: logger, owner: owner,
-            group: group, ignoring: options.ignoredPatterns, metrics: metrics)
+            group: group, ignoring: options.ignoredPatterns, metrics: metrics, storeRefusal: options.storeRefusal)
         self.init(context, container: container, options: options)
     }
 

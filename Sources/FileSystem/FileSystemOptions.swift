@@ -38,6 +38,12 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// Patterns of new items that stay on this machine, after the usual ones; see ``IgnorePatterns``. Default none.
     package var ignoredPatterns: [String] = []
 
+    /// Whether the mount refuses changes (`ro`). Default no.
+    package var isReadOnly = false
+
+    /// Why the store refuses every write of this device, in a sentence; `nil` when it does not. Default `nil`.
+    package var storeRefusal: String?
+
     package enum PresenterPatience: String, Sendable, Hashable, CaseIterable { case wait, fail, skip }
 
     package init() {}

@@ -47,6 +47,11 @@ package struct MountSurroundings: Sendable {
         table.mount(at: mountpoint(of: mount))?.type == MountTable.type
     }
 
+    /// Whether the kernel refuses changes at a mount's mountpoint.
+    package func isReadOnly(_ mount: NamedMount) -> Bool {
+        table.mount(at: mountpoint(of: mount))?.isReadOnly ?? false
+    }
+
     /// The mounted container around a place, if it is not mounted exactly there.
     func container(around place: String) -> String? {
         guard let found = table.container(of: place), !found.path.isEmpty else { return nil }

@@ -11,6 +11,9 @@ package struct SyncContext: Sendable {
     package let activity: Activity
     package let location: DeviceLocation
     package let instruments: Instruments
+    /// Why the store refuses every write of this device, in a sentence; `nil` when it does not. If it does, nothing is
+    /// sent to it.
+    package let storeRefusal: String?
 
     /// Opens the replica below `location.state`, repairing it if the last run ended uncleanly.
     ///
@@ -19,11 +22,13 @@ package struct SyncContext: Sendable {
     ///   - group: The group of these items.
     ///   - ignoring: Patterns of new items that are not synced, besides the usual ones.
     ///   - metrics: Where its metrics are shown.
+    ///   - storeRefusal: Why the store refuses every write of this device; `nil` when it does not.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
-        owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry()
+        owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry(),
+        storeRefusal: String? = nil
     ) throws(FileError) {
         var replicaEnvironment = environment.replica(owner: owner, group: group)
         replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)
@@ -31,10 +36,16 @@ package struct SyncContext: Sendable {
         self.location = location
         self.environment = environment
         self.logger = logger
+        self.storeRefusal = storeRefusal
         activity = Activity(environment: environment)
         instruments = Instruments(metrics)
         for line in replica.repairReport.lines {
             logger.warning("repaired the state after an unclean shutdown", metadata: ["repair": "\(line)"])
         }
+    }
+
+    /// Why no change leaves this device as long as it is mounted, in a sentence; `nil` when changes do.
+    package var readOnlySentence: String? {
+        storeRefusal.map { "the store refuses writing, so this mount is read-only: \($0)" }
     }
 }

@@ -45,11 +45,12 @@ package final class SyncEngine: Sendable {
     package var replica: Replica { context.replica }
     package var snapshots: Snapshots { session.snapshots }
 
-    /// Uploads, follows the log and makes snapshots until cancelled.
+    /// Uploads, follows the log and makes snapshots until cancelled; only follows it if the store refuses writing.
     package func run() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.uploader.run() }
             group.addTask { await self.follower.run() }
+            guard context.storeRefusal == nil else { return }
+            group.addTask { await self.uploader.run() }
             group.addTask { await self.snapshots.run() }
         }
     }
@@ -79,7 +80,10 @@ package final class SyncEngine: Sendable {
     /// Deletes the objects that the container no longer needs; see ``GarbageReport``.
     ///
     /// - Parameter grace: How long condemned objects can still be read; `nil` for 7 days.
+    /// - Throws: ``FileError`` with `readOnly` when the store refuses writing.
     package func collectGarbage(grace: Duration?, isDryRun: Bool) async throws(FileError) -> GarbageReport {
+        // A dry run too: it stands at the end of the log as if to append.
+        if let sentence = context.readOnlySentence { throw FileError(.readOnly, sentence) }
         do {
             return try await garbageCollector.run(grace: grace ?? GarbageCollector.grace, isDryRun: isDryRun)
         } catch let error as StoreError {

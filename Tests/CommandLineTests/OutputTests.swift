@@ -102,6 +102,10 @@ import Testing
         totals.uploads.pendingByteCount = 2048
         #expect(TotalsText.verdict(totals).hasPrefix("not uploaded yet: 2 changes (2.0 KiB), on this device only"))
         #expect(!TotalsText.verdict(totals).contains("safe"))
+        #expect(TotalsText.verdict(totals).hasSuffix("a shutdown keeps them, and the next mount uploads them"))
+        #expect(
+            TotalsText.verdict(totals, isStuck: true).hasSuffix(
+                "a shutdown keeps them, and a mount that may write uploads them"))
         totals.uploads = TransferTotals()
         totals.isPartial = true
         #expect(!TotalsText.verdict(totals).contains("safe"))

@@ -19,6 +19,16 @@ import Testing
         #expect(found.path == "Documents/a b.txt")
     }
 
+    @Test func `a mount is read-only by its own options or by those of the filesystem`() {
+        func isReadOnly(_ mount: String, _ filesystem: String) -> Bool? {
+            MountTable(text: "40 22 0:39 / /mnt \(mount) - fuse.dewpoint dewpoint \(filesystem)").entries.first?
+                .isReadOnly
+        }
+        #expect(isReadOnly("rw,nosuid", "rw,user_id=0") == false)
+        #expect(isReadOnly("ro,nosuid", "rw,user_id=0") == true)
+        #expect(isReadOnly("rw,nosuid", "ro,user_id=0") == true)
+    }
+
     @Test func `the mountpoint itself is the root of the container`() throws {
         #expect(try #require(table.container(of: "/mnt/notes")).path == "")
     }

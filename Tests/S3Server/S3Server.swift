@@ -12,6 +12,9 @@ package struct S3Server: Sendable {
         "AWS_ACCESS_KEY_ID": "strangerkey", "AWS_SECRET_ACCESS_KEY": "strangersecret",
     ]
 
+    /// The name of that user in policies.
+    package static let strangerName = "stranger"
+
     /// Why the server cannot run on this machine; `nil` if it can.
     package static let unavailable: String? = {
         if isSeaweedFS {

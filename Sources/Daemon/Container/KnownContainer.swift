@@ -6,7 +6,7 @@ import Remote
 /// The facts that a state directory records about its container, so that it is mounted again without asking the store:
 ///
 ///     container.json    the identity, as in the store's `container.json` at the first mount
-///     daemon.json       the location that it belongs to
+///     daemon.json       the location that it belongs to, and whether its store let this device write
 extension StatePlace {
     private var identityFile: String { "\(path)/container.json" }
 
@@ -32,17 +32,20 @@ extension StatePlace {
         return try? JSONDecoder().decode(ContainerIdentity.self, from: data)
     }
 
-    /// Records the container of this state, and the device's name; see ``record(_:deviceName:)``.
+    /// Records the container of this state, and the rest; see ``record(_:deviceName:access:)``.
     func record(
-        _ identity: ContainerIdentity, at location: ContainerLocation, deviceName: String? = nil
+        _ identity: ContainerIdentity, at location: ContainerLocation, deviceName: String? = nil,
+        access: WriteAccess? = nil
     ) throws(DaemonError) {
-        guard self.identity(of: location) != identity else { return try record(location, deviceName: deviceName) }
+        guard self.identity(of: location) != identity else {
+            return try record(location, deviceName: deviceName, access: access)
+        }
         do {
             try JSONEncoder().encode(identity).write(to: URL(filePath: identityFile), options: .atomic)
         } catch {
             throw DaemonError(.failed, "\(identityFile) cannot be written: \(error.localizedDescription)")
         }
-        try record(location, deviceName: deviceName)
+        try record(location, deviceName: deviceName, access: access)
     }
 }
 
@@ -50,23 +53,28 @@ extension RemoteContainer {
     /// The container at a location that was mounted with this state before; otherwise the store is asked.
     ///
     /// A known container is mounted whether its store answers or not: the file system verifies that it is the right one
-    /// before anything is sent or applied.
-    /// sent or applied.
+    /// before anything is sent or applied. Whether this device may change it is as last time if the store does not say.
+    ///
     /// - Throws: ``DaemonError`` with `unreachable` when the store does not answer and the container is not known.
     package static func open(
         _ location: ContainerLocation, state: StatePlace, link: DaemonOptions.Link? = nil
     ) async throws(DaemonError) -> RemoteContainer {
         guard let identity = state.identity(of: location) else {
-            let remote = try await open(location, link: link)
-            try await remote.verify()
+            var remote = try await open(location, link: link)
+            try await remote.askAccess()
             return remote
         }
         let (control, metrics) = (LinkControl(link?.settings ?? LinkSettings()), MetricRegistry())
         let lazy = LazyStore { () throws(StoreError) in
             try location.openStore(createIfMissing: false, metrics: metrics)
         }
-        return RemoteContainer(
+        var remote = RemoteContainer(
             location: location, container: Container(store: control.conditioning(lazy), identity: identity),
             link: control, metrics: metrics)
+        await remote.askAccess(within: accessLimit, otherwise: state.lastAccess)
+        return remote
     }
+
+    /// How long the mount of a known container waits for the store to say whether this device may change it: 3 s.
+    private static let accessLimit = Duration.seconds(3)
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Metering
 package import Model
-import Remote
+package import Remote
 
 /// The container at a location: created by `container create` and opened by `mount`.
 package struct RemoteContainer: Sendable {
@@ -9,6 +9,8 @@ package struct RemoteContainer: Sendable {
     let container: Container
     let link: LinkControl
     let metrics: MetricRegistry
+    /// Whether the store lets this device change the container, as far as it was asked.
+    package internal(set) var access = WriteAccess.writable
 
     package var identity: ContainerIdentity { container.identity }
 
@@ -51,12 +53,22 @@ package struct RemoteContainer: Sendable {
         }
     }
 
-    /// Refuses a store on which two devices could overwrite each other's changes.
-    func verify() async throws(DaemonError) {
+    /// Asks the store whether this device may change the container, and refuses a store on which two devices could
+    /// overwrite each other's changes.
+    mutating func askAccess() async throws(DaemonError) {
         do throws(StoreError) {
-            try await container.verifyCreateOnly()
+            access = try await container.writeAccess()
         } catch {
             throw DaemonError(error, url: url)
         }
+    }
+
+    /// The same for a container that is mounted whatever its store says.
+    ///
+    /// - Parameters:
+    ///   - limit: How long the store may take to answer.
+    ///   - last: What applies when it does not, or not to this question: the answer of the last time.
+    mutating func askAccess(within limit: Duration, otherwise last: WriteAccess) async {
+        access = await container.writeAccess(within: limit) ?? last
     }
 }

@@ -3,6 +3,7 @@ import CDispatch
 import Foundation
 import Glibc
 package import Model
+import Remote
 
 /// The place where a replica keeps its state, and the daemon's own files there:
 ///
@@ -99,29 +100,34 @@ package struct StatePlace: Hashable, Sendable {
 }
 
 extension StatePlace {
-    /// The contents of `daemon.json`: a location and the device's name.
+    /// The contents of `daemon.json`: a location, the device's name, and what the store said about writing.
     private struct Note: Codable, Equatable {
         var location: ContainerLocation
         var deviceName: String?
+        /// Why the store refused every write at the last mount that it answered; `nil` when it did not.
+        var storeRefusal: String?
 
-        private enum CodingKeys: CodingKey { case deviceName }
+        private enum CodingKeys: CodingKey { case deviceName, storeRefusal }
 
-        init(location: ContainerLocation, deviceName: String?) {
+        init(location: ContainerLocation, deviceName: String?, storeRefusal: String?) {
             self.location = location
             self.deviceName = deviceName
+            self.storeRefusal = storeRefusal
         }
 
         init(from decoder: any Decoder) throws {
             location = try ContainerLocation(from: decoder)
             // Not recorded by earlier versions.
-            deviceName = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
-                String.self, forKey: .deviceName)
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            deviceName = try container.decodeIfPresent(String.self, forKey: .deviceName)
+            storeRefusal = try container.decodeIfPresent(String.self, forKey: .storeRefusal)
         }
 
         func encode(to encoder: any Encoder) throws {
             try location.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encodeIfPresent(deviceName, forKey: .deviceName)
+            try container.encodeIfPresent(storeRefusal, forKey: .storeRefusal)
         }
     }
 
@@ -131,11 +137,17 @@ extension StatePlace {
 
     /// Records the container of this state and its location.
     ///
-    /// - Parameter deviceName: The device's name from now on; `nil` to keep it.
-    func record(_ location: ContainerLocation, deviceName: String? = nil) throws(DaemonError) {
+    /// - Parameters:
+    ///   - deviceName: The device's name from now on; `nil` to keep it.
+    ///   - access: Whether the store lets this device write; `nil` to keep what it said at the last mount.
+    func record(
+        _ location: ContainerLocation, deviceName: String? = nil, access: WriteAccess? = nil
+    ) throws(DaemonError) {
         // An unreadable file is replaced.
         let before = try? readNote()
-        let after = Note(location: location, deviceName: deviceName ?? before?.deviceName)
+        let after = Note(
+            location: location, deviceName: deviceName ?? before?.deviceName,
+            storeRefusal: access.map(\.refusal) ?? before?.storeRefusal)
         if after == before { return }
         do {
             try JSONEncoder().encode(after).write(to: URL(filePath: note), options: .atomic)
@@ -150,6 +162,12 @@ extension StatePlace {
     package var deviceName: String? {
         // An unreadable name counts as none.
         (try? readNote())?.deviceName
+    }
+
+    /// Whether the store let this device write at the last mount of this state; so it is assumed of a state without one.
+    var lastAccess: WriteAccess {
+        // An unreadable record counts as none.
+        (try? readNote())?.storeRefusal.map { .readOnly(reason: $0) } ?? .writable
     }
 
     /// The location of this state's container.

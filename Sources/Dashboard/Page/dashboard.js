@@ -781,6 +781,8 @@
     renderList($('facts'), [status], () => 'facts', () => {
       const list = el('dl', { class: 'facts' });
       const [store, style] = storeText(status);
+      const access = { store: 'Read-only: the store refuses writing', option: 'Read-only, as mounted' }[status.readOnly?.reason];
+      fact(list, 'Changes', access, 'warn');
       const isSafe = status.pendingUploadCount === 0;
       fact(list, 'Store', store, style);
       fact(list, 'Safe to shut down', isSafe ? 'Yes' : 'Not yet', isSafe ? 'good' : 'warn');

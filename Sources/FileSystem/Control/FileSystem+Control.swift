@@ -140,6 +140,7 @@ extension FileSystem {
             storms: reading.throttle.reports)
         status.totals = totals
         status.store = storeState
+        status.readOnly = readOnly
         status.lastCommit = try replica.lastCommitTime()?.rfc3339
         return status
     }

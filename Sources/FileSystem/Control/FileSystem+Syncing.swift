@@ -7,10 +7,12 @@ import Sync
 extension FileSystem {
     /// What blocks sync, in a sentence; `nil` when nothing does.
     var problem: String? {
-        syncEngine.containerGuard.problem ?? heldDeletions ?? syncEngine.uploader.problem ?? syncEngine.follower.problem
-            ?? silence
+        syncEngine.containerGuard.problem ?? heldDeletions ?? uploadProblem ?? syncEngine.follower.problem ?? silence
             ?? syncEngine.uploader.anyFault.map { "changes are waiting to be uploaded: \($0.text)" }
     }
+
+    /// A store that refuses writing is a problem only where something is to be written.
+    private var uploadProblem: String? { readOnly?.reason == .store ? stuckChanges : syncEngine.uploader.problem }
 
     /// Reported once a request to the store has timed out, before the uploader and the log follower give up.
     private var silence: String? { syncEngine.store.isSilent ? "the store at \(location.remote) does not answer" : nil }
@@ -24,10 +26,12 @@ extension FileSystem {
     ///
     /// - Parameter wait: Whether to return only when nothing is left to upload or to apply.
     /// - Throws: ``FileError`` with `unreachable` when the store does not answer within the network timeout; `busy` at
-    ///   once when the remaining changes are paused or held, `overQuota` when the store has no room for them.
+    ///   once when the remaining changes are paused or held, `overQuota` when the store has no room for them;
+    ///   `readOnly` when there are changes and the store refuses writing.
     package func sync(wait: Bool) async throws(FileError) {
         syncEngine.uploader.retry(nil)
         syncEngine.follower.wakeUp()
+        if let stuckChanges { throw FileError(.readOnly, stuckChanges) }
         guard wait else { return }
         var troubleSince: Duration?
         while true {
@@ -51,6 +55,7 @@ extension FileSystem {
                 if let problem = syncEngine.containerGuard.problem { throw FileError(.inputOutput, problem) }
                 troubleSince = troubleSince ?? now
             }
+            if let stuckChanges { throw FileError(.readOnly, stuckChanges) }
             if let heldBack = try heldBack() { throw heldBack }
             await activity.waitForProgress(atMost: .milliseconds(100))
         }
@@ -95,6 +100,7 @@ extension FileSystem {
         guard number != .root else {
             throw FileError(.invalid, "a container cannot be excluded from its own sync")
         }
+        try requireWritableContainer()
         var attempts = 0
         while true {
             if try !replica.isExcluded(number) { try await download(number, because: .exclusion) }
@@ -117,6 +123,7 @@ extension FileSystem {
 
     /// Includes an excluded item in sync again.
     func include(_ number: InodeNumber) throws(FileError) {
+        try requireWritableContainer()
         try replica.setExcluded(false, of: number)
         activity.noteLocalChange()
     }

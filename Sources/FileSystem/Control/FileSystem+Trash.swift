@@ -39,12 +39,13 @@ extension FileSystem {
     /// parent directories.
     ///
     /// - Returns: Its new path; `name 2.ext` if the name is taken.
-    /// - Throws: ``FileError`` with `notFound` when nothing of it is kept.
+    /// - Throws: ``FileError`` with `notFound` when nothing of it is kept, `readOnly` when the store refuses writing.
     package func restoreDeleted(_ item: ItemID) async throws(FileError) -> String {
         let trash = Trash(try replica.deletedItems())
         guard trash[item] != nil else {
             throw FileError(.notFound, "that item is not in the trash; see: dewpoint trash list")
         }
+        try requireWritableContainer()
         let order = trash.above(item) + trash.below(item)
         var contents: [ItemID: Content] = [:]
         for state in order {

@@ -282,10 +282,14 @@ extension FileSystem {
         }
     }
 
+    /// Every change of versions that other devices are to see.
+    ///
+    /// - Throws: ``FileError`` with `readOnly` when the store refuses writing.
     private func replace(
         _ entry: Entry, with new: (content: Content, modified: Timestamp)?, conflicts: [ConflictVersion],
         discarding discarded: String? = nil
     ) throws(FileError) {
+        try requireWritableContainer()
         let isOpen = files.open.inode(entry.inode) != nil
         if new != nil, files.open.inode(entry.inode)?.hasWriters == true {
             throw FileError(.busy, "\(entry.name) is open for writing")

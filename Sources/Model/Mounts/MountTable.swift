@@ -18,6 +18,8 @@ package struct MountTable: Sendable {
         package var owner: UInt32?
         /// Whether users other than the owner may access a FUSE filesystem (`allow_other`).
         package var admitsOthers: Bool
+        /// Whether the kernel refuses changes (`ro`).
+        package var isReadOnly: Bool
     }
 
     /// In the order of mounting.
@@ -106,7 +108,9 @@ package struct MountTable: Sendable {
             device: String(fields[2]), root: unescape(fields[3]), mountpoint: unescape(fields[4]),
             type: unescape(fields[dash + 1]), source: unescape(fields[dash + 2]),
             owner: owner.flatMap { UInt32($0.dropFirst("user_id=".count)) },
-            admitsOthers: options.contains("allow_other"))
+            admitsOthers: options.contains("allow_other"),
+            // Of the mount, or of the whole filesystem.
+            isReadOnly: options.contains("ro") || fields[5].split(separator: ",").contains("ro"))
     }
 
     /// Decodes `\040` and similar escapes of bytes that would end a field.

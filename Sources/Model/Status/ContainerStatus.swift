@@ -41,6 +41,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var lastCommit: String?
     /// The conditions of the link to the store, while it is conditioned; else `nil`.
     package var link: LinkSettings?
+    /// Why the mount refuses changes; `nil` when it does not, and from a daemon that does not send it.
+    package var readOnly: ReadOnly?
 
     package init(
         container: ContainerIdentifier, name: String, remote: String, mountpoint: String, state: String,
@@ -72,5 +74,26 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
         self.processID = processID
         self.cache = cache
         self.storms = storms
+    }
+}
+
+extension ContainerStatus {
+    /// Why a mount refuses changes.
+    package struct ReadOnly: Hashable, Sendable, Codable {
+        package enum Reason: String, Hashable, Sendable, Codable {
+            /// The store refuses writing: nothing is sent to it.
+            case store
+            /// The mount option `ro`: changes made before are uploaded all the same.
+            case option
+        }
+
+        package var reason: Reason
+        /// What the store said, in a sentence; `nil` for a mount option.
+        package var detail: String?
+
+        package init(_ reason: Reason, detail: String? = nil) {
+            self.reason = reason
+            self.detail = detail
+        }
     }
 }

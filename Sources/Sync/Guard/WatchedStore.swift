@@ -7,6 +7,7 @@ import Synchronization
 package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
     private let base: any ObjectStore
     private let environment: EngineEnvironment
+    private let readOnlySentence: String?
     private let instruments: RequestInstruments
     private let reachability: Mutex<Reachability>
     private let refused = Mutex<String?>(nil)
@@ -18,6 +19,7 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
         self.base = base
         instruments = context.instruments.requests
         environment = context.environment
+        readOnlySentence = context.readOnlySentence
         reachability = Mutex(Reachability(patience: patience))
         (returns, returned) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
@@ -81,12 +83,19 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
         }
     }
 
+    /// Every part of the engine writes through this store, so that none asks a store again that refuses.
+    private func requireWritable(_ key: String) throws(StoreError) {
+        if let readOnlySentence { throw StoreError(.denied, key: key, readOnlySentence) }
+    }
+
     package func put(_ key: String, _ body: Body) async throws(StoreError) {
+        try requireWritable(key)
         try await noting(.put) { () async throws(StoreError) in try await base.put(key, body) }
         instruments.uploadedBytes.increment(by: body.byteCount)
     }
 
     package func create(_ key: String, _ body: Body) async throws(StoreError) {
+        try requireWritable(key)
         try await noting(.create) { () async throws(StoreError) in try await base.create(key, body) }
         instruments.uploadedBytes.increment(by: body.byteCount)
     }
@@ -98,6 +107,7 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
     }
 
     package func delete(_ key: String) async throws(StoreError) {
+        try requireWritable(key)
         try await noting(.delete) { () async throws(StoreError) in try await base.delete(key) }
     }
 

@@ -63,7 +63,7 @@ package final class Uploader: Sendable {
     }
 
     /// Why changes are not uploaded, in a sentence.
-    package var problem: String? { report.sentence }
+    package var problem: String? { context.readOnlySentence ?? report.sentence }
 
     /// 0 to 100 while the file is being uploaded, `nil` otherwise.
     package func percent(of inode: InodeNumber) -> Double? { state.withLock { $0.current[inode]?.percent } }

@@ -14,6 +14,7 @@ enum ContainerText {
             ("device", "\(status.deviceName) (\(status.device))"), ("daemon", "process \(status.processID)"),
         ]
         if let store = status.store { lines.append(("store", text(store))) }
+        if let readOnly = status.readOnly { lines.append(("changes", text(readOnly))) }
         if let totals = status.totals { lines += TotalsText.rows(totals, path: status.mountpoint) }
         lines += [
             ("sync", sync(status)), ("reads", status.readMode), ("fast paths", fastPaths(status.fastPaths)),
@@ -22,7 +23,8 @@ enum ContainerText {
         lines += (status.storms ?? []).map { ("bulk reads", storm($0)) }
         if let link = status.link { lines.append(("link", "\(link.text); see: dewpoint link")) }
         if let problem = status.problem { lines.append(("problem", problem)) }
-        let verdict = status.totals.map { [TotalsText.verdict($0)] } ?? []
+        let isStuck = status.readOnly?.reason == .store
+        let verdict = status.totals.map { [TotalsText.verdict($0, isStuck: isStuck)] } ?? []
         return (["\(status.name.printable) (\(status.container))"] + TotalsText.lines(lines) + verdict)
             .joined(separator: "\n")
     }
@@ -32,6 +34,14 @@ enum ContainerText {
         case .reachable: "answers"
         case .failing: "did not answer the last request; trying again"
         case .unreachable: "does not answer; changes and downloads wait"
+        }
+    }
+
+    private static func text(_ readOnly: ContainerStatus.ReadOnly) -> String {
+        switch readOnly.reason {
+        case .option: "refused: mounted read-only, with -o ro"
+        case .store:
+            "refused: the store refuses writing" + (readOnly.detail.map { ": \($0)" } ?? "")
         }
     }
 

@@ -44,7 +44,9 @@ enum TotalsText {
     }
 
     /// The last line of a status: `safe to shut down`, or what has not left.
-    static func verdict(_ totals: ItemTotals) -> String {
+    ///
+    /// - Parameter isStuck: Whether nothing can leave, since the store refuses writing.
+    static func verdict(_ totals: ItemTotals, isStuck: Bool = false) -> String {
         if totals.isUploaded { return "safe to shut down: everything is uploaded" }
         guard totals.uploads.pendingCount > 0 else {
             return "not everything was examined in time; ask for a part of it"
@@ -52,7 +54,8 @@ enum TotalsText {
         let bytes = totals.uploads.pendingByteCount
         return "not uploaded yet: \(count(totals.uploads.pendingCount, "change"))"
             + (bytes > 0 ? " (\(ByteCount(bytes)))" : "")
-            + ", on this device only; a shutdown keeps them, and the next mount uploads them"
+            + ", on this device only; a shutdown keeps them, and \(isStuck ? "a mount that may write" : "the next mount") "
+            + "uploads them"
     }
 
     /// Aligned lines.

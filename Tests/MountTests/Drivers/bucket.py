@@ -7,6 +7,7 @@
     python3 bucket.py empty BUCKET/PREFIX             deletes all objects below a prefix
     python3 bucket.py fetch BUCKET/PREFIX DIRECTORY   copies all objects below a prefix into a directory
     python3 bucket.py store DIRECTORY BUCKET/PREFIX   copies a directory's files into a bucket
+    python3 bucket.py admit BUCKET USER ACTION...     lets a user of the server do nothing but actions such as GetObject
 
 Endpoint, region and keys come from the environment variables of AWS's tools.
 """
@@ -15,6 +16,7 @@ import datetime
 import hashlib
 import hmac
 import http.client
+import json
 import os
 import sys
 import urllib.parse
@@ -121,6 +123,26 @@ def store(directory, place):
             put(path, f"{place}/{os.path.relpath(path, directory)}")
 
 
-VERBS = {"list": list_keys, "get": get, "put": put, "delete": delete, "empty": empty, "fetch": fetch, "store": store}
+def admit(bucket, user, *actions):
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"AWS": [f"arn:aws:iam:::user/{user}"]},
+        "Action": [f"s3:{action}" for action in actions],
+        "Resource": [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"],
+    }
+    policy = {"Version": "2012-10-17", "Statement": [statement]}
+    request("PUT", bucket, json.dumps(policy).encode(), query={"policy": ""})
+
+
+VERBS = {
+    "list": list_keys,
+    "get": get,
+    "put": put,
+    "delete": delete,
+    "empty": empty,
+    "fetch": fetch,
+    "store": store,
+    "admit": admit,
+}
 
 VERBS[sys.argv[1]](*sys.argv[2:])

@@ -53,7 +53,7 @@ struct MountPlan {
             let service = DaemonService(
                 remote: remote, mountpoint: place, state: state, deviceName: chosenDeviceName(state), options: options,
                 notification: notification)
-            try await service.run { readiness.ready() }
+            try await service.run { readiness.ready(notice: service.notice) }
         } catch {
             let failure = CommandFailure(error) ?? CommandFailure(.failed, "the daemon failed: \(error)")
             readiness.failed(failure.sentence)
@@ -74,7 +74,8 @@ struct MountPlan {
         // After `--` nothing is parsed as an option, whatever it begins with.
         arguments += ["--ready-fd", "\(DaemonLauncher.readyDescriptor)", "--", url, place]
         do {
-            try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
+            let notice = try DaemonLauncher(arguments: arguments, mountpoint: place, state: state).launch()
+            if let notice { CommandFailure.say(notice) }
         } catch {
             guard let failure = CommandFailure(error) else { throw error }
             throw await MountPlaces.explained(failure, url: url, state: state.path, mountpoint: place)

@@ -60,7 +60,10 @@ struct UnmountCommand: AsyncParsableCommand {
         let names = changes.prefix(namedLimit).map { $0.isDeletion ? "\($0.path) (deleted)" : $0.path }
         let more = status.pendingUploadCount - names.count
         let list = (names + (more > 0 ? ["\(more) more"] : [])).joined(separator: ", ")
-        return "not uploaded yet: \(pending), kept in \(status.state); the next mount with this state uploads them"
+        let next =
+            status.readOnly?.reason == .store
+            ? "a mount that may write, with this state," : "the next mount with this state"
+        return "not uploaded yet: \(pending), kept in \(status.state); \(next) uploads them"
             + (names.isEmpty ? "" : ": \(list)")
     }
 

@@ -31,7 +31,10 @@ struct ListCommand: AsyncParsableCommand {
         TextTable.text(
             [["NAME", "MOUNTED", "AUTOSTART", "MOUNTPOINT", "URL"]]
                 + mounts.map {
-                    [$0.name, $0.mounted ? "yes" : "no", $0.autostart ? "yes" : "no", $0.mountpoint, $0.url]
+                    [
+                        $0.name, !$0.mounted ? "no" : $0.readOnly ? "read-only" : "yes", $0.autostart ? "yes" : "no",
+                        $0.mountpoint, $0.url,
+                    ]
                 })
     }
 }

@@ -5,6 +5,8 @@ import NamedMounts
 struct ListedMount: Encodable, Equatable {
     let name: String
     let mounted: Bool
+    /// Whether it is mounted and refuses changes.
+    let readOnly: Bool
     let url: String
     /// Absolute.
     let mountpoint: String
@@ -20,6 +22,7 @@ struct ListedMount: Encodable, Equatable {
     init(_ mount: NamedMount, _ surroundings: MountSurroundings) {
         name = mount.name.description
         mounted = surroundings.isMounted(mount)
+        readOnly = mounted && surroundings.isReadOnly(mount)
         url = mount.url
         mountpoint = surroundings.mountpoint(of: mount)
         autostart = mount.autostart
