@@ -121,6 +121,17 @@ import Testing
         }
     }
 
+    /// Closed until it is opened, once.
+    private final class Gate: Sendable {
+        private let isOpen = Mutex(false)
+
+        func open() { isOpen.withLock { $0 = true } }
+
+        func wait() async throws {
+            while !isOpen.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `a device that was offline for a month uploads deleted chunks again`(_ isTrimmed: Bool) async throws {
         let a = try await start("A")
@@ -171,15 +182,19 @@ import Testing
         // More than fits into one pack, so that the first is stored long before the second.
         let block = String(repeating: "0123456789abcdef", count: (1 << 16) - 1)
         for index in 0..<18 { try await b.write("\(index)" + block, to: "f\(index)") }
-        link.plan(.delay(.zero), on: .put, prefix: "packs/")
-        // Long enough for a collection in between, even on a busy machine.
-        link.plan(.delay(.seconds(10)), on: .put, prefix: "packs/")
+        // The second pack is held back until a collection is over.
+        let collected = Gate()
+        let gated = EventfulStore(link) { [link] operation, key in
+            guard operation == .put, key.hasPrefix("packs/") else { return }
+            if link.callCount(.put, prefix: "packs/") > 0 { try await collected.wait() }
+        }
         try b.fileSystem.shutDown()
-        let b2 = try await start("B", on: link, state: b.state)
+        let b2 = try await start("B", on: gated, state: b.state)
         while try await keys("packs/").count < 3 { try await Task.sleep(for: .milliseconds(10)) }
         let report = try await collect(a, grace: .zero)
         #expect(report.condemnedCount == 2 && report.sweptCount == 2)
         #expect(link.callCount(.create, prefix: "log/") == 0)
+        collected.open()
         try await converge(b2, a)
         for index in 0..<18 { #expect(try await a.read("f\(index)") == "\(index)" + block) }
         try await a.close()

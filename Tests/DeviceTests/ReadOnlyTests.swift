@@ -128,6 +128,8 @@ import Testing
         let deleted = try #require(try reader.fileSystem.trash().first).item
         let engine = reader.fileSystem
         await #expect(throws: Self.refused) { try await engine.resolve("f", keep: .current) }
+        await #expect(throws: Self.refused) { _ = try await engine.share("f", forSeconds: 60) }
+        await #expect(throws: Self.refused) { try await engine.revokeShare(UUID().uuidString) }
         await #expect(throws: Self.refused) { try await engine.restoreVersion("f", id: conflict) }
         #expect(throws: Self.refused) { try engine.discardVersion("f", id: conflict) }
         #expect(throws: Self.refused) { try engine.markVersionResolved("f", id: conflict) }

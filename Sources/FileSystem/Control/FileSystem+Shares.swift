@@ -11,11 +11,13 @@ extension FileSystem {
     ///
     /// Nothing is downloaded for it: the store copies the bytes, except for those of short files.
     /// - Parameter seconds: How long the link lasts, 1 to ``SharedFile/lifetimeLimitSeconds``.
-    /// - Throws: ``FileError`` with `invalid` for what cannot be shared, `busy` for a file that is not uploaded yet.
+    /// - Throws: ``FileError`` with `invalid` for what cannot be shared, `busy` for a file that is not uploaded yet,
+    ///   `readOnly` when the store refuses writing.
     package func share(_ path: String, forSeconds seconds: Int64) async throws(FileError) -> SharedFile {
         guard 1...SharedFile.lifetimeLimitSeconds ~= seconds else {
             throw FileError(.invalid, "a file can be shared for 1 second to 7 days")
         }
+        try requireWritableContainer()
         let (content, name) = try sharedContent(path)
         do throws(StoreError) {
             let shares = shareStore
@@ -58,6 +60,7 @@ extension FileSystem {
         guard let uuid = UUID(uuidString: id) else {
             throw FileError(.invalid, "\(id) is not the id of a share; see: dewpoint share --list")
         }
+        try requireWritableContainer()
         do throws(StoreError) {
             try await shareStore.revoke(uuid)
         } catch {

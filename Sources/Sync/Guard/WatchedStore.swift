@@ -139,6 +139,7 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
     package var sharingStore: any SharingStore { self }
 
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
+        try requireWritable(key)
         try await noting(.put) { () async throws(StoreError) in try await base.sharingStore.assemble(key, from: parts) }
     }
 
