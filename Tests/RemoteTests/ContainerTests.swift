@@ -121,6 +121,79 @@ import Testing
         }
         if code == .invalid { #expect(error?.detail.contains("update Dewpoint") == true) }
     }
+
+    // MARK: The quota
+
+    private func text(quota: String) -> String {
+        #"{"created":0,"format":1,"id":"iCloud.test","settings":{"documentScopePublic":true,"folderLevels":"any","name":"N","#
+            + #""quota":\#(quota)},"uuid":"0B5A1F3C-6D0E-4E61-9B5B-3C1B4E1A7D20"}"#
+    }
+
+    @Test(arguments: [Int64(1), 50 << 30, 1 << 62])
+    func `a quota is created, read and written as an integer`(byteCount: Int64) async throws {
+        var limited = identity
+        limited.settings.quota = ContainerQuota(byteCount: byteCount)
+        try await Container.create(in: base, identity: limited)
+        #expect(try await Container.open(in: base).identity == limited)
+        let text = try await content()
+        #expect(text.contains(#","quota":\#(byteCount)}"#))
+    }
+
+    @Test(arguments: ["null", "0", "-1", "4611686018427387905", "1e30", "1.5", #""50G""#, "true", "[]"])
+    func `a quota that is no number of bytes is refused, and null is none`(value: String) async throws {
+        try await base.put(Container.key, .bytes(Array(text(quota: value).utf8)))
+        if value == "null" {
+            #expect(try await Container.open(in: base).identity.settings.quota == nil)
+            return
+        }
+        let error = await #expect(throws: StoreError(.corrupt, key: Container.key)) {
+            _ = try await Container.open(in: base)
+        }
+        if ["0", "-1", "4611686018427387905"].contains(value) {
+            #expect(error?.detail == "settings.quota: a quota is 1 to 4611686018427387904 bytes")
+        }
+    }
+
+    @Test func `changing the quota leaves every other member as it is`() async throws {
+        let before =
+            #"{"created":1700000000123456789,"format":1,"id":"iCloud.test","later":{"a":[1,2.5,"/"],"b":null},"#
+            + #""settings":{"documentScopePublic":true,"folderLevels":"one","name":"Größe / N","new":true},"#
+            + #""uuid":"0B5A1F3C-6D0E-4E61-9B5B-3C1B4E1A7D20"}"#
+        try await base.put(Container.key, .bytes(Array(before.utf8)))
+        let quota = try #require(ContainerQuota(byteCount: 1 << 62))
+        let known = try await Container.open(in: base).identity
+        let identity = try await Container.setQuota(quota, in: base)
+        #expect(identity.settings.quota == quota && identity.uuid == known.uuid)
+        #expect(try await Container.open(in: base).identity == identity)
+        #expect(
+            try await content()
+                == before.replacingOccurrences(of: #""new":true}"#, with: #""new":true,"quota":4611686018427387904}"#))
+        #expect(try await Container.setQuota(nil, in: base) == known)
+        #expect(try await content() == before)
+    }
+
+    private func content() async throws -> String {
+        String(decoding: try await base.get(Container.key, range: nil).collect(upTo: 9999), as: UTF8.self)
+    }
+
+    @Test func `a quota that is set already is not written again`() async throws {
+        let store = FaultyStore(base)
+        try await Container.create(in: store, identity: identity)
+        #expect(try await Container.setQuota(nil, in: store) == identity)
+        #expect(store.callCount(.put, prefix: Container.key) == 0)
+    }
+
+    @Test func `the quota of a container that is not there, or needs a newer version, is not changed`() async throws {
+        let quota = ContainerQuota(byteCount: 1)
+        await #expect(throws: StoreError(.notFound, key: Container.key)) {
+            try await Container.setQuota(quota, in: base)
+        }
+        try await base.put(Container.key, .bytes(Array(#"{"format":2}"#.utf8)))
+        await #expect(throws: StoreError(.invalid, key: Container.key)) {
+            try await Container.setQuota(quota, in: base)
+        }
+        #expect(try await content() == #"{"format":2}"#)
+    }
 }
 
 /// A store whose `create` overwrites existing objects, as was observed on an S3 server.

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The contents of `container.json`: written once, when the container is created.
+/// The contents of `container.json`: written when the container is created, and again only to change its quota.
 package struct ContainerIdentity: Hashable, Sendable, Codable {
     /// The version of the container format; see ``Commit/format``.
     package var format: Int
@@ -17,11 +17,16 @@ package struct ContainerIdentity: Hashable, Sendable, Codable {
         /// Whether `Documents` is shown to the user (`NSUbiquitousContainerIsDocumentScopePublic`); never affects sync.
         package var documentScopePublic: Bool
         package var folderLevels: FolderLevels
+        /// `nil` for no limit.
+        package var quota: ContainerQuota?
 
-        package init(name: String, documentScopePublic: Bool, folderLevels: FolderLevels) {
+        package init(
+            name: String, documentScopePublic: Bool, folderLevels: FolderLevels, quota: ContainerQuota? = nil
+        ) {
             self.name = name
             self.documentScopePublic = documentScopePublic
             self.folderLevels = folderLevels
+            self.quota = quota
         }
     }
 

@@ -40,13 +40,40 @@ package struct Container: Sendable {
     ///
     /// - Throws: ``StoreError`` with `notFound` when there is none, `invalid` when it needs a newer version.
     package static func open(in store: any ObjectStore) async throws(StoreError) -> Container {
-        let text: [UInt8]
+        Container(store: store, identity: try decode(try await read(store)))
+    }
+
+    private static func read(_ store: any ObjectStore) async throws(StoreError) -> [UInt8] {
         do throws(StoreError) {
-            text = try await store.get(key, range: nil).collect(upTo: byteLimit)
+            return try await store.get(key, range: nil).collect(upTo: byteLimit)
         } catch  where error.code == .notFound {
             throw StoreError(.notFound, key: key, "there is no container here: create one, or check the location")
         }
-        return Container(store: store, identity: try ContainerCoding.decode(Opened.self, from: text, key: key).identity)
+    }
+
+    private static func decode(_ text: [UInt8]) throws(StoreError) -> ContainerIdentity {
+        try ContainerCoding.decode(Opened.self, from: text, key: key).identity
+    }
+
+    /// Sets the container's quota, or removes it: replaces `container.json` by one with no other difference.
+    ///
+    /// Two changes at the same time are not merged: the later one stays.
+    /// - Returns: The identity as it is now.
+    /// - Throws: ``StoreError`` with `notFound` when there is no container, `invalid` when it needs a newer version.
+    package static func setQuota(
+        _ quota: ContainerQuota?, in store: any ObjectStore
+    ) async throws(StoreError) -> ContainerIdentity {
+        let text = try await read(store)
+        var identity = try decode(text)
+        guard identity.settings.quota != quota else { return identity }
+        let changed = try ContainerCoding.replacing(["settings", "quota"], with: quota?.byteCount, in: text, key: key)
+        identity.settings.quota = quota
+        // No device could open the container any more.
+        guard try decode(changed) == identity else {
+            throw StoreError(.corrupt, key: key, "its members cannot be written as they were read")
+        }
+        try await store.put(key, .bytes(changed))
+        return identity
     }
 
     /// Checks that the store refuses to create an existing object, by trying to write `container.json` again unchanged.

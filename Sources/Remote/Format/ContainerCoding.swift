@@ -30,6 +30,38 @@ enum ContainerCoding {
         }
     }
 
+    /// Sets one member of a JSON object, or removes it, and keeps all others, also those that this version does not
+    /// know.
+    ///
+    /// - Parameters:
+    ///   - path: The names of the objects that it is in, and its own.
+    ///   - value: `nil` to remove it.
+    static func replacing(
+        _ path: [String], with value: Int64?, in text: [UInt8], key: String
+    ) throws(StoreError) -> [UInt8] {
+        do {
+            let object = try JSONSerialization.jsonObject(with: Data(text))
+            let changed = replacing(path[...], with: value, in: object as? [String: Any] ?? [:])
+            return Array(
+                try JSONSerialization.data(withJSONObject: changed, options: [.sortedKeys, .withoutEscapingSlashes]))
+        } catch {
+            throw StoreError(.corrupt, key: key, reason(error))
+        }
+    }
+
+    private static func replacing(
+        _ path: ArraySlice<String>, with value: Int64?, in object: [String: Any]
+    ) -> [String: Any] {
+        guard let name = path.first else { return object }
+        var object = object
+        if path.count > 1 {
+            object[name] = replacing(path.dropFirst(), with: value, in: object[name] as? [String: Any] ?? [:])
+        } else {
+            object[name] = value
+        }
+        return object
+    }
+
     static func pack(_ text: [UInt8], key: String) throws(StoreError) -> [UInt8] {
         let limit = text.count <= textByteLimit
         let object = limit ? Gzip.compress(text) : []

@@ -1,11 +1,11 @@
 /// A number of bytes for people: `812 B`, `9.5 MiB`.
-struct ByteCount: CustomStringConvertible {
+package struct ByteCount: CustomStringConvertible {
     private let count: Double
 
-    init(_ count: Int64) { self.count = Double(count) }
-    init(_ count: Double) { self.count = count }
+    package init(_ count: Int64) { self.count = Double(count) }
+    package init(_ count: Double) { self.count = count }
 
-    var description: String {
+    package var description: String {
         guard count >= 1024 else { return "\(Int(count)) B" }
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
         var value = count / 1024
