@@ -50,6 +50,7 @@ package final class Replica: Sendable {
     private let log: Descriptor
     private let reserve: DiskReserve
     let appliedNumber: Atomic<CommitNumber>
+    let knownQuota: Mutex<ContainerQuota?>
     private let isAlive = Atomic<Bool>(true)
     /// Set when the disk and the index are known to disagree: the next start repairs.
     private let needsRepair = Atomic<Bool>(false)
@@ -67,6 +68,7 @@ package final class Replica: Sendable {
         log = opened.log
         reserve = opened.reserve
         appliedNumber = Atomic(opened.applied)
+        knownQuota = Mutex(opened.quota)
         self.environment = environment
     }
 

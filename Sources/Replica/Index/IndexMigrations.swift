@@ -15,6 +15,7 @@ enum IndexMigrations {
         migrator.registerMigration("v9") { try $0.execute(sql: version9) }
         migrator.registerMigration("v10") { try $0.execute(sql: version10) }
         migrator.registerMigration("v11") { try $0.execute(sql: version11) }
+        migrator.registerMigration("v12") { try $0.execute(sql: version12) }
         return migrator
     }
 

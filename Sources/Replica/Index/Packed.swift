@@ -57,6 +57,8 @@ struct PackedReader {
         return hash
     }
 
+    mutating func skip(_ count: Int) throws(FileError) { _ = try take(count) }
+
     private mutating func take(_ count: Int) throws(FileError) -> ArraySlice<UInt8> {
         guard count <= bytes.count - position else { throw Self.damaged }
         defer { position += count }

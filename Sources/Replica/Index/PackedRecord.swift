@@ -10,7 +10,7 @@ import Model
 ///                                     whose highest bit says that the head's SHA-256 follows (32 bytes)
 extension Content {
     private static let packedVersion: UInt8 = 1
-    private static let headFlag: UInt32 = 1 << 31
+    static let headFlag: UInt32 = 1 << 31
 
     var packed: Data {
         var writer = PackedWriter()

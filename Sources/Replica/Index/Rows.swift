@@ -90,6 +90,9 @@ enum MetaKey: String {
     case deletionsConfirmed = "deletions_confirmed"
     /// The newest run of deletions that have reached the container: their count, and the time of the last.
     case deletionsLeft = "deletions_left"
+    /// The container's quota in bytes when it was last read there; 0 for none, absent if it was never read since the
+    /// replica was created.
+    case quota
     /// Counts the transactions that were listed for those who follow the index.
     case changeSequence = "change_sequence"
 }

@@ -15,6 +15,7 @@ struct OpenedState {
     var reserve: DiskReserve
     var device: DeviceID
     var applied: CommitNumber
+    var quota: ContainerQuota?
     var report: RepairReport
 }
 
@@ -52,14 +53,22 @@ extension Replica {
         let outcome = try Repair.run(writer, state, backing, environment, before: before)
         let raw = Glibc.open(state.log, O_RDONLY | O_CLOEXEC)
         try SystemCalls.check(raw, "open \(state.log)")
-        let applied = try translated {
-            try writer.read { try Rows(database: $0).meta(.applied, as: Int64.self) ?? 0 }
+        let (applied, quota) = try translated {
+            try writer.read { database in
+                let rows = Rows(database: database)
+                let quota = try rows.meta(.quota, as: Int64.self)
+                return (
+                    try rows.meta(.applied, as: Int64.self) ?? 0,
+                    quota.map { ContainerQuota(byteCount: $0) } ?? container.settings.quota
+                )
+            }
         }
         let replica = Replica(
             opened: OpenedState(
                 state: state, writer: writer, readers: readers, backing: backing, lock: lock,
                 log: Descriptor(owning: raw),
                 reserve: try DiskReserve(state), device: device, applied: CommitNumber(bitPattern: applied),
+                quota: quota,
                 report: outcome.report),
             environment: environment)
         for number in outcome.completed { try replica.completeDownload(of: number) }
@@ -93,6 +102,7 @@ extension Replica {
             // A commit is in the log, and so survives kill -9, at once; makeDurable() does the rest.
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA wal_autocheckpoint = \(logPageLimit)")
+            database.add(function: ItemRecord.usageFunction)
             try database.execute(sql: "PRAGMA cache_size = -\(readonly ? readerCacheKibibytes : writerCacheKibibytes)")
         }
         return configuration
