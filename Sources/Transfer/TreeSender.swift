@@ -114,6 +114,7 @@ struct TreeSender {
                 plan = try await self.plan(arrivals)
                 isCondemned = try refersToCondemned(plan.accepted)
                 guard !plan.accepted.isEmpty, !isCondemned else { return nil }
+                try checkQuota(for: plan.accepted)
                 try await writeManifests(&plan)
                 return LogSession.Draft(records: plan.accepted.map(\.record))
             } landed: { commit in
@@ -204,6 +205,16 @@ struct TreeSender {
     private func refersToCondemned(_ arrivals: [Arrival]) throws(FileError) -> Bool {
         for content in arrivals.compactMap(\.content) where try replica.refersToCondemned(content) { return true }
         return false
+    }
+
+    /// - Throws: ``FileError`` with `overQuota` when the container's quota has no room for the items.
+    private func checkQuota(for arrivals: [Arrival]) throws(FileError) {
+        guard var room = try QuotaRoom(replica) else { return }
+        let growth = arrivals.reduce(Int64(0)) { $0.addingWithoutOverflow($1.record.usedByteCount) }
+        guard room.admit(growth) else {
+            throw FileError(
+                .overQuota, room.refusal(of: growth, remote: scratch.sync.context.location.remote))
+        }
     }
 
     private func writeManifests(_ plan: inout Plan) async throws {

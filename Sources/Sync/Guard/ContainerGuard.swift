@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Model
 import Remote
 import Replica
@@ -14,7 +15,8 @@ import Synchronization
 package final class ContainerGuard: Sendable {
     /// The maximum age of the last successful check when a commit is made.
     static let commitAge = Duration.seconds(60)
-    /// Its maximum age when the log is followed: two requests in this time, beside those for the log.
+    /// Its maximum age when the log is followed: two requests in this time, beside those for the log. A quota that was
+    /// changed is noticed after this time, and a pause of ``PollInterval``, at the latest.
     static let followAge = Duration.seconds(300)
 
     /// The maximum age of the last sighting of the newest commit in the store when the next one is added.
@@ -24,6 +26,8 @@ package final class ContainerGuard: Sendable {
         /// The instant of the last successful check; `nil` when there was none or something failed since.
         var passed: Duration?
         var isCreateOnlyKnown = false
+        /// Whether the quota is to be read again at the next check, however recent the last one is.
+        var isQuotaOld = false
         var problem: String?
         /// What is wrong with the log behind the last applied commit.
         var logProblem: String?
@@ -41,12 +45,16 @@ package final class ContainerGuard: Sendable {
     /// The location of the store, for people.
     private let location: String
     private let environment: EngineEnvironment
+    private let activity: Activity
+    private let logger: Logger
 
     init(_ context: SyncContext, container: Container) {
         replica = context.replica
         self.container = container
         location = context.location.remote
         environment = context.environment
+        activity = context.activity
+        logger = context.logger
     }
 
     /// The known problem, in a sentence; `nil` when there is none.
@@ -60,6 +68,9 @@ package final class ContainerGuard: Sendable {
             state.tail = nil
         }
     }
+
+    /// The next caller reads `container.json` again, although nothing failed: its quota may have been changed.
+    func rereadQuota() { state.withLock { $0.isQuotaOld = true } }
 
     // MARK: The log's end
 
@@ -125,11 +136,16 @@ package final class ContainerGuard: Sendable {
 
     private func admit(maximumAge: Duration) async throws {
         let now = environment.uptime()
-        let passed = state.withLock { $0.passed }
-        if let passed, now - passed < maximumAge { return }
+        let (passed, isQuotaOld) = state.withLock { state in
+            defer { state.isQuotaOld = false }
+            return (state.passed, state.isQuotaOld)
+        }
+        let isRecent = passed.map { now - $0 < maximumAge } ?? false
+        if isRecent, !isQuotaOld { return }
         do {
             try replica.checkBacking()
             try await checkIdentity()
+            if isRecent { return }
             try await checkLog()
             // While only following, another log shows by itself: its next commit does not fit.
             if passed == nil || maximumAge <= Self.commitAge { try await checkCommit() }
@@ -167,6 +183,19 @@ package final class ContainerGuard: Sendable {
                 "the store at \(location) now holds another container (\(found.id), \(found.uuid.uuidString.lowercased())); "
                     + "nothing is deleted or uploaded; restore the right one, or mount the other with its own --state")
         }
+        note(found.settings.quota)
+    }
+
+    private func note(_ quota: ContainerQuota?) {
+        do throws(FileError) {
+            guard try replica.setQuota(quota) else { return }
+        } catch {
+            // It holds until the next start, which begins with the older one.
+            logger.warning("failed to record the quota of the container", metadata: ["error": "\(error)"])
+        }
+        logger.notice("the quota of the container has changed", metadata: ["quota": "\(quota?.description ?? "none")"])
+        // What waited for room may fit now.
+        activity.noteLocalChange()
     }
 
     /// The log must reach the last applied commit, without a gap since the last check; missing commits may be in a

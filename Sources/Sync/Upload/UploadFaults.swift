@@ -19,6 +19,8 @@ struct UploadFaults: Sendable {
         var position: Int64
         var pause: Duration
         var retry: Duration
+        /// How many bytes of the container's quota it needs; `nil` for every other reason.
+        var growth: Int64?
     }
 
     private var faults: [ItemID: Fault] = [:]
@@ -65,10 +67,21 @@ struct UploadFaults: Sendable {
 
     /// An item cannot be sent as it is, however much room the store has: it waits until it changes, and items that do
     /// not depend on it continue.
-    mutating func refused(_ pending: Pending, because reason: String, at now: Duration) {
+    ///
+    /// - Parameter growth: How many bytes of the container's quota it needs, if that is the reason: then it waits until
+    ///   they are there, too.
+    mutating func refused(_ pending: Pending, because reason: String, growth: Int64? = nil, at now: Duration) {
         faults[pending.item] = Fault(
             fault: ItemFault(code: 4354, text: reason), position: pending.position, pause: Self.pauseLimit,
-            retry: now + Self.pauseLimit)
+            retry: now + Self.pauseLimit, growth: growth)
+    }
+
+    /// Whether an item waits for room in the container's quota.
+    var isOverQuota: Bool { faults.values.contains { $0.growth != nil } }
+
+    /// The items that wait for room in the quota and fit into `rest` bytes each; `nil` without a quota.
+    func items(fitting rest: Int64?) -> [ItemID] {
+        faults.filter { $0.value.growth.map { growth in rest.map { growth <= $0 } ?? true } ?? false }.map(\.key)
     }
 
     /// The outbox positions of refused items: an item at another position has changed, and is tried at once

@@ -33,19 +33,26 @@ extension Uploader {
     /// An item cannot be sent as it is.
     struct Refusal: Error {
         let reason: String
+        /// How many bytes of the container's quota it needs, if that is the reason.
+        var growth: Int64?
     }
 
     func refuse(_ candidate: Candidate, _ refusal: Refusal) {
         let now = environment.uptime()
-        let isNew = state.withLock { state in
-            defer { state.faults.refused(candidate.pending, because: refusal.reason, at: now) }
-            return state.faults.fault(of: candidate.pending.item)?.text != refusal.reason
+        let (isNew, isLogged) = state.withLock { state in
+            // Of a tree that is too large, one line tells as much as thousands.
+            let isLogged = refusal.growth == nil || !state.faults.isOverQuota
+            let isNew = state.faults.fault(of: candidate.pending.item)?.text != refusal.reason
+            state.faults.refused(candidate.pending, because: refusal.reason, growth: refusal.growth, at: now)
+            return (isNew, isLogged)
         }
         guard isNew else { return }
         coordination.uploadFaultsChanged([candidate.pending.item])
-        logger.error(
-            "item cannot be uploaded",
-            metadata: ["name": "\(candidate.record?.name.string ?? "")", "reason": "\(refusal.reason)"])
+        if isLogged {
+            logger.error(
+                "item cannot be uploaded",
+                metadata: ["name": "\(candidate.record?.name.string ?? "")", "reason": "\(refusal.reason)"])
+        }
         activity.noteProgress()
     }
 
@@ -96,7 +103,7 @@ extension Uploader {
     private func append(_ batch: [Candidate]) async throws {
         var sent: [Candidate] = []
         let outcome = try await session.append {
-            sent = try unchanged(in: batch)
+            sent = try withinQuota(unchanged(in: batch))
             guard !sent.isEmpty, try !replica.isContainerPaused() else { return nil }
             let tombstones = sent.compactMap { candidate -> Commit.Tombstone? in
                 guard case .delete(let base) = candidate.pending.change else { return nil }

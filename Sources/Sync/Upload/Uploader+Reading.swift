@@ -8,9 +8,11 @@ import Synchronization
 /// Reads an item for upload, and its bytes into packs.
 extension Uploader {
     /// An item that cannot be read blocks nothing else: it stays in the outbox and is retried.
-    func readOrSkip(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
+    func readOrSkip(
+        _ item: Pending, into upload: inout ContentUpload, within quota: inout BatchQuota
+    ) async throws -> Candidate? {
         do {
-            return try await read(item, into: &upload)
+            return try await read(item, into: &upload, within: &quota)
         } catch let error as FileError {
             // Removed since the batch was listed: the outbox is up to date by now.
             let isGone = error.code == .notFound
@@ -22,7 +24,9 @@ extension Uploader {
     }
 
     /// Reads one item; `nil` when it must wait because it is being written, or was refused.
-    private func read(_ item: Pending, into upload: inout ContentUpload) async throws -> Candidate? {
+    private func read(
+        _ item: Pending, into upload: inout ContentUpload, within quota: inout BatchQuota
+    ) async throws -> Candidate? {
         switch item.change {
         case .delete:
             return Candidate(pending: item)
@@ -38,6 +42,7 @@ extension Uploader {
                 if try !replica.refersToCondemned(content) {
                     candidate.content = content
                     candidate.record?.size = content.byteCount
+                    if let growth = quota.excess(of: candidate) { return leaveOut(candidate, exceeding: growth, quota) }
                     return candidate
                 }
                 // Only an item that is not in the container yet can refer to condemned objects: a copy of a file that
@@ -64,6 +69,8 @@ extension Uploader {
             candidate.generation = now.generation
             candidate.wasRead = true
             candidate.record?.modified = now.attributes.modified
+            candidate.record?.size = now.attributes.size
+            if let growth = quota.excess(of: candidate) { return leaveOut(candidate, exceeding: growth, quota) }
             let descriptor: Descriptor
             if let opened { descriptor = opened } else { descriptor = try replica.openBytes(of: number) }
             let progress = UploadProgress(byteCount: now.attributes.size, began: environment.uptime())

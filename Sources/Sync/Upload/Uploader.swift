@@ -88,7 +88,7 @@ package final class Uploader: Sendable {
     /// How many deletions are held until the user confirms them.
     package var heldDeletionCount: Int { state.withLock { $0.heldDeletionCount } }
 
-    /// Why one of the items that the store had no room for is not uploaded.
+    /// Why one of the items that the store, or the quota, had no room for is not uploaded.
     package var anyFault: ItemFault? { state.withLock { $0.faults.any } }
 
     /// Whether nothing is left that may be uploaded: the items in the outbox are held back.
@@ -97,9 +97,14 @@ package final class Uploader: Sendable {
         return state.withLock { $0.idleSince == changes }
     }
 
-    /// Retries at once the items that the store had no room for.
+    /// Retries at once the items that the store, or the container's quota, had no room for; for the latter,
+    /// reads the quota before.
     package func retry(_ item: ItemID?) {
-        state.withLock { $0.faults.retry(item) }
+        let isOverQuota = state.withLock { state in
+            state.faults.retry(item)
+            return state.faults.isOverQuota
+        }
+        if isOverQuota { session.containerGuard.rereadQuota() }
         activity.noteLocalChange()
     }
 
@@ -190,6 +195,7 @@ package final class Uploader: Sendable {
         where try !replica.isPending(item, position: position) {
             changed.append(item)
         }
+        changed += try itemsWithRoom()
         let faults = state.withLock { state in
             state.faults.forget(changed)
             return state.faults
@@ -249,9 +255,10 @@ package final class Uploader: Sendable {
         var candidates: [Candidate] = []
         var byteCount: Int64 = 0
         var skipped = 0
+        var quota = try quota(for: pending)
         for item in pending {
             guard byteCount < Self.bytesPerCommit else { break }
-            guard let candidate = try await readOrSkip(item, into: &upload) else {
+            guard let candidate = try await readOrSkip(item, into: &upload, within: &quota) else {
                 skipped += 1
                 continue
             }
