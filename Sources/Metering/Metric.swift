@@ -22,6 +22,8 @@ package enum Metric: String, CaseIterable, Sendable {
     case cacheBytes = "dewpoint_cache_bytes"
     case evictions = "dewpoint_evictions_total"
     case evictedBytes = "dewpoint_evicted_bytes_total"
+    case usedBytes = "dewpoint_used_bytes"
+    case quotaBytes = "dewpoint_quota_bytes"
 
     case pendingUploads = "dewpoint_pending_uploads"
     case pendingUploadBytes = "dewpoint_pending_upload_bytes"
@@ -82,6 +84,8 @@ package enum Metric: String, CaseIterable, Sendable {
         case .cacheBytes: "Disk space of the local files."
         case .evictions: "Files whose local bytes were evicted, for a user or by the limits of the cache."
         case .evictedBytes: "The length of the evicted files."
+        case .usedBytes: "What the files in the container and their conflict versions count for its quota."
+        case .quotaBytes: "The quota of the container; absent without one."
         case .pendingUploads: "Changes that are not in the container yet."
         case .pendingUploadBytes: "The length of the changed files that are not in the container yet."
         case .waitingDownloads: "Requested downloads that have not begun."

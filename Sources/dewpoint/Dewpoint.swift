@@ -18,7 +18,8 @@ struct Dewpoint: AsyncParsableCommand {
         version: Release.version,
         subcommands: [
             ContainerCommand.self, MountCommand.self, UnmountCommand.self, AddCommand.self, ListCommand.self,
-            RemoveCommand.self, EditCommand.self, StatusCommand.self, WhyCommand.self, QueryCommand.self,
+            RemoveCommand.self, EditCommand.self, StatusCommand.self, QuotaCommand.self, WhyCommand.self,
+            QueryCommand.self,
             DownloadCommand.self,
             EvictCommand.self, PinCommand.self, UnpinCommand.self, SyncCommand.self, PauseCommand.self,
             ResumeCommand.self, ConfirmCommand.self, VersionsCommand.self, ConflictsCommand.self, ResolveCommand.self,

@@ -183,6 +183,25 @@ import Testing
         for device in devices { try await device.close() }
     }
 
+    @Test func `room that another device takes while a file is being sent is not used twice`() async throws {
+        let b = try await devices("B")[0]
+        let network = Network()
+        let a = try await TestDevice.start(on: network.store(store), name: "A", time: time)
+        network.set { operation, key in
+            operation == .put && key.hasPrefix("packs/") ? .delay(.seconds(4)) : nil
+        }
+        try await a.write(text(600), to: "a")
+        #expect(try await holds { try a.attribute("isUploading", of: "a") == "1" })
+        try await b.write(text(600), to: "b")
+        try await b.fileSystem.sync(wait: true)
+        // A applies the other device's commit before its own.
+        #expect(try await holds { try a.names() == ["a", "b"] })
+        #expect(try a.attribute("isUploading", of: "a") == "1")
+        try await expectRefusal(a, used: 600, more: 600)
+        try expectUsed(600, on: a, b)
+        for device in [a, b] { try await device.close() }
+    }
+
     @Test func `conflict versions count until they are resolved`() async throws {
         let devices = try await devices("A", "B")
         let (a, b) = (devices[0], devices[1])

@@ -43,9 +43,12 @@ extension RealMount {
         }
 
         @Test func `operations, requests, bytes and items are counted`() async throws {
-            try await MountedContainer.with(devices: ["A", "B"], options: "off=all") { container in
+            try await MountedContainer.with(
+                devices: ["A", "B"], options: "off=all", creating: ["--quota", "1G"]
+            ) { container in
                 let (a, b) = (container.a, container.b)
                 let before = try await page(a)
+                #expect(before[.usedBytes] == 0 && before[.quotaBytes] == 1_073_741_824)
                 try await a.write("folder/large", byteCount: 3_000_000)
                 #expect(try await !Command.run(["rmdir", a.path("folder")]).succeeded)
                 try await a.sync()
@@ -54,6 +57,7 @@ extension RealMount {
                 #expect(written[.uploadedBytes] - before[.uploadedBytes] > 3_000_000)
                 #expect(written[.items] == 2 && written[.localFiles] == 1)
                 #expect(written[.cacheBytes] >= 3_000_000)
+                #expect(written[.usedBytes] == 3_000_000)
                 #expect(written[.operationErrors, #"{operation="rmdir",errno="ENOTEMPTY"}"#] == 1)
                 #expect(written[.appliedCommit] > before[.appliedCommit])
                 #expect(written.has(.lastCommitSeconds) && written[.lastCommitSeconds] < 120)

@@ -5,7 +5,8 @@ import Remote
 
 /// The facts that a state directory records about its container, so that it is mounted again without asking the store:
 ///
-///     container.json    the identity, as in the store's `container.json` at the first mount
+///     container.json    the identity, as in the store's `container.json` at the first mount;
+///                       the index knows a quota that was changed since
 ///     daemon.json       the location that it belongs to, and whether its store let this device write
 extension StatePlace {
     private var identityFile: String { "\(path)/container.json" }

@@ -53,6 +53,19 @@ package struct RemoteContainer: Sendable {
         }
     }
 
+    /// Sets the quota of the container at a location, or removes it; see ``Container/setQuota(_:in:)``.
+    ///
+    /// - Returns: The container's identity with it.
+    package static func setQuota(
+        _ quota: ContainerQuota?, at location: ContainerLocation
+    ) async throws(DaemonError) -> ContainerIdentity {
+        do throws(StoreError) {
+            return try await Container.setQuota(quota, in: try location.openStore(createIfMissing: false))
+        } catch {
+            throw DaemonError(error, url: location.url)
+        }
+    }
+
     /// Asks the store whether this device may change the container, and refuses a store on which two devices could
     /// overwrite each other's changes.
     mutating func askAccess() async throws(DaemonError) {

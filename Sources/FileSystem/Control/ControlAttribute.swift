@@ -13,6 +13,8 @@ enum ControlAttribute: String, CaseIterable, Sendable {
     case name, logicalSize
     case lastEditor, etag
     case conflictCount, versions
+    /// Of the root only, in bytes.
+    case quotaTotal, quotaUsed
     /// The holders of the item and the waiting requests.
     case claims
     case status

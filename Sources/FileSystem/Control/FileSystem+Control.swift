@@ -139,6 +139,7 @@ extension FileSystem {
             problem: problem, processID: ProcessInfo.processInfo.processIdentifier, cache: try cache.evictor.status(),
             storms: reading.throttle.reports)
         status.totals = totals
+        status.quota = QuotaStatus(total: replica.quota?.byteCount, used: try replica.usedByteCount())
         status.store = storeState
         status.readOnly = readOnly
         status.lastCommit = try replica.lastCommitTime()?.rfc3339

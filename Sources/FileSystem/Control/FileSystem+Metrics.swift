@@ -26,6 +26,8 @@ extension FileSystem {
     package func metricSamples() throws(FileError) -> [MetricSample] {
         var samples = instruments.registry.samples
         samples += try countSamples(try replica.totals())
+        samples.append(MetricSample(.usedBytes, Int(try replica.usedByteCount())))
+        if let quota = replica.quota { samples.append(MetricSample(.quotaBytes, Int(quota.byteCount))) }
         samples += logSamples()
         samples += claimSamples()
         samples.append(MetricSample(.healthy, ailment == nil ? 1 : 0))

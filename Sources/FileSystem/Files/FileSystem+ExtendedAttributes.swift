@@ -163,6 +163,8 @@ extension FileSystem {
         case .containerIdentifier: return identity.id.description
         case .scope: return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
         case .isShared: return "0"
+        case .quotaTotal: return inode == .root ? replica.quota.map { String($0.byteCount) } : nil
+        case .quotaUsed: return try inode == .root ? String(replica.usedByteCount()) : nil
         case .claims:
             guard let node = locks().first(where: { $0.inode == inode }) else { return nil }
             return try json(node)
@@ -201,7 +203,7 @@ extension FileSystem {
         case .isExcludedFromSync: return flag(status.isExcludedFromSync)
         case .status: return try json(status)
         case .containerDisplayName, .containerIdentifier, .scope, .isShared, .name, .contentType, .versions, .claims,
-            .resolve:
+            .quotaTotal, .quotaUsed, .resolve:
             return nil
         }
     }

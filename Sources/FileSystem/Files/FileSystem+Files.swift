@@ -116,12 +116,14 @@ extension FileSystem {
         try replica.makeDurable(namesIn: inode)
     }
 
+    /// The space for files: that of the disk that holds the state, and of the container's quota.
     package func statistics() throws(FileError) -> FileSystemStatistics {
         var statistics = try FileSystemStatistics(ofDiskUnder: location.state)
         // The reserve for the index is not available to files.
         let reserve = UInt(FreeSpaceFloor.reserve(of: statistics)) / max(statistics.fragmentSize, 1)
         statistics.freeBlocks -= min(reserve, statistics.freeBlocks)
         statistics.availableBlocks -= min(reserve, statistics.availableBlocks)
+        if let quota = replica.quota { statistics.limit(to: quota, used: try replica.usedByteCount()) }
         return statistics
     }
 }

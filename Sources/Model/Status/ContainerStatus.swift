@@ -35,6 +35,8 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var storms: [StormReport]?
     /// Counts over the whole container; `nil` from a daemon that does not send it.
     package var totals: ItemTotals?
+    /// What the container holds, and its quota; `nil` from a daemon that does not send it.
+    package var quota: QuotaStatus?
     /// Whether the store answers; `nil` from a daemon that does not send it.
     package var store: StoreState?
     /// When the newest commit was applied or written here, RFC 3339; `nil` before the first.

@@ -50,7 +50,7 @@ enum LogVocabulary {
         pid piece pieces pinned pipe place placeholder placeholders plain points port ports position possibly post
         postponed power pread preconditionfailed prefix prepare present presented presenter presenters presents
         previous printable probe problem problems proc process processgroup profile program programs promised
-        property protocol put pwrite query questions range ranges reachable reached read readdir readdirplus reading
+        property protocol put pwrite query questions quota range ranges reachable reached read readdir readdirplus reading
         readlink readonly reads ready reason received record recorded records recovered refers refused refuses
         region release remaining remains remote remotes3 removal remove removed removes rename renamed renaming
         repair repaired repairs replaced replacing replica reports request requested requests requires reserve

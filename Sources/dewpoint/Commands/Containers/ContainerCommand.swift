@@ -2,9 +2,10 @@ import ArgumentParser
 
 struct ContainerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "container", abstract: "Creates containers, imports and exports trees, and collects garbage.",
+        commandName: "container",
+        abstract: "Creates containers, sets their quota, imports and exports trees, and collects garbage.",
         subcommands: [
             ContainerCreateCommand.self, ContainerImportCommand.self, ContainerExportCommand.self,
-            ContainerAdoptCommand.self, ContainerGarbageCommand.self,
+            ContainerAdoptCommand.self, ContainerQuotaCommand.self, ContainerGarbageCommand.self,
         ])
 }

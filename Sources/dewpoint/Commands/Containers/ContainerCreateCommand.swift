@@ -31,6 +31,12 @@ struct ContainerCreateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Whether Documents is shown to the user.", valueName: "true|false"))
     var documentScopePublic = false
 
+    @Option(
+        help: ArgumentHelp(
+            "How many bytes its files may have in all: a whole number, with K, M, G, T or P, as in 50G. (default: any)",
+            valueName: "size"))
+    var quota: String?
+
     /// The longest name of a container in bytes.
     private static let nameByteLimit = 255
 
@@ -54,10 +60,13 @@ struct ContainerCreateCommand: AsyncParsableCommand {
         guard 1...Self.nameByteLimit ~= name.utf8.count else {
             throw CommandFailure(.usage, "the name must have 1 to \(Self.nameByteLimit) bytes")
         }
+        let quota = try quota.map { try ContainerQuota(argument: $0) }
         let now = Date().timeIntervalSince1970
         let identity = ContainerIdentity(
             id: identifier, uuid: UUID(), created: Timestamp(seconds: Int64(now), nanoseconds: 0),
-            settings: .init(name: name, documentScopePublic: documentScopePublic, folderLevels: folderLevels.levels))
+            settings: .init(
+                name: name, documentScopePublic: documentScopePublic, folderLevels: folderLevels.levels,
+                quota: quota))
         let location = try ContainerLocation(url: url, endpoint: bucket.endpoint, region: bucket.region)
         if let directory = try MountPlaces.directory(of: url) {
             try MountPlaces.check(directory: directory, mounts: MountTable.current())
