@@ -2,6 +2,7 @@ import FileSystem
 import Foundation
 import Model
 import Remote
+import Synchronization
 import TestStores
 import Testing
 
@@ -185,11 +186,11 @@ import Testing
 
     @Test func `room that another device takes while a file is being sent is not used twice`() async throws {
         let b = try await devices("B")[0]
-        let network = Network()
-        let a = try await TestDevice.start(on: network.store(store), name: "A", time: time)
-        network.set { operation, key in
-            operation == .put && key.hasPrefix("packs/") ? .delay(.seconds(4)) : nil
+        let gate = Gate()
+        let slow = FaultyStore(store, clock: gate) { operation, key in
+            operation == .put && key.hasPrefix("packs/") ? .delay(.zero) : nil
         }
+        let a = try await TestDevice.start(on: slow, name: "A", time: time)
         try await a.write(text(600), to: "a")
         #expect(try await holds { try a.attribute("isUploading", of: "a") == "1" })
         try await b.write(text(600), to: "b")
@@ -197,6 +198,7 @@ import Testing
         // A applies the other device's commit before its own.
         #expect(try await holds { try a.names() == ["a", "b"] })
         #expect(try a.attribute("isUploading", of: "a") == "1")
+        gate.open()
         try await expectRefusal(a, used: 600, more: 600)
         try expectUsed(600, on: a, b)
         for device in [a, b] { try await device.close() }
@@ -262,6 +264,20 @@ import Testing
 
     private func setUpWithoutQuota() async throws {
         try await Container.create(in: store, identity: TestDevice.identity)
+    }
+}
+
+/// A clock whose sleeps end when it is opened.
+private final class Gate: Clock {
+    private let isOpen = Atomic(false)
+
+    var now: ContinuousClock.Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func open() { isOpen.store(true, ordering: .releasing) }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        while !isOpen.load(ordering: .acquiring) { try await Task.sleep(for: .milliseconds(10)) }
     }
 }
 
