@@ -125,6 +125,8 @@ class Follower:
         self._stale = set()  # directories to list
         self._dirty = collections.defaultdict(set)  # directory → names to ask about
         self._stream = None
+        # Whether no event is missed any more: what is listed before that could stay old.
+        self._is_following = False
         self._is_closed = False
         threading.Thread(target=self._run, name="dewpoint-states", daemon=True).start()
 
@@ -163,6 +165,7 @@ class Follower:
                         if self._is_closed:
                             return
                         self._stream = stream
+                        self._is_following = False
                         self._stale.update(self._known)
                     reader = threading.Thread(target=self._read, args=(stream,), name="dewpoint-events", daemon=True)
                     reader.start()
@@ -183,7 +186,7 @@ class Follower:
     def _ask_while_connected(self):
         while True:
             with self._wake:
-                while not (self._stale or self._dirty or self._is_closed or self._stream is None):
+                while not (self._has_work() or self._is_closed or self._stream is None):
                     self._wake.wait()
                 if self._is_closed or self._stream is None:
                     return
@@ -202,6 +205,9 @@ class Follower:
                     self._list(directory)
                 else:
                     self._ask(directory, names)
+
+    def _has_work(self):
+        return self._is_following and (self._stale or self._dirty)
 
     def _list(self, directory):
         try:
@@ -263,6 +269,11 @@ class Follower:
     def _read(self, stream):
         try:
             for event in stream:
+                if event.get("event") == "following":
+                    with self._wake:
+                        self._is_following = True
+                        self._wake.notify()
+                    continue
                 for key in ("path", "from"):
                     if key in event:
                         self.note(event[key], is_new=event.get("event") == "appeared")

@@ -6,6 +6,7 @@ import os
 import queue
 import socketserver
 import threading
+import time
 import urllib.parse
 
 from dewpoint_desktop import mounts
@@ -23,10 +24,12 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 class FakeDaemon:
-    """`items`: path → status. `requests`: the targets that were asked for, in order."""
+    """`items`: path → status. `requests`: the targets that were asked for, in order. `following_pause`: how long after the
+    head of its answer a stream of events begins, in seconds."""
 
     def __init__(self, directory, point=b"/mnt/fake"):
         self.items, self.requests, self.posted = {}, [], []
+        self.following_pause = 0
         self._streams = []
         self.environment = {"XDG_RUNTIME_DIR": directory}
         self.mount = mounts.Mount(device="0:99", root=b"/", point=point, type=mounts.TYPE, owner=os.geteuid())
@@ -101,6 +104,7 @@ class FakeDaemon:
         handler.send_response(200)
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
+        time.sleep(self.following_pause)
         lines = queue.Queue()
         lines.put({"event": "following", "path": ""})
         self._streams.append(lines)

@@ -79,6 +79,15 @@ class FollowingTests(unittest.TestCase):
         self.daemon.tell(path="d", keys=["pinned"])
         self.wait(b"/mnt/fake/d/e/a", State.PINNED)
 
+    def test_no_change_is_missed_before_the_daemon_says_that_it_follows(self):
+        self.daemon.following_pause = 0.3
+        self.daemon.items = {"a": status("a")}
+        self.follow().show("")
+        self.wait(b"/mnt/fake/a", State.CLOUD)
+        self.daemon.items["a"] = status("a", downloadingStatus="Current")
+        self.daemon.tell(path="a")
+        self.wait(b"/mnt/fake/a", State.LOCAL)
+
     def test_when_the_daemon_ends_nothing_is_known_and_when_it_comes_back_all_is(self):
         self.daemon.items = {"a": status("a")}
         self.follow().show("")
