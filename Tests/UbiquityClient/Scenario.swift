@@ -49,7 +49,10 @@ struct Scenario: Sendable {
     func start(_ script: String, _ arguments: String...) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
-        process.arguments = ["--fork", "timeout", "60", "bash", "-c", script, "bash"] + arguments
+        // It is our descendant until the forking process has ended: before, its opens would not wait for our claims.
+        let wait = #"while [ "$(cat "/proc/$(cut -d' ' -f4 /proc/$$/stat)/comm")" = setsid ]; do sleep 0.01; done"#
+        process.arguments =
+            ["--fork", "bash", "-c", wait + #"; exec timeout 60 bash "$@""#, "bash", "-c", script, "bash"] + arguments
         // Not waited for: Foundation would wait until the script has ended, whoever its parent is.
         try process.run()
     }
