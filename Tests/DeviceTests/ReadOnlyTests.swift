@@ -132,7 +132,7 @@ import Testing
         await #expect(throws: Self.refused) { try await engine.revokeShare(UUID().uuidString) }
         await #expect(throws: Self.refused) { try await engine.restoreVersion("f", id: conflict) }
         #expect(throws: Self.refused) { try engine.discardVersion("f", id: conflict) }
-        #expect(throws: Self.refused) { try engine.markVersionResolved("f", id: conflict) }
+        await #expect(throws: Self.refused) { try await engine.markVersionResolved("f", id: conflict) }
         await #expect(throws: Self.refused) { _ = try await engine.restoreDeleted(deleted) }
         for isDryRun in [false, true] {
             await #expect(throws: Self.refused) {

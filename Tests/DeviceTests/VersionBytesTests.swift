@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Model
 import Remote
+import Synchronization
 import TestStores
 import Testing
 
@@ -89,7 +90,7 @@ import Testing
 
     @Test func `a conflict version that is marked as resolved is an earlier version on every device`() async throws {
         let (a, b, current, loser, id) = try await conflict()
-        try a.fileSystem.markVersionResolved("f", id: id)
+        try await a.fileSystem.markVersionResolved("f", id: id)
         #expect(try kinds(a, id) == [.earlier])
         try await converge(a, b)
         for device in [a, b] {
@@ -99,11 +100,42 @@ import Testing
             #expect(try await bytes("current", of: "f", on: device) == current)
         }
         // Again: nothing more to do.
-        try b.fileSystem.markVersionResolved("f", id: id)
+        try await b.fileSystem.markVersionResolved("f", id: id)
         try await b.fileSystem.restoreVersion("f", id: id)
         try await converge(b, a)
         try await a.setAttribute("download", "wait", of: "f")
         #expect(try await a.read("f") == loser)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a conflict that is on its way to the container is waited for when it is marked as resolved`()
+        async throws
+    {
+        let store = MemoryStore()
+        let isCut = Atomic(false)
+        let link = FaultyStore(store) { operation, key in
+            operation == .create && key.hasPrefix("log/") && isCut.load(ordering: .relaxed)
+                ? .failBefore(.unavailable) : nil
+        }
+        let a = try await TestDevice.start(on: link, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await a.write("base", to: "f")
+        try await converge(a, b)
+        try await b.setAttribute("download", "wait", of: "f")
+        isCut.store(true, ordering: .relaxed)
+        try await a.write("the edit on A", to: "f")
+        try await b.write("edit on B", to: "f")
+        try await converge(b)
+        while try a.fileSystem.itemStatus("f").conflictCount == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        let id = try #require(try a.fileSystem.versions("f").first(where: \.conflict)?.id)
+        let marked = Task { try await a.fileSystem.markVersionResolved("f", id: id) }
+        try await Task.sleep(for: .milliseconds(300))
+        isCut.store(false, ordering: .relaxed)
+        try await marked.value
+        #expect(try kinds(a, id) == [.earlier])
+        try await converge(a, b)
+        #expect(try kinds(b, id) == [.earlier])
         try await a.close()
         try await b.close()
     }
@@ -122,8 +154,8 @@ import Testing
         #expect(throws: FileError(.superseded, "there is no version \(id); see: dewpoint versions")) {
             try a.fileSystem.discardVersion("f", id: id)
         }
-        #expect(throws: FileError(.superseded, "there is no version \(id); see: dewpoint versions")) {
-            try a.fileSystem.markVersionResolved("f", id: id)
+        await #expect(throws: FileError(.superseded, "there is no version \(id); see: dewpoint versions")) {
+            try await a.fileSystem.markVersionResolved("f", id: id)
         }
         try await a.close()
         try await b.close()
@@ -142,8 +174,8 @@ import Testing
         #expect(throws: FileError(.invalid, "the current version cannot be discarded")) {
             try device.fileSystem.discardVersion("f", id: "current")
         }
-        #expect(throws: FileError(.invalid, "the current version is no conflict")) {
-            try device.fileSystem.markVersionResolved("f", id: "current")
+        await #expect(throws: FileError(.invalid, "the current version is no conflict")) {
+            try await device.fileSystem.markVersionResolved("f", id: "current")
         }
         try await device.close()
     }

@@ -188,7 +188,7 @@ struct ControlResponder: HTTPResponder {
             try fileSystem.discardVersion(Self.relative(order.path), id: order.id)
         case .markVersionResolved:
             let order = try Self.decode(RestoreVersionRequest.self, body)
-            try fileSystem.markVersionResolved(Self.relative(order.path), id: order.id)
+            try await fileSystem.markVersionResolved(Self.relative(order.path), id: order.id)
         case .restoreDeleted:
             let order = try Self.decode(RestoreDeletedRequest.self, body)
             return try json(RestoredItem(path: try await fileSystem.restoreDeleted(order.item)))

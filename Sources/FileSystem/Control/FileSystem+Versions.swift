@@ -258,11 +258,29 @@ extension FileSystem {
 
     /// Marks a conflict version as resolved, on every device: it becomes an earlier version.
     ///
+    /// A program is told of a conflict a moment before the conflict is in the container, and until then the version could
+    /// not be kept; so it is waited for.
     /// - Throws: ``FileError`` with `invalid` for the current version and `superseded` when there is no such version;
-    ///   `busy` when the conflict is not in the container yet: then the version could not be kept.
-    package func markVersionResolved(_ path: String, id: String) throws(FileError) {
+    ///   `readOnly` when the store refuses writing; `busy` when the conflict does not get into the container.
+    package func markVersionResolved(_ path: String, id: String) async throws(FileError) {
         guard id != "current" else { throw FileError(.invalid, "the current version is no conflict") }
-        let entry = try versionedEntry(try resolve(path))
+        try requireWritableContainer()
+        let end = environment.uptime() + Self.conflictPatience
+        while true {
+            let number = try resolve(path)
+            do throws(FileError) { return try markVersionResolved(number, path: path, id: id) } catch {
+                guard error.code == .busy, environment.uptime() < end, !Task.isCancelled, try !replica.isPaused(number)
+                else { throw error }
+            }
+            await activity.waitForProgress(atMost: .milliseconds(100))
+        }
+    }
+
+    /// How long to wait until a new conflict is in the container.
+    private static let conflictPatience = Duration.seconds(5)
+
+    private func markVersionResolved(_ number: InodeNumber, path: String, id: String) throws(FileError) {
+        let entry = try versionedEntry(number)
         guard let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) else {
             // Resolved already.
             _ = try earlierVersion(id, of: entry)
