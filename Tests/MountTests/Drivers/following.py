@@ -161,6 +161,8 @@ class Case:
         self.eventually(lambda: "d/f" in follower.items, "a new file of B is not told")
         self.agree(follower)
         assert follower.items["d/f"]["downloadingStatus"] == "NotDownloaded", follower.items
+        # Slow enough to be seen under way: what is over sooner may be told with its end alone.
+        self.run(self.dewpoint, "link", "set", self.point, "--down", "6", "--up", "100")
         with open(self.path("d/f"), "rb") as file:
             file.read()
         self.eventually(lambda: follower.items["d/f"]["downloadingStatus"] == "Current", "the download is not told")
@@ -173,6 +175,7 @@ class Case:
         self.write("mine", b"x" * 100_000)
         self.eventually(lambda: follower.items.get("mine", {}).get("isUploaded"), "the upload is not told")
         assert any(state["isUploading"] for state in follower.states("mine"))
+        self.run(self.dewpoint, "link", "clear", self.point)
         self.agree(follower)
         follower.close()
 
