@@ -113,8 +113,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
             .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .revokeShare, .sync, .check, .gc, .unmount,
-            .session,
-            .breakClaim, .answerStorm:
+            .session, .breakClaim, .answerStorm:
             .post
         }
     }

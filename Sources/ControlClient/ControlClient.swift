@@ -333,8 +333,7 @@ extension ControlClient {
 
     static func reason(_ error: any Error) -> String {
         switch error {
-        case let error as HTTPClientError where error == .deadlineExceeded:
-            "no answer in time"
+        case let error as HTTPClientError where error == .deadlineExceeded: "no answer in time"
         case let error as HTTPClientError where error == .connectTimeout:
             "no connection within \(connectLimit.nanoseconds / 1_000_000_000) s"
         case let error as HTTPClientError where error == .remoteConnectionClosed: "it disconnected before answering"

@@ -61,6 +61,18 @@ import Testing
         try await a.close()
     }
 
+    @Test func `a share in its last second is listed, with or without a link`() async throws {
+        let a = try await TestDevice.start(on: MemoryStore(), name: "A")
+        try await a.write("text", to: "f")
+        try await converge(a)
+        _ = try await a.fileSystem.share("f", forSeconds: 1)
+        for _ in 0..<60 {
+            #expect(try await a.fileSystem.shares().count == 1)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await a.close()
+    }
+
     @Test func `garbage collection deletes shares that have ended, and keeps the others`() async throws {
         let store = MemoryStore()
         let calendar = Calendar()

@@ -92,8 +92,7 @@ struct ControlResponder: HTTPResponder {
             throw FileError(.unsupported, "\(route.path) is not answered in JSON")
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .revokeShare, .sync, .check, .gc, .unmount,
-            .session,
-            .breakClaim, .answerStorm:
+            .session, .breakClaim, .answerStorm:
             throw FileError(.unsupported, "\(route.path) requires POST")
         }
     }

@@ -44,7 +44,8 @@ extension FileSystem {
             let shares = shareStore
             var files: [SharedFile] = []
             for record in try await shares.list() {
-                let link = record.expires > now ? try await shares.link(record, now: now) : nil
+                // A link lasts whole seconds.
+                let link = record.expires.seconds > now.seconds ? try await shares.link(record, now: now) : nil
                 files.append(Self.sharedFile(record, link))
             }
             return files

@@ -173,7 +173,7 @@ extension FileSystem {
         await showChosen(number)
     }
 
-    private func earlierVersion(_ id: String, of entry: Entry) throws(FileError) -> EarlierVersion {
+    func earlierVersion(_ id: String, of entry: Entry) throws(FileError) -> EarlierVersion {
         let version = try earlierVersions(of: entry).first { $0.id == id.lowercased() }
         guard let version else { throw FileError(.superseded, "there is no version \(id); see: dewpoint versions") }
         return version
@@ -222,7 +222,7 @@ extension FileSystem {
     /// Neither searches nor fills the caches of downloads: versions are read rarely.
     private var versionReader: ChunkReader { ChunkReader(packs: reading.downloads.packs) }
 
-    private func versionedEntry(_ number: InodeNumber) throws(FileError) -> Entry {
+    func versionedEntry(_ number: InodeNumber) throws(FileError) -> Entry {
         let kind = try replica.attributes(of: number).kind
         guard kind == .file else {
             throw FileError(.invalid, "only files have versions; this is a \(kind.rawValue)")
@@ -231,65 +231,6 @@ extension FileSystem {
             throw FileError(.superseded, "\(number) no longer has a name")
         }
         return entry
-    }
-
-    // MARK: Discarding and marking
-
-    /// Discards a version: a conflict version is resolved and not kept, an earlier version is no longer listed here.
-    ///
-    /// - Throws: ``FileError`` with `invalid` for the current version, `superseded` when there is no such version.
-    package func discardVersion(_ path: String, id: String) throws(FileError) {
-        guard id != "current" else { throw FileError(.invalid, "the current version cannot be discarded") }
-        let entry = try versionedEntry(try resolve(path))
-        guard let item = entry.item else {
-            throw FileError(.superseded, "there is no version \(id); see: dewpoint versions")
-        }
-        if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
-            try replace(
-                entry, with: nil, conflicts: entry.conflicts.filter { $0.id != conflict.id },
-                discarding: conflict.id.uuidString.lowercased())
-        } else {
-            let version = try earlierVersion(id, of: entry)
-            try replica.write { transaction throws(FileError) in
-                try transaction.noteDiscarded(version.id, of: item)
-            }
-        }
-    }
-
-    /// Marks a conflict version as resolved, on every device: it becomes an earlier version.
-    ///
-    /// A program is told of a conflict a moment before the conflict is in the container, and until then the version could
-    /// not be kept; so it is waited for.
-    /// - Throws: ``FileError`` with `invalid` for the current version and `superseded` when there is no such version;
-    ///   `readOnly` when the store refuses writing; `busy` when the conflict does not get into the container.
-    package func markVersionResolved(_ path: String, id: String) async throws(FileError) {
-        guard id != "current" else { throw FileError(.invalid, "the current version is no conflict") }
-        try requireWritableContainer()
-        let end = environment.uptime() + Self.conflictPatience
-        while true {
-            let number = try resolve(path)
-            do throws(FileError) { return try markVersionResolved(number, path: path, id: id) } catch {
-                guard error.code == .busy, environment.uptime() < end, !Task.isCancelled, try !replica.isPaused(number)
-                else { throw error }
-            }
-            await activity.waitForProgress(atMost: .milliseconds(100))
-        }
-    }
-
-    /// How long to wait until a new conflict is in the container.
-    private static let conflictPatience = Duration.seconds(5)
-
-    private func markVersionResolved(_ number: InodeNumber, path: String, id: String) throws(FileError) {
-        let entry = try versionedEntry(number)
-        guard let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) else {
-            // Resolved already.
-            _ = try earlierVersion(id, of: entry)
-            return
-        }
-        guard entry.base?.conflicts.contains(where: { $0.id == conflict.id }) ?? false else {
-            throw FileError(.busy, "the conflict is not uploaded yet; try again, or keep the current version")
-        }
-        try replace(entry, with: nil, conflicts: entry.conflicts.filter { $0.id != conflict.id })
     }
 
     private func chunkList(_ reference: ItemRecord.Reference) async throws(FileError) -> Content {
@@ -303,7 +244,7 @@ extension FileSystem {
     /// Every change of versions that other devices are to see.
     ///
     /// - Throws: ``FileError`` with `readOnly` when the store refuses writing.
-    private func replace(
+    func replace(
         _ entry: Entry, with new: (content: Content, modified: Timestamp)?, conflicts: [ConflictVersion],
         discarding discarded: String? = nil
     ) throws(FileError) {
@@ -376,7 +317,7 @@ extension FileSystem {
 }
 
 /// A version of a file that is neither current nor an unresolved conflict.
-private struct EarlierVersion {
+struct EarlierVersion {
     var id: String
     var modified: Timestamp
     var device: DeviceID
