@@ -38,11 +38,20 @@ extension Program {
                 : try device.conflictVersions(at: place.name, in: place.parent)
             return Sight(before: before, moved: attributes)
         }
-        let (_, sight) = try await change(look) {
+        let finish: @Sendable (Sight, Void) throws -> Void = { [self] sight, _ in try noteLastName(of: sight.moved) }
+        let (_, sight) = try await change(look, then: finish) {
             world.trace.note("\(label) removes \(place)")
             return try fileSystem.removeFile(place.name, in: place.parent, by: caller)
         }
         if let removed = sight.moved { try forget(removed.inode) }
+    }
+
+    /// A file that got another name with link(2), and lost the first one, has moved.
+    private func noteLastName(of attributes: Attributes?) throws {
+        guard let attributes, attributes.kind == .file, !device.isDead else { return }
+        let entries = try fileSystem.replica.entries(of: attributes.inode)
+        guard attributes.linkCount == 2, let last = entries.first else { return }
+        world.model.noteMove(of: try device.content(of: attributes.inode), to: last.name, on: device.name)
     }
 
     /// The kernel forgets an inode without a name, at once or later, unless it is open.
@@ -70,6 +79,7 @@ extension Program {
             if let moved = sight.moved, moved.kind == .file, !device.isDead {
                 world.model.noteMove(of: try device.content(of: moved.inode), to: target.name, on: device.name)
             }
+            try noteLastName(of: sight.replaced)
         }
         let (_, sight) = try await change(look, then: finish) {
             world.trace.note("\(label) renames \(source) to \(target)")
