@@ -113,6 +113,38 @@ extension RealMount {
             }
         }
 
+        @Test func `a local file keeps its time until newer bytes take its place, so that make sees a change`()
+            async throws
+        {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await a.write("in", byteCount: 5000)
+                try await a.sync()
+                try await b.sync()
+                try await Command.script(#"cp "$1/in" "$1/out"; stat -c '%s %y' "$1/in" > "$1/before""#, b.point)
+                try await container.dewpoint(["link", "set", b.point, "--down", "20"])
+                try await a.write("in", byteCount: 400_000)
+                try await a.sync()
+                try await eventually("the newer version is known") {
+                    try await b.downloadingStatus("in") == .downloaded
+                }
+                #expect(
+                    try await Command.script(
+                        #"cd "$1"; stat -c '%s %y' in | cmp - before; exec 3< in; stat -L -c '%s %y' /dev/fd/3 | cmp - before; if [ in -nt out ]; then echo newer; fi"#,
+                        b.point) == "")
+                try await container.dewpoint(["link", "clear", b.point])
+                try await eventually("the newer bytes are local") {
+                    try await b.downloadingStatus("in") == .current
+                }
+                #expect(
+                    try await Command.script(
+                        #"cd "$1"; stat -c %s in; if [ in -nt out ]; then cp in out; fi; cmp in out"#, b.point)
+                        == "400000\n")
+                #expect(try await a.sha256("in") == b.sha256("out"))
+                try await b.check()
+            }
+        }
+
         @Test func `open and working directories stay usable when another device renames them`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 try await Driver.run("standing.py", container.a.point, container.b.point)

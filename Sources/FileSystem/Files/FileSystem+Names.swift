@@ -35,6 +35,7 @@ extension FileSystem {
         attributes.size = status.size
         attributes.blocks = max(status.blocks, status.size > 0 ? 1 : 0)
         attributes.modified = status.modified
+        attributes.localModified = nil
         // Not the disk's own ctime, which changes when we move the file: only a change of the bytes counts for the
         // item.
         attributes.changed = max(status.modified, attributes.changed)

@@ -12,7 +12,10 @@ package struct Attributes: Hashable, Sendable {
     /// 512-byte blocks on this disk; never 0 for a file with bytes.
     package var blocks: Int64
     package var accessed: Timestamp
+    /// The modification time of the item's newest bytes.
     package var modified: Timestamp
+    /// The modification time of the local bytes while newer ones are to come; `nil` when it is ``modified``.
+    package var localModified: Timestamp?
     package var changed: Timestamp
     /// The `dev_t` of a device file; 0 otherwise.
     package var device: UInt64

@@ -80,7 +80,7 @@ extension stat {
         st_blocks = blkcnt_t(max(attributes.blocks, leastBlocks))
         st_blksize = blksize_t(Self.blockSize)
         st_atim = timespec(attributes.accessed)
-        st_mtim = timespec(attributes.modified)
+        st_mtim = timespec(attributes.localModified ?? attributes.modified)
         st_ctim = timespec(attributes.changed)
     }
 }

@@ -28,21 +28,22 @@ struct InodeRow {
 
 extension Rows {
     static let attributeColumns =
-        "i.id, i.kind, i.mode, i.owner, i.grp, i.links, i.size, i.blocks, i.accessed, i.modified, i.changed, i.device"
+        "i.id, i.kind, i.mode, i.owner, i.grp, i.links, i.size, i.blocks, i.accessed, i.modified, i.changed, i.device, "
+        + "CASE WHEN i.incoming IS NOT NULL THEN i.local_modified END"
     /// The number of columns in ``attributeColumns``.
-    static let attributeColumnCount = 12
+    static let attributeColumnCount = 13
     static let inodeColumns =
         "\(attributeColumns), i.local, i.backing, i.born, i.backing_modified, i.backing_changed, i.dirty, i.generation, "
         + "i.visited, i.settled, i.target"
     /// The number of columns in ``inodeColumns``.
-    static let inodeColumnCount = 22
+    static let inodeColumnCount = 23
 
     static func attributes(_ row: ResultRow, at column: Int = 0) throws -> Attributes {
         let kindNumber: Int64 = row[column + 1]
         guard let kind = UInt8(exactly: kindNumber).flatMap({ ItemKind(number: $0) }) else {
             throw PackedReader.damaged
         }
-        return Attributes(
+        var attributes = Attributes(
             inode: InodeNumber(row: row[column]), kind: kind,
             mode: UInt16(truncatingIfNeeded: row[column + 2] as Int64),
             owner: UInt32(truncatingIfNeeded: row[column + 3] as Int64),
@@ -51,19 +52,21 @@ extension Rows {
             blocks: row[column + 7], accessed: Timestamp(rawValue: row[column + 8]),
             modified: Timestamp(rawValue: row[column + 9]), changed: Timestamp(rawValue: row[column + 10]),
             device: UInt64(bitPattern: row[column + 11] as Int64))
+        attributes.localModified = (row[column + 12] as Int64?).map(Timestamp.init(rawValue:))
+        return attributes
     }
 
     static func inode(_ row: ResultRow, at column: Int = 0) throws -> InodeRow {
-        let backing: Int64? = row[column + 13]
+        let backing: Int64? = row[column + 14]
         return InodeRow(
-            attributes: try attributes(row, at: column), isLocal: row[column + 12],
+            attributes: try attributes(row, at: column), isLocal: row[column + 13],
             identity: backing.map {
-                BackingIdentity(inode: UInt64(bitPattern: $0), born: row[column + 14] as Int64? ?? 0)
+                BackingIdentity(inode: UInt64(bitPattern: $0), born: row[column + 15] as Int64? ?? 0)
             },
-            backingModified: Timestamp(rawValue: row[column + 15] as Int64? ?? 0),
-            backingChanged: Timestamp(rawValue: row[column + 16] as Int64? ?? 0), isModified: row[column + 17],
-            generation: row[column + 18], visited: row[column + 19], isSettled: row[column + 20] as Int64 == 1,
-            target: row[column + 21])
+            backingModified: Timestamp(rawValue: row[column + 16] as Int64? ?? 0),
+            backingChanged: Timestamp(rawValue: row[column + 17] as Int64? ?? 0), isModified: row[column + 18],
+            generation: row[column + 19], visited: row[column + 20], isSettled: row[column + 21] as Int64 == 1,
+            target: row[column + 22])
     }
 
     func attributes(of number: InodeNumber) throws -> Attributes {

@@ -24,6 +24,10 @@ extension ReplicaTransaction {
         attributes.modified = change.modified ?? attributes.modified
         attributes.changed = moment
         try update(attributes)
+        if change.modified != nil, attributes.localModified != nil {
+            try rows.execute("UPDATE inodes SET local_modified = NULL WHERE id = ?", [number.row])
+            attributes.localModified = nil
+        }
         try updateObject(row, to: attributes, change)
         // Owner and access time are not synced.
         if change.mode != nil || change.modified != nil { try rows.enqueueItems(of: number) }

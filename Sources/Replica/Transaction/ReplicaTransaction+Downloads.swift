@@ -139,7 +139,10 @@ extension ReplicaTransaction {
             "UPDATE entries SET inode = ?, download_requested = 0, error = NULL WHERE inode = ?",
             [number.row, row.number.row])
         try rows.execute(
-            "UPDATE inodes SET links = 0, incoming = NULL, changed = ? WHERE id = ?", [now.rawValue, row.number.row])
+            """
+            UPDATE inodes SET links = 0, incoming = NULL, modified = coalesce(local_modified, modified), changed = ?
+            WHERE id = ?
+            """, [now.rawValue, row.number.row])
         return number
     }
 

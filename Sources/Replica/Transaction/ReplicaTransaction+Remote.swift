@@ -83,7 +83,8 @@ extension ReplicaTransaction {
         }
     }
 
-    /// Applies mode, time, attributes and link target; but not the time while the bytes are modified here.
+    /// Applies mode, time, attributes and link target; but not the time while the bytes are modified here. The file on the
+    /// disk keeps its time while it has older bytes.
     package func setMetadata(_ number: InodeNumber, from record: ItemRecord) throws(FileError) {
         try translated {
             let row = try rows.inodeRow(number)
@@ -96,11 +97,12 @@ extension ReplicaTransaction {
                 try retarget(row, to: target)
             }
             try update(attributes)
+            let hasNewTime = attributes.modified != row.attributes.modified
             try updateObject(
                 row, to: attributes,
                 AttributeChange(
                     mode: attributes.mode == row.attributes.mode ? nil : attributes.mode,
-                    modified: attributes.modified == row.attributes.modified ? nil : attributes.modified))
+                    modified: hasNewTime && row.attributes.localModified == nil ? attributes.modified : nil))
             try rows.execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
             try writeXattrs(record.xattrs, of: number)
         }

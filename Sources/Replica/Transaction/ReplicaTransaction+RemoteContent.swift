@@ -35,7 +35,12 @@ extension ReplicaTransaction {
             }
             try discardTransfer(of: row.number)
             if row.isLocal {
-                try rows.execute("UPDATE inodes SET incoming = ? WHERE id = ?", [packed, row.number.row])
+                // Programs that compare times, such as make and rsync, must see a change when the new bytes come.
+                try rows.execute(
+                    """
+                    UPDATE inodes SET local_modified = coalesce(CASE WHEN incoming IS NOT NULL THEN local_modified END, modified),
+                    incoming = ? WHERE id = ?
+                    """, [packed, row.number.row])
             } else {
                 try becomePlaceholder(row, content: packed, modified: modified)
                 try rows.setChanged(row.number, now)

@@ -105,6 +105,8 @@ extension ReplicaTransaction {
     /// item would not know them, and the next edit would discard them. Under another name of the file they stay.
     private func keepUnseenOfMoved(_ row: InodeRow) throws {
         guard row.attributes.linkCount == 1, try rows.contents(of: row.number).incoming != nil else { return }
+        try rows.execute(
+            "UPDATE inodes SET modified = coalesce(local_modified, modified) WHERE id = ?", [row.number.row])
         try keepUnseen(row.number)
     }
 

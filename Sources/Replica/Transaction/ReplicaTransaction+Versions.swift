@@ -35,7 +35,8 @@ extension ReplicaTransaction {
             attributes.modified = modified
             attributes.changed = now
             try update(attributes)
-            try updateObject(row, to: attributes, AttributeChange(modified: modified))
+            try updateObject(
+                row, to: attributes, AttributeChange(modified: attributes.localModified == nil ? modified : nil))
             try rows.enqueue(item)
         }
         return number

@@ -16,6 +16,7 @@ enum IndexMigrations {
         migrator.registerMigration("v10") { try $0.execute(sql: version10) }
         migrator.registerMigration("v11") { try $0.execute(sql: version11) }
         migrator.registerMigration("v12") { try $0.execute(sql: version12) }
+        migrator.registerMigration("v13") { try $0.execute(sql: version13) }
         return migrator
     }
 
