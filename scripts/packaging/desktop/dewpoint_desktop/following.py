@@ -84,6 +84,11 @@ class States:
         if place:
             self._follower(place[0]).show(place[1])
 
+    def of(self, path):
+        """What is shown of the item at an absolute path of bytes; None while that is not known, and elsewhere."""
+        place = self._places.of(path)
+        return self._follower(place[0]).of(place[1]) if place else None
+
     def refresh(self, path):
         """Looks at an item again, for a change of which there is no event."""
         place = self._places.of(path)
@@ -137,6 +142,11 @@ class Follower:
             self._stale.add(directory)
             self._drop_oldest()
             self._wake.notify()
+
+    def of(self, path):
+        directory, _, name = path.rpartition("/")
+        with self._wake:
+            return (self._known.get(directory) or {}).get(name)
 
     def close(self):
         with self._wake:

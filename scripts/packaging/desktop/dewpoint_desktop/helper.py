@@ -10,6 +10,13 @@ are no UTF-8:
     ← {"directory": "/mnt/notes/Photos", "items": {"a.jpg": ["cloud", "In the cloud", "file", false], "b.jpg": null}}
 
 An answer has the items that changed; null for one that is not known any more. The helper ends with its input.
+
+A file manager whose extension is not written in Python asks here what its menu offers. The answer comes at once; what is
+chosen is sent back as it came, with the paths:
+
+    → {"menu": 7, "paths": ["/mnt/notes/a.txt"]}
+    ← {"menu": 7, "actions": [{"label": "_Download Now", "tip": "…", "order": {"act": "/v1/items/download", "values": {…}}}]}
+    → {"start": "versions", "paths": ["/mnt/notes/a.txt"]}
 """
 
 import json
@@ -17,7 +24,7 @@ import os
 import sys
 import threading
 
-from .actions import perform
+from . import actions
 from .following import States
 
 
@@ -43,9 +50,23 @@ class Helper:
             elif "act" in order:
                 paths = [os.fsencode(path) for path in order["paths"]]
                 threading.Thread(target=self._act, args=(order["act"], paths, order["values"]), daemon=True).start()
+            elif "menu" in order:
+                self._offer(order["menu"], [os.fsencode(path) for path in order["paths"]])
+            elif order.get("start") == "versions":
+                actions.start("versions", *map(os.fsencode, order["paths"]))
 
     def _act(self, route, paths, values):
-        perform(self._states, route, paths, values)
+        actions.perform(self._states, route, paths, values)
+
+    def _offer(self, number, paths):
+        def order(action):
+            return {"act": action.route, "values": action.values} if action.route else {"start": action.name}
+
+        offered = [
+            {"label": action.label, "tip": action.tip, "order": order(action)}
+            for action in actions.offered([self._states.of(path) for path in paths])
+        ]
+        self._say({"menu": number, "actions": offered})
 
     def _changed(self, directory, items):
         answer = {
@@ -54,6 +75,9 @@ class Helper:
                 name: shown and [shown.state.value, shown.words, shown.kind, shown.is_pinned] for name, shown in items.items()
             },
         }
+        self._say(answer)
+
+    def _say(self, answer):
         with self._writing:
             try:
                 self._output.write(encoded(answer))

@@ -116,6 +116,29 @@ class MountTests(unittest.TestCase):
         status = Control(mount, self.environment).get("/v1/items/status", path="b.jpg")
         self.assertEqual(status["downloadingStatus"], "NotDownloaded")
 
+    def test_a_file_manager_that_is_not_in_python_asks_for_its_menu(self):
+        self.away("a.jpg")
+        helper, path = self.helper(), f"{self.point}/a.jpg"
+
+        def menu(number, *paths):
+            self.order(helper, menu=number, paths=paths)
+            while (answer := json.loads(helper.stdout.readline())).get("menu") != number:
+                pass
+            return {action["label"]: action["order"] for action in answer["actions"]}
+
+        self.order(helper, show=self.point)
+        self.until(helper, "a.jpg", "cloud")
+        offered = menu(1, path)
+        self.assertEqual(list(offered), ["_Keep on This Device", "_Download Now", "_Versions…"])
+        self.assertEqual(offered["_Versions…"], {"start": "versions"})
+        self.order(helper, paths=[path], **offered["_Keep on This Device"])
+        self.until(helper, "a.jpg", "pinned")
+        self.assertIn("Do Not _Keep on This Device", menu(2, path))
+        # A directory that was never shown may have anything in it; elsewhere is nothing to offer for.
+        os.mkdir(f"{self.point}/d")
+        self.assertEqual(len(menu(3, f"{self.point}/d")), 3)
+        self.assertEqual(menu(4), {})
+
     def test_states_go_with_the_daemon_and_come_back_with_it(self):
         self.away("a.jpg")
         helper = self.helper()
