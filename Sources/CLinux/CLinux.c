@@ -48,6 +48,13 @@ int CLinux_statx(int directory, const char *name, int flags, unsigned int mask, 
     return statx(directory, name, flags, mask, status);
 }
 
+long long CLinux_born(const char *path) {
+    struct statx status;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME))
+        return 0;
+    return status.stx_btime.tv_sec * 1000000000LL + status.stx_btime.tv_nsec;
+}
+
 int CLinux_fsetxattr(int file, const char *name, const void *value, size_t byteCount, int flags) {
     return fsetxattr(file, name, value, byteCount, flags);
 }

@@ -144,6 +144,31 @@ import Ubiquity
         NSFileCoordinator.removeFilePresenter(ofDirectory)
     }
 
+    @Test func `a presenter does not hear of a later file that got its removed file's inode number`() async throws {
+        let directory = try TemporaryDirectory()
+        let number = { (file: URL) in
+            try FileManager.default.attributesOfItem(atPath: file.path)[.systemFileNumber] as? Int
+        }
+        // Disks that never use a number again, such as btrfs, have nothing to tell apart.
+        for _ in 1...20 {
+            let file = try directory.file("a.txt", "old")
+            let presenter = RecordingPresenter(file)
+            NSFileCoordinator.addFilePresenter(presenter)
+            defer { NSFileCoordinator.removeFilePresenter(presenter) }
+            let before = try number(file)
+            try FileManager.default.removeItem(at: file)
+            // A disk's times have ticks of a few milliseconds.
+            usleep(20_000)
+            let later = try directory.file("b.txt", "new")
+            let isReused = try number(later) == before
+            NSFileCoordinator().coordinate(writingItemAt: later, options: .forDeleting, error: nil) { url in
+                try? FileManager.default.removeItem(at: url)
+            }
+            #expect(presenter.messages == [])
+            if isReused { return }
+        }
+    }
+
     @Test func `a cancelled coordinator fails its waiting call and all later ones`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("a.txt", "old")

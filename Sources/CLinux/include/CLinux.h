@@ -43,6 +43,10 @@ int CLinux_renameat2(
     int directory, const char *name, int newDirectory, const char *newName, unsigned int flags);
 int CLinux_statx(int directory, const char *name, int flags, unsigned int mask, struct statx *status);
 
+/* When the inode of a file was created, in nanoseconds since 1970; 0 where the file system does not record it, or on
+   errors. Symbolic links are not followed. Without `struct statx`, for modules that use times of Glibc. */
+long long CLinux_born(const char *path);
+
 int CLinux_fsetxattr(int file, const char *name, const void *value, size_t byteCount, int flags);
 ssize_t CLinux_fgetxattr(int file, const char *name, void *value, size_t capacity);
 ssize_t CLinux_flistxattr(int file, void *names, size_t capacity);

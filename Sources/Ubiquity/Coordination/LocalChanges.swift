@@ -68,10 +68,6 @@ enum LocalChanges {
     }
 }
 
-extension FileStamp {
-    fileprivate func isSameFile(as other: FileStamp) -> Bool { device == other.device && inode == other.inode }
-}
-
 extension NSFileAccessIntent.Access {
     /// The claim in the terms of the lock table.
     var kind: AccessKind {

@@ -1,8 +1,8 @@
 import Coordination
 import Model
 
-/// Locates files outside all containers for the lock table: by device and inode, so that they keep their claims and
-/// presenters when they are renamed.
+/// Locates files outside all containers for the lock table: by device, inode and the time when that was created, so that
+/// they keep their claims and presenters when they are renamed.
 enum LocalPlaces {
     /// The item at a path, or the empty place if there is none.
     ///
@@ -43,6 +43,7 @@ enum LocalPlaces {
         var hash = Fingerprint()
         hash.add(stamp.device)
         hash.add(stamp.inode)
+        hash.add(UInt64(bitPattern: stamp.born))
         return hash.number
     }
 
