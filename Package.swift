@@ -30,6 +30,7 @@ let package = Package(
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
         .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
@@ -59,6 +60,7 @@ let package = Package(
                 "Remote", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             swiftSettings: settings),
         .target(
@@ -171,7 +173,8 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
 
         .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: settings),
-        .target(name: "S3Server", path: "Tests/S3Server", swiftSettings: settings),
+        .target(name: "Programs", path: "Tests/Programs", swiftSettings: settings),
+        .target(name: "S3Server", dependencies: ["Programs"], path: "Tests/S3Server", swiftSettings: settings),
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .target(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
@@ -186,32 +189,35 @@ let package = Package(
             name: "MetadataPredicateTests", dependencies: ["MetadataPredicate", "SeededRandomness"],
             swiftSettings: settings),
         .testTarget(
-            name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Model"], swiftSettings: settings),
+            name: "UbiquityTests", dependencies: ["Ubiquity", "ControlClient", "Model", "Programs"],
+            swiftSettings: settings),
         .testTarget(
             name: "RemoteTests",
-            dependencies: ["RemoteS3", "Remote", "Model", "S3Server", "SeededRandomness", "TestStores"],
+            dependencies: ["RemoteS3", "Remote", "Model", "Programs", "S3Server", "SeededRandomness", "TestStores"],
             resources: [.copy("Fixtures")], swiftSettings: settings),
         .testTarget(
             name: "RemoteS3Tests",
             dependencies: [
-                "RemoteS3", "Remote", "Model", "S3Server",
+                "RemoteS3", "Remote", "Model", "Programs", "S3Server",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReplicaTests",
-            dependencies: ["Replica", "Model", "SeededRandomness", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Replica", "Model", "Programs", "SeededRandomness", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DeviceTests",
             dependencies: [
-                "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "S3Server",
-                "Mutations", "SeededRandomness", "TestStores",
+                "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "Programs",
+                "S3Server", "Mutations", "SeededRandomness", "TestStores",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
-        .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: settings),
+        .testTarget(name: "SimulationTests", dependencies: ["simulate", "Programs"], swiftSettings: settings),
         .testTarget(
             name: "ControlAPITests", dependencies: ["ControlAPI", "Model", "Mutations"], swiftSettings: settings),
         .testTarget(
@@ -240,7 +246,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "MountTests", dependencies: ["ControlAPI", "ControlClient", "Metering", "Model", "S3Server"],
+            name: "MountTests",
+            dependencies: ["ControlAPI", "ControlClient", "Metering", "Model", "Programs", "S3Server"],
             exclude: ["Drivers"], swiftSettings: settings),
     ]
 )

@@ -151,7 +151,7 @@ import Testing
                     "skipped bytes/", "skipped \(String(repeating: "n", count: 256))",
                 ].sorted())
         _ = try await bench.export(store)
-        #expect(try bench.script("cd out; find . -type f | sort") == "./folder/sub/x\n./twin\n")
+        #expect(try await bench.script("cd out; find . -type f | sort") == "./folder/sub/x\n./twin\n")
     }
 
     @Test func `an adoption onto existing names is refused before anything is sent`() async throws {

@@ -1,6 +1,7 @@
 import Coordination
 import Foundation
 import Model
+import Programs
 import Testing
 
 @testable import FileSystem
@@ -17,23 +18,15 @@ import Testing
         let program = place.appending(path: name)
         // A copy could not be run while another test starts a program: its child has the copy open until the exec.
         try FileManager.default.createSymbolicLink(at: program, withDestinationURL: URL(filePath: "/bin/sleep"))
-        var processes: [Process] = []
-        defer {
-            for process in processes {
-                kill(process.processIdentifier, SIGKILL)
-                process.waitUntilExit()
-            }
-        }
+        var sleeps: [Program] = []
+        defer { for sleep in sleeps { sleep.end() } }
         for _ in 0..<2 {
-            let process = Process()
-            process.executableURL = program
-            process.arguments = ["60"]
-            try process.run()
-            processes.append(process)
+            let sleep = try Program([program.path, "60"])
+            sleeps.append(sleep)
             // Before its exec, the child has the name of this process.
-            while ProcessTable.command(of: process.processIdentifier) != name { usleep(1000) }
+            while ProcessTable.command(of: sleep.process) != name { usleep(1000) }
         }
-        try body(processes[0].processIdentifier, processes[1].processIdentifier)
+        try body(sleeps[0].process, sleeps[1].process)
     }
 
     private func expect(

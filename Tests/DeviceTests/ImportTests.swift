@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `an imported tree is exported unchanged, and a running device receives it`() async throws {
-        try bench.script(
+        try await bench.script(
             #"""
             mkdir -p in/d/deep in/empty; cd in
             echo one > d/one; cp d/one d/deep/again; : > nothing; ln -s ../nowhere d/link
@@ -58,7 +58,7 @@ import Testing
         try await b.fileSystem.sync(wait: true)
         try await b.close()
         _ = try await bench.export(store)
-        #expect(try bench.listing("in") == (try bench.listing("out")))
+        #expect(try await bench.listing("in") == (try await bench.listing("out")))
     }
 
     @Test func `an import onto existing names is refused before anything is sent`() async throws {
@@ -66,7 +66,8 @@ import Testing
         for number in 0..<12 { try await b.write("b", to: "taken \(number)") }
         try await b.fileSystem.sync(wait: true)
         try await b.close()
-        try bench.script("mkdir in; for n in $(seq 0 11); do touch \"in/taken $n\"; done; touch in/free in/'TAKEN 1'")
+        try await bench.script(
+            "mkdir in; for n in $(seq 0 11); do touch \"in/taken $n\"; done; touch in/free in/'TAKEN 1'")
         let before = try await store.list(prefix: "", after: nil, limit: 1000)
         let error = await #expect(throws: FileError.self) { try await bench.importTree(to: store) }
         #expect(
@@ -84,7 +85,8 @@ import Testing
     }
 
     @Test func `an interrupted import can be continued`() async throws {
-        try bench.script("mkdir -p in/d in/e; echo one > in/d/one; echo two > in/d/two; ln -s x in/d/l; echo 3 > in/3")
+        try await bench.script(
+            "mkdir -p in/d in/e; echo one > in/d/one; echo two > in/d/two; ln -s x in/d/l; echo 3 > in/3")
         let faulty = FaultyStore(store) { operation, key in
             operation == .create && key == ChangeLog.key(2) ? .failBefore(.denied) : nil
         }
@@ -97,11 +99,11 @@ import Testing
             "the container has these already: 3, d, e; nothing was sent. Give another place "
                 + "with --into, or continue an interrupted run with --continue")
         await #expect(throws: nextRefusal) { try await bench.importTree(to: store, into: "place") }
-        try bench.script("echo four > in/d/four; mkdir in/f")
+        try await bench.script("echo four > in/d/four; mkdir in/f")
         let report = try await bench.importTree(to: store, into: "place", isContinued: true)
         #expect(
             report.fileCount == 1 && report.directoryCount == 1 && report.linkCount == 0 && report.presentCount == 4)
-        try bench.script("echo five > in/d/five; echo TWO > in/d/two")
+        try await bench.script("echo five > in/d/five; echo TWO > in/d/two")
         let count = try await records().count
         let error = await #expect(throws: FileError.self) {
             try await bench.importTree(to: store, into: "place", isContinued: true)
@@ -111,7 +113,7 @@ import Testing
     }
 
     @Test func `items that are not or cannot be synced are skipped and reported`() async throws {
-        try bench.script(
+        try await bench.script(
             #"""
             mkdir -p in/d in/e.nosync; cd in; touch .DS_Store d/.f.swp 'd/~$x' e.nosync/inside d/good; mkfifo d/pipe
             touch "$(printf 'd/\xff')"; ln -s "$(printf '\xff')" d/link; setfattr -n user.dewpoint.x -v 1 d/good
@@ -132,7 +134,7 @@ import Testing
         var identity = TestDevice.identity
         identity.settings.folderLevels = .one
         try await Container.create(in: store, identity: identity)
-        try bench.script("mkdir -p in/Documents/a/b in/x/y/z; touch in/Documents/a/b/c in/Documents/a/d")
+        try await bench.script("mkdir -p in/Documents/a/b in/x/y/z; touch in/Documents/a/b/c in/Documents/a/d")
         let report = try await bench.importTree(to: store)
         #expect(report.fileCount == 1 && report.directoryCount == 5 && bench.told == ["skipped Documents/a/b"])
         let refusal = FileError(.notPermitted, "this container allows 1 level of directories below Documents")
@@ -142,7 +144,7 @@ import Testing
     }
 
     @Test func `a commit contains at most 1000 items, each after its directory`() async throws {
-        try bench.script(
+        try await bench.script(
             "mkdir -p in/{a,b}/{0..9}; for d in in/*/*; do for n in {0..119}; do echo $d$n > $d/$n; done; done")
         let report = try await bench.importTree(to: store)
         #expect(report.fileCount == 2400 && report.directoryCount == 22)
@@ -157,7 +159,7 @@ import Testing
     }
 
     @Test func `an import that loses a commit race merges directories and reports taken names`() async throws {
-        try bench.script(
+        try await bench.script(
             "mkdir -p in/d; echo mine > in/d/clash; echo same > in/d/same; echo free > in/d/free; mkdir in/f; touch in/f/x"
         )
         let b = try await TestDevice.start(on: store, name: "B")
@@ -182,7 +184,7 @@ import Testing
     }
 
     @Test func `a commit whose response was lost is not sent twice`() async throws {
-        try bench.script("mkdir in; echo one > in/one")
+        try await bench.script("mkdir in; echo one > in/one")
         let faulty = FaultyStore(store)
         faulty.plan(.failAfter(.unavailable), on: .create, prefix: "log/")
         #expect(try await bench.importTree(to: faulty).fileCount == 1)
@@ -196,7 +198,7 @@ import Testing
         try await a.fileSystem.sync(wait: true)
         try await a.fileSystem.syncEngine.snapshots.make()
         calendar.pass(days: 31)
-        try bench.script("mkdir in; echo one > in/one")
+        try await bench.script("mkdir in; echo one > in/one")
         let once = Once()
         let eventful = EventfulStore(store) { operation, key in
             guard operation == .create, key.hasPrefix("log/"), once.isFirst else { return }
@@ -211,19 +213,19 @@ import Testing
 
     @Test(arguments: [1, 99])
     func `a file that changes during its read is read again, and at last left out`(changeCount: Int) async throws {
-        try bench.script("mkdir in; head -c 20M /dev/urandom > in/busy; echo quiet > in/quiet")
+        try await bench.script("mkdir in; head -c 20M /dev/urandom > in/busy; echo quiet > in/quiet")
         let changes = Mutex(0)
         let eventful = EventfulStore(store) { [bench] operation, key in
             // A pack is uploaded before the file has been read to its end.
             guard operation == .put, changes.withLock({ $0 }) < changeCount else { return }
             changes.withLock { $0 += 1 }
-            try bench.script("head -c 17M /dev/urandom >> in/busy")
+            try await bench.script("head -c 17M /dev/urandom >> in/busy")
         }
         let report = try await bench.importTree(to: eventful)
         if changeCount == 1 {
             #expect(report.fileCount == 2 && report.failedCount == 0)
             _ = try await bench.export(store)
-            #expect(try bench.listing("in") == (try bench.listing("out")))
+            #expect(try await bench.listing("in") == (try await bench.listing("out")))
         } else {
             #expect(report.fileCount == 1 && bench.told == ["failed busy"])
         }
@@ -231,9 +233,9 @@ import Testing
 
     @Test func `a file deleted before it is read is reported, and the others are imported`() async throws {
         // The first batch is full before the last file is read.
-        try bench.script("mkdir in; for n in {0..1000}; do echo $n > in/$n; done; echo z > in/z")
+        try await bench.script("mkdir in; for n in {0..1000}; do echo $n > in/$n; done; echo z > in/z")
         let eventful = EventfulStore(store) { [bench] operation, key in
-            if operation == .create, key == ChangeLog.key(1) { try bench.script("rm -f in/z") }
+            if operation == .create, key == ChangeLog.key(1) { try await bench.script("rm -f in/z") }
         }
         let report = try await bench.importTree(to: eventful)
         #expect(report.fileCount == 1001 && report.failedCount == 1 && bench.told == ["failed z"])

@@ -1,5 +1,6 @@
 import Coordination
 import Foundation
+import Programs
 import Testing
 
 @testable import FileSystem
@@ -15,18 +16,11 @@ import Testing
         let program = place.appending(path: name)
         // A copy could not be run while another test starts a program: its child has the copy open until the exec.
         try FileManager.default.createSymbolicLink(at: program, withDestinationURL: URL(filePath: "/bin/sleep"))
-        let process = Process()
-        process.executableURL = program
-        process.arguments = ["60"]
-        try process.run()
-        defer {
-            // This also ends a stopped process.
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-        }
+        let sleep = try Program([program.path, "60"])
+        defer { sleep.end() }
         // Before its exec, the child has the name of this process.
-        while ProcessTable.command(of: process.processIdentifier) != name { usleep(1000) }
-        try body(process.processIdentifier)
+        while ProcessTable.command(of: sleep.process) != name { usleep(1000) }
+        try body(sleep.process)
     }
 
     @Test(arguments: ["plain", "a ) R 1 1 (b", "sp ace", "näme"])

@@ -1,5 +1,6 @@
 import Foundation
 import Model
+import Programs
 import Remote
 import RemoteS3
 import Replica
@@ -20,20 +21,11 @@ import Testing
 
     private func run(
         _ script: String, _ arguments: String..., variables: [String: String] = [:]
-    ) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL =
-            URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../scripts/\(script)").standardizedFileURL
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    ) async throws -> (status: Int32, output: String) {
+        let path = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../scripts/\(script)").standardizedFileURL.path
+        let result = try await Program.result(of: [path] + arguments, environment: variables)
+        return (result.status, result.output + result.errors)
     }
 
     private func remove() throws { try FileManager.default.removeItem(atPath: directory) }
@@ -66,7 +58,7 @@ import Testing
             try await store.put(SnapshotStore.key(last), .bytes(Array(object.prefix(object.count / 2))))
             // The log is not complete either, so the earlier snapshot is used.
         }
-        let result = try run("restore.py", container, output)
+        let result = try await run("restore.py", container, output)
         #expect(result.status == (isDamaged ? 1 : 0), "\(result.output)")
         #expect(try restored("d/one") == "one")
         #expect(try restored("d/two") == "two")
@@ -80,7 +72,7 @@ import Testing
     @Test(
         .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")"),
         .enabled("python3 has no boto3") {
-            (try? await Program.run(["/usr/bin/env", "python3", "-c", "import boto3"])) != nil
+            (try? await Program.run(["python3", "-c", "import boto3"])) != nil
         })
     func `a container in a bucket is restored from its snapshot`() async throws {
         let server = try await S3Server.shared
@@ -93,7 +85,7 @@ import Testing
         for commit in 1...number { try await ChangeLog(store: store).trim(commit) }
         try await a.write("two", to: "two")
         try await a.fileSystem.sync(wait: true)
-        let result = try run("restore.py", url, output, variables: server.variables)
+        let result = try await run("restore.py", url, output, variables: server.variables)
         #expect(result.status == 0, "\(result.output)")
         #expect(try restored("one") == "one")
         #expect(try restored("two") == "two")
@@ -107,7 +99,7 @@ import Testing
         try await a.write("one", to: "one")
         try await a.fileSystem.sync(wait: true)
         try await ChangeLog(store: store).trim(1)
-        let result = try run("restore.py", container, output)
+        let result = try await run("restore.py", container, output)
         #expect(result.status == 1)
         #expect(result.output.contains("commit 1 was trimmed"))
         try remove()
@@ -124,7 +116,7 @@ import Testing
             try await a.fileSystem.sync(wait: true)
         }
         try await a.close()
-        #expect(try run("restore.py", container, "--verify-only").status == 0)
+        #expect(try await run("restore.py", container, "--verify-only").status == 0)
         try await store.delete(ChangeLog.key(2))
         if isFilled {
             let commit = Commit(
@@ -133,7 +125,7 @@ import Testing
                 previous: try await log.read(1)?.commit.nonce, records: [], tombstones: [])
             #expect(try await log.append(commit) == .landed)
         }
-        let result = try run("restore.py", container, output)
+        let result = try await run("restore.py", container, output)
         #expect(result.status == 1)
         let sentence = isFilled ? "commit 3 is not based on the commit 2" : "commits 2 to 2 are missing"
         #expect(result.output.contains(sentence), "\(result.output)")
@@ -142,7 +134,7 @@ import Testing
     }
 
     @Test func `a generated container works like any other`() async throws {
-        #expect(try run("generate-container", container, "--items", "1000", "--directories", "37").status == 0)
+        #expect(try await run("generate-container", container, "--items", "1000", "--directories", "37").status == 0)
         let store = try DirectoryStore(root: container, createIfMissing: false)
         let a = try await TestDevice.start(on: store, name: "A")
         #expect(await a.fileSystem.syncEngine.waitForTree(atMost: .seconds(120)))
@@ -157,7 +149,7 @@ import Testing
         #expect(a.fileSystem.replica.applied > 1)
         #expect(try await a.fileSystem.syncEngine.check() == [])
         #expect(try await a.fileSystem.syncEngine.collectGarbage(grace: .zero, isDryRun: false).condemnedCount == 0)
-        let result = try run("restore.py", container, output)
+        let result = try await run("restore.py", container, output)
         #expect(result.status == 0, "\(result.output)")
         #expect(try restored("more") == "more")
         #expect(try restored("renamed/directory 000001/file 00000030.txt").utf8.count == 1000)

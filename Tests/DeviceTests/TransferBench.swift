@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Logging
 import Model
+import Programs
 import Remote
-import S3Server
 import Synchronization
 import TestStores
 import Testing
@@ -72,18 +72,10 @@ final class TransferBench: Sendable {
         }
     }
 
-    /// Runs a program and waits for its end.
-    @discardableResult
-    func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        try Program.result(of: arguments, in: directory)
-    }
-
     /// Runs a bash script, which must succeed, in the directory of the bench.
     @discardableResult
-    func script(_ text: String) throws -> String {
-        let result = try run(["bash", "-euo", "pipefail", "-c", text])
-        try #require(result.status == 0, "\(result.output)")
-        return result.output
+    func script(_ text: String) async throws -> String {
+        try await Program.run(["bash", "-euo", "pipefail", "-c", "cd \"$0\"; \(text)", directory])
     }
 
     static let restoreScript = URL(filePath: #filePath).deletingLastPathComponent()
@@ -91,7 +83,7 @@ final class TransferBench: Sendable {
 
     /// One line for each item of a tree: its kind, mode, time, attributes, and the hash of its bytes or its target. It
     /// is made by Python, so that names are bytes.
-    func listing(_ name: String) throws -> String {
+    func listing(_ name: String) async throws -> String {
         let program = """
             import hashlib, os, stat, sys
             def line(path):
@@ -107,9 +99,7 @@ final class TransferBench: Sendable {
             paths = [os.path.join(top, name) for top, tops, names in os.walk(root) for name in tops + names]
             for path in sorted(paths): print(os.path.relpath(path, root), *line(path))
             """
-        let result = try run(["python3", "-c", program, path(name)])
-        try #require(result.status == 0, "\(result.output)")
-        return result.output
+        return try await Program.run(["python3", "-c", program, path(name)])
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import S3Server
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import Model
+import Programs
 import Remote
 import Testing
 
@@ -67,6 +68,9 @@ import Testing
 
     @Test(arguments: [
         ("exit 3", "failed with status 3; run it yourself"),
+        ("kill -TERM $$", "failed with status 143; run it yourself"),
+        // It has none of our files: the fourth is the listed directory.
+        ("ls /proc/self/fd | tr '\\n' ' ' >&2; exit 3", "failed with status 3: 0 1 2 3"),
         ("echo first >&2; echo 'no token' >&2; exit 1", "failed with status 1: no token"),
         ("echo '{}'", "must print a JSON object with Version 1, AccessKeyId and SecretAccessKey"),
         ("head -c 1000000 /dev/zero", "must print a JSON object with Version 1, AccessKeyId and SecretAccessKey"),
@@ -81,11 +85,28 @@ import Testing
                 == "denied: the credential_process of profile default \(reason)")
     }
 
-    @Test func `a command that does not end is given up`() async {
-        let process = CredentialProcess(command: "exec sleep 30", origin: "it")
+    @Test func `a command may print any number of messages beside its keys`() async throws {
+        let keys = #"{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "s"}"#
+        let process = CredentialProcess(command: "head -c 1000000 /dev/zero >&2; echo '\(keys)'", origin: "it")
+        #expect(try await process.credentials().accessKeyID == "A")
+    }
+
+    @Test func `a command may leave a program behind`() async throws {
+        let keys = #"{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "s"}"#
+        let process = CredentialProcess(command: "sleep 50 & echo '\(keys)'", origin: "it")
+        // The program has the ends to write of both pipes.
+        #expect(try await process.credentials(limit: .seconds(40)).accessKeyID == "A")
+    }
+
+    @Test(arguments: ["exec sleep 300", "sleep 300; true"])
+    func `a command that does not end is given up and ended, with what it has started`(command: String) async throws {
+        let name = directory.file("running")
+        let process = CredentialProcess(command: "exec 3> '\(name)'; flock 3; \(command)", origin: "it")
         await #expect(throws: StoreError(.unavailable, key: "credentials")) {
-            try await process.credentials(limit: .milliseconds(200))
+            try await process.credentials(limit: .milliseconds(500))
         }
+        // Whoever has the file open still has the lock.
+        try await Program.run(["flock", "--timeout", "20", name, "true"])
     }
 
     // MARK: A role

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import Remote
 import S3Server
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Model
+import Programs
 import TestStores
 import Testing
 
@@ -59,18 +60,18 @@ import Testing
     @Test func `restore.py reads adopted objects from a copy, and reports missing and changed ones`() async throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../scripts/restore.py").standardizedFileURL.path
-        let restored = try await Shell.run([
+        let restored = try await Program.result(of: [
             "python3", script, directory.file("adopted"), directory.file("output"), "--adopted",
             directory.file("neighbours"),
         ])
         #expect(restored.status == 0, "\(restored.errors)")
         #expect(FileManager.default.contents(atPath: directory.file("output/a.jpg")) == Data(Self.bytes))
-        let lost = try await Shell.run(["python3", script, directory.file("adopted"), "--verify-only"])
+        let lost = try await Program.result(of: ["python3", script, directory.file("adopted"), "--verify-only"])
         #expect(lost.status == 1)
         #expect(lost.errors.contains("its bytes are those of the object 'photos/2026 ü/a.jpg', beside the container"))
         try Data("other bytes of a photo\n".utf8).write(
             to: URL(filePath: directory.file("neighbours/\(Self.key)")))
-        let changed = try await Shell.run([
+        let changed = try await Program.result(of: [
             "python3", script, directory.file("adopted"), "--verify-only", "--adopted", directory.file("neighbours"),
         ])
         #expect(changed.status == 1 && changed.errors.contains("the adopted object 'photos/2026 ü/a.jpg'"))

@@ -1,5 +1,6 @@
 import Foundation
 import Model
+import Programs
 import RemoteS3
 import S3Server
 import TestStores
@@ -96,8 +97,8 @@ import Testing
     private static let script = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../scripts/restore.py").standardizedFileURL.path
 
-    private func restore(_ options: String...) async throws -> Shell.Result {
-        try await Shell.run(["python3", Self.script, container, output] + options)
+    private func restore(_ options: String...) async throws -> Program.Result {
+        try await Program.result(of: ["python3", Self.script, container, output] + options)
     }
 
     private func store() throws -> DirectoryStore { try DirectoryStore(root: container, createIfMissing: true) }
@@ -113,7 +114,7 @@ import Testing
 
     /// Damages the fixture and checks that everything but `path` is restored.
     private func expectLoss(of path: String, _ damage: (DirectoryStore) async throws -> Void) async throws
-        -> Shell.Result
+        -> Program.Result
     {
         let store = try store()
         try await FixtureContainer.write(to: store)
@@ -135,16 +136,18 @@ import Testing
 
     @Test(
         .enabled(if: S3Server.isAvailable, "there is no S3 server: \(S3Server.unavailable ?? "")"),
-        .enabled("python3 has no boto3") { try await Shell.run(["python3", "-c", "import boto3"]).status == 0 })
+        .enabled("python3 has no boto3") {
+            try await Program.result(of: ["python3", "-c", "import boto3"]).status == 0
+        })
     func `the tree is restored from a bucket`() async throws {
         let server = try await S3Server.shared
         let url = "s3://\(S3Server.bucket)/restore/\(UUID().uuidString)"
         let store = S3Store(try S3Location(url, environment: server.variables), variables: server.variables)
         try await FixtureContainer.write(to: store)
         let variables = server.variables.filter { $0.key != "AWS_ENDPOINT_URL" }.map { "\($0)=\($1)" }
-        func restore(_ url: String) async throws -> Shell.Result {
-            try await Shell.run(
-                ["env"] + variables + ["python3", Self.script, url, output, "--endpoint", server.endpoint])
+        func restore(_ url: String) async throws -> Program.Result {
+            try await Program.result(
+                of: ["env"] + variables + ["python3", Self.script, url, output, "--endpoint", server.endpoint])
         }
         let result = try await restore(url)
         #expect(result.status == 0, "\(result.errors)")

@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
 import Model
+import Programs
 import Testing
 
 @testable import Replica
 
 /// Downloads, evictions and changes of bytes.
 @Suite struct BytesTests {
-    @Test func `a placeholder is a property list that Python reads`() throws {
+    @Test func `a placeholder is a property list that Python reads`() async throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("Lesson 1 é.pdf", size: 206_739)
         try lab.replica.writePlaceholders(in: .root)
@@ -20,23 +21,10 @@ import Testing
             print(p['NSURLNameKey'], p['NSURLFileSizeKey'], p['NSURLFileResourceTypeKey'], p['DewpointItemID'],
                   p['DewpointModified'], p['DewpointMode'], sep='|')
             """
-        let output = try run("python3", ["-c", script, path])
+        let output = try await Program.run(["python3", "-c", script, path])
         let item = try #require(try lab.replica.entries(of: inode).first?.item)
         let expected = "Lesson 1 é.pdf|206739|NSURLFileResourceTypeRegular|\(item)|1600000000123456789|420\n"
         #expect(output == expected)
-    }
-
-    private func run(_ program: String, _ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let data = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return String(decoding: data, as: UTF8.self)
     }
 
     @Test func `a file that is not local reports its full size and few blocks`() throws {
@@ -53,7 +41,7 @@ import Testing
 
     /// How a placeholder may have been rewritten, and whether the result still is one.
     @Test(arguments: [("as-it-was", true), ("xml1", true), ("other-keys", false), ("text", false), ("empty", false)])
-    func `a download removes only a valid placeholder`(form: String, isPlaceholder: Bool) throws {
+    func `a download removes only a valid placeholder`(form: String, isPlaceholder: Bool) async throws {
         let lab = try Lab()
         let inode = try lab.insertRemote("r")
         try lab.replica.writePlaceholders(in: .root)
@@ -67,7 +55,7 @@ import Testing
             if form == 'text': open(path, 'w').write('mine')
             if form == 'empty': open(path, 'w')
             """
-        _ = try run("python3", ["-c", script, form, path])
+        try await Program.run(["python3", "-c", script, form, path])
         try lab.download(inode, bytes: "12345")
         #expect(lab.exists(".r.icloud") == !isPlaceholder)
         #expect(try String(contentsOfFile: lab.files("r"), encoding: .utf8) == "12345")

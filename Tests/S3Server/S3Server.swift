@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// A real S3 server for tests: Ceph on this machine, run by `scripts/s3-server`. It ends with the test process, even
 /// if that is killed.

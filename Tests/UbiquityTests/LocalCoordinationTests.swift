@@ -1,4 +1,5 @@
 import Dispatch
+import Programs
 import Synchronization
 import Testing
 import Ubiquity
@@ -209,29 +210,27 @@ import Ubiquity
         #expect(hasRun.wait(timeout: .now() + 20) == .success)
     }
 
-    @Test func `a snapshot for uploading is a zip archive of a directory, and others may write meanwhile`() throws {
+    @Test func `a snapshot for uploading is a zip archive of a directory, and others may write meanwhile`() async throws
+    {
         let directory = try TemporaryDirectory()
         let package = directory.url.appendingPathComponent("notes", isDirectory: true)
         try FileManager.default.createDirectory(at: package, withIntermediateDirectories: true)
         try Data("one".utf8).write(to: package.appendingPathComponent("ü.txt"))
         try Data().write(to: package.appendingPathComponent("empty"))
+        let copy = directory.url.appendingPathComponent("copy.zip")
         var snapshot: URL?
         NSFileCoordinator().coordinate(readingItemAt: package, options: .forUploading, error: nil) { url in
             snapshot = url
             #expect(url.lastPathComponent == "notes.zip")
             NSFileCoordinator().coordinate(writingItemAt: package, error: nil) { _ in }
-            let python = Process()
-            python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            python.arguments = [
-                "python3", "-c",
-                "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; "
-                    + "assert z.read('notes/ü.txt') == b'one' and z.namelist() == "
-                    + "['notes/', 'notes/empty', 'notes/ü.txt'], z.namelist()", url.path,
-            ]
-            #expect(throws: Never.self) { try python.run() }
-            python.waitUntilExit()
-            #expect(python.terminationStatus == 0)
+            #expect(throws: Never.self) { try FileManager.default.copyItem(at: url, to: copy) }
         }
+        try await Program.run([
+            "python3", "-c",
+            "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; "
+                + "assert z.read('notes/ü.txt') == b'one' and z.namelist() == "
+                + "['notes/', 'notes/empty', 'notes/ü.txt'], z.namelist()", copy.path,
+        ])
         #expect(snapshot.map { !FileManager.default.fileExists(atPath: $0.path) } == true)
     }
 

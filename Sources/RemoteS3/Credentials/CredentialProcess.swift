@@ -1,12 +1,14 @@
 import Foundation
-import Glibc
 import Remote
+import Subprocess
 
 /// A command that prints credentials, as a profile's `credential_process` names it.
 ///
 ///     {"Version": 1, "AccessKeyId": …, "SecretAccessKey": …, "SessionToken": …, "Expiration": ISO 8601}
 ///
-/// The last two may be missing. Run by `/bin/sh`, with the daemon's environment, and without a terminal.
+/// The last two may be missing. Run by `sh`, with the daemon's environment, without a terminal, and without the
+/// daemon's open files. Foundation's `Process` is unsuitable: where some 1,300 files are open, as a daemon may have
+/// them, its `run()` reads beyond the end of a listing of them, and the daemon dies.
 /// Source: "Process credential provider", AWS SDKs and Tools Reference Guide.
 struct CredentialProcess: Equatable, Sendable {
     let command: String
@@ -24,11 +26,7 @@ struct CredentialProcess: Equatable, Sendable {
     /// - Throws: ``StoreError`` with `denied` when the command fails or prints something else, `unavailable` when it does
     ///   not end in time.
     func credentials(limit: Duration = limit) async throws(StoreError) -> Credentials {
-        let run = await withCheckedContinuation { (done: CheckedContinuation<Run, Never>) in
-            // Blocks until the command has ended.
-            Thread.detachNewThread { done.resume(returning: Self.run(command, limit: limit)) }
-        }
-        switch run {
+        switch await ending(within: limit) {
         case .notStarted(let reason): throw CredentialSource.refusal("\(origin) cannot be run: \(reason)")
         case .late:
             throw StoreError(
@@ -39,67 +37,64 @@ struct CredentialProcess: Equatable, Sendable {
         }
     }
 
-    private enum Run: Sendable {
+    private enum Ending: Sendable {
         case notStarted(String)
         case late
-        case ended(Int32, output: Data, message: Data)
+        /// The status is as in a shell: 128 plus the signal's number for a command that a signal ended.
+        case ended(status: Int32, output: [UInt8], message: [UInt8])
     }
 
-    private static func run(_ command: String, limit: Duration) -> Run {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", command]
-        process.standardInput = FileHandle.nullDevice
-        let (output, message) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = message
+    private func ending(within limit: Duration) async -> Ending {
+        await withTaskGroup(of: Ending.self) { group in
+            group.addTask { await ending() }
+            group.addTask {
+                // Ends early only when the command has ended.
+                try? await Task.sleep(for: limit)
+                return .late
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .late
+        }
+    }
+
+    /// Kills the command, and what it has started, when the task is cancelled.
+    private func ending() async -> Ending {
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [.send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .zero)]
         do {
-            try process.run()
-        } catch {
-            return .notStarted(error.localizedDescription)
-        }
-        let deadline = ContinuousClock.now + limit
-        var read = [Data(), Data()]
-        let files = [output.fileHandleForReading.fileDescriptor, message.fileHandleForReading.fileDescriptor]
-        guard collect(files, into: &read, until: deadline) else {
-            kill(process.processIdentifier, SIGKILL)
-            return .late
-        }
-        process.waitUntilExit()
-        return .ended(process.terminationStatus, output: read[0], message: read[1])
-    }
-
-    /// Reads until both ends are closed.
-    /// - Returns: Whether that was before the deadline.
-    private static func collect(
-        _ files: [Int32], into read: inout [Data], until deadline: ContinuousClock.Instant
-    ) -> Bool {
-        var waits = files.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while waits.contains(where: { $0.fd >= 0 }) {
-            let left = (deadline - .now) / .milliseconds(1)
-            guard left > 0 else { return false }
-            guard poll(&waits, nfds_t(waits.count), Int32(left.rounded(.up))) >= 0 || errno == EINTR else {
-                return false
+            let run = try await Subprocess.run(
+                .name("sh"), arguments: ["-c", command], platformOptions: options, input: .none,
+                output: .sequence, error: .sequence
+            ) { execution in
+                async let message = Self.start(of: execution.standardError)
+                return (try await Self.start(of: execution.standardOutput), try await message)
             }
-            for index in waits.indices where waits[index].fd >= 0 && waits[index].revents != 0 {
-                let count = Glibc.read(waits[index].fd, &buffer, buffer.count)
-                if count > 0 {
-                    // What is beyond the limit is read, so that the command does not wait, and dropped.
-                    let room = outputByteLimit - read[index].count
-                    read[index].append(contentsOf: buffer[..<min(count, room)])
-                } else if count == 0 || errno != EINTR {
-                    waits[index].fd = -1
+            let status =
+                switch run.terminationStatus {
+                case .exited(let code): code
+                case .signaled(let signal): 128 + signal
                 }
-            }
+            return .ended(status: status, output: run.closureResult.0, message: run.closureResult.1)
+        } catch {
+            return .notStarted("\(error)")
         }
-        return true
     }
 
-    private func credentials(in output: Data) throws(StoreError) -> Credentials {
+    /// What is beyond the limit is read, so that the command does not wait, and dropped.
+    private static func start(of output: SubprocessOutputSequence) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await buffer in output {
+            buffer.withUnsafeBytes { bytes.append(contentsOf: $0.prefix(outputByteLimit - bytes.count)) }
+        }
+        return bytes
+    }
+
+    private func credentials(in output: [UInt8]) throws(StoreError) -> Credentials {
         let wrong = CredentialSource.refusal(
             "\(origin) must print a JSON object with Version 1, AccessKeyId and SecretAccessKey")
-        guard let document = try? JSONDecoder().decode(CredentialDocument.self, from: output), document.version == 1
+        guard let document = try? JSONDecoder().decode(CredentialDocument.self, from: Data(output)),
+            document.version == 1
         else { throw wrong }
         do throws(CredentialDocument.Fault) {
             return try document.credentials(origin: origin)
@@ -112,7 +107,7 @@ struct CredentialProcess: Equatable, Sendable {
         }
     }
 
-    private static func shown(_ message: Data) -> String {
+    private static func shown(_ message: [UInt8]) -> String {
         let text = String(decoding: message, as: UTF8.self).split(whereSeparator: \.isNewline).last ?? ""
         let trimmed = text.trimmingCharacters(in: .whitespaces)
         return trimmed.isEmpty ? "; run it yourself" : ": \(trimmed.prefix(messageLimit))"

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Model
+import Programs
 import Testing
 
 @testable import Remote
@@ -93,7 +94,7 @@ enum RestoredTree {
                 return {name: base64.b64encode(os.getxattr(path, name)).decode() for name in names}
             json.dump([[os.path.relpath(path, root), attributes(path)] for path in paths], sys.stdout)
             """
-        let result = try await Shell.run(["python3", "-c", script, root])
+        let result = try await Program.result(of: ["python3", "-c", script, root])
         try #require(result.status == 0, "\(result.errors)")
         struct Line: Decodable {
             let path: String
