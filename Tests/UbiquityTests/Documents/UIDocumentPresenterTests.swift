@@ -1,3 +1,4 @@
+import Programs
 import Synchronization
 import Testing
 import Ubiquity
@@ -91,6 +92,25 @@ import Ubiquity
         try await eventually("it is still open") { document.documentState == [.closed, .editingDisabled] }
     }
 
+    @Test func `a file that cannot be looked up is not taken for removed`() async throws {
+        let parent = directory.url.appendingPathComponent("parent")
+        try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: false)
+        let document = TextDocument(fileURL: try directory.file("parent/a.txt", "first"))
+        #expect(await document.open())
+        // As root too: a loop of links.
+        let aside = directory.url.appendingPathComponent("aside")
+        try FileManager.default.moveItem(at: parent, to: aside)
+        try FileManager.default.createSymbolicLink(at: parent, withDestinationURL: parent)
+        document.presentedItemDidChange()
+        try await Task.sleep(for: .milliseconds(2_500))
+        #expect(document.documentState == .normal)
+        try FileManager.default.removeItem(at: parent)
+        try FileManager.default.moveItem(at: aside, to: parent)
+        try directory.file("parent/a.txt", "second")
+        document.presentedItemDidChange()
+        try await eventually("it was not loaded") { document.text == "second" }
+    }
+
     @Test func `a file that is missing for a moment is loaded again`() async throws {
         for _ in 1...10 {
             let document = try await opened()
@@ -129,16 +149,16 @@ import Ubiquity
     @Test(arguments: [true, false])
     func `a conflict is shown until it is resolved`(isThereAtFirst: Bool) async throws {
         let url = try directory.file("a.txt", "first")
-        if isThereAtFirst { try setConflict("1", url) }
+        if isThereAtFirst { try await setConflict("1", url) }
         let document = TextDocument(fileURL: url)
         #expect(await document.open())
         #expect(document.documentState == (isThereAtFirst ? .inConflict : .normal))
         if !isThereAtFirst {
-            try setConflict("1", url)
+            try await setConflict("1", url)
             document.presentedItemDidChangeUbiquityAttributes([])
             try await eventually("no conflict is shown") { document.documentState == .inConflict }
         }
-        try setConflict("0", url)
+        try await setConflict("0", url)
         document.presentedItemDidChangeUbiquityAttributes([])
         try await eventually("the conflict is still shown") { document.documentState == .normal }
         #expect(await document.close())
@@ -189,12 +209,7 @@ import Ubiquity
     }
 
     /// As the container's attribute says it.
-    private func setConflict(_ value: String, _ url: URL) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/setfattr")
-        process.arguments = ["-n", "user.dewpoint.hasUnresolvedConflicts", "-v", value, url.path]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+    private func setConflict(_ value: String, _ url: URL) async throws {
+        try await Program.run(["setfattr", "-n", "user.dewpoint.hasUnresolvedConflicts", "-v", value, url.path])
     }
 }

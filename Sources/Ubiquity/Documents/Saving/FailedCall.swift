@@ -6,6 +6,9 @@ struct FailedCall: Error, Hashable, Sendable {
 
     static var current: FailedCall { FailedCall(number: errno) }
 
+    /// Whether there is no item of that name.
+    var isMissingItem: Bool { number == ENOENT || number == ENOTDIR }
+
     /// The error of reading, or looking up, an item: domain `NSCocoaErrorDomain`.
     func whileReading(_ url: URL) -> CocoaError {
         let code: CocoaError.Code =

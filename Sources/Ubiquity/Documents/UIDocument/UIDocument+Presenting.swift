@@ -112,9 +112,18 @@ extension UIDocument {
     /// A plain program removed the file. Unsaved changes bring it back: an edit wins over a deletion.
     private func checkForDeletion() {
         let url = fileURL
-        guard (try? ItemSignature(url)) == nil, url == fileURL, !documentState.contains(.closed), !hasUnsavedChanges
-        else { return }
+        guard isMissing(url), url == fileURL, !documentState.contains(.closed), !hasUnsavedChanges else { return }
         closeDeleted {}
+    }
+
+    /// A file that cannot be looked up, because its mount has ended or its directory is closed to us, is not missing.
+    private func isMissing(_ url: URL) -> Bool {
+        do throws(FailedCall) {
+            _ = try ItemSignature(url)
+            return false
+        } catch {
+            return error.isMissingItem
+        }
     }
 
     func updateConflictState() {
