@@ -132,6 +132,12 @@ extension Replica {
         }
     }
 
+    /// Whether this is the staging file of the download that has begun, and not that of one that has ended.
+    package func isStaging(_ file: Descriptor, of number: InodeNumber) throws(FileError) -> Bool {
+        let identity = try SystemCalls.status(of: file).identity
+        return try read { try $0.transfer(of: number) }?.identity.matches(identity) ?? false
+    }
+
     /// Whether the bytes of a file are requested under one of its names.
     package func isDownloadRequested(_ number: InodeNumber) throws(FileError) -> Bool {
         try read { try $0.exists("SELECT 1 FROM entries WHERE inode = ? AND download_requested = 1", [number.row]) }

@@ -39,6 +39,27 @@ import Testing
         try await b.close()
     }
 
+    @Test func `a download that starts after another one of the same file has ended writes nothing`() async throws {
+        let (a, b) = try await pair()
+        try await a.write("theirs", to: "f")
+        try await converge(a, b)
+        let inode = try b.inode("f")
+        let downloads = b.fileSystem.reading.downloads
+        let late = Download(of: inode, into: try b.fileSystem.replica.beginDownload(of: inode), downloads.context)
+        // It continues with the staging file of the other one, and puts it in its place.
+        #expect(try await b.read("f") == "theirs")
+        await downloads.active(inode)?.waitUntilEnded()
+        let handle = try await b.open("f", O_WRONLY)
+        try await b.write("mine", to: handle, at: 0)
+        try await b.close(handle)
+        let refusal = FileError(.superseded, "another download of \(inode) has ended")
+        await #expect(throws: refusal) { try await downloads.startUnlessActive(late).waitUntilSettled() }
+        #expect(try await b.read("f") == "miners")
+        #expect(try b.fileSystem.replica.check() == [])
+        try await a.close()
+        try await b.close()
+    }
+
     /// - Returns: The range of the pack that each GET requested while 4 KiB at a time, and then the first MiB, of a
     ///   file of 5 MiB were read.
     private func requests(

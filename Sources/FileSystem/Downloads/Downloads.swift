@@ -81,10 +81,14 @@ final class Downloads: Sendable {
     ) throws(FileError) -> Download {
         if let download = active(inode) { return download }
         let file = try replica.beginDownload(of: inode, because: cause()?.text)
-        let fresh = Download(of: inode, into: file, wanted: wanted, context)
+        return startUnlessActive(Download(of: inode, into: file, wanted: wanted, context))
+    }
+
+    /// - Returns: The download of the same inode that is under way, or this one, which is started.
+    func startUnlessActive(_ fresh: Download) -> Download {
         let download = running.withLock { running in
-            if let other = running[inode] { return other }
-            running[inode] = fresh
+            if let other = running[fresh.inode] { return other }
+            running[fresh.inode] = fresh
             return fresh
         }
         if download === fresh { start.yield(fresh) }
@@ -122,7 +126,8 @@ final class Downloads: Sendable {
 
     private func run(_ download: Download, _ tell: (DownloadEvent) -> Void) async {
         let inode = download.inode
-        var outcome = await download.fetchAll()
+        let refusal = refusal(of: download)
+        var outcome = if let refusal { DownloadState.Outcome.failed(refusal) } else { await download.fetchAll() }
         var replaced: InodeNumber?
         if outcome == .finished {
             do throws(FileError) {
@@ -137,6 +142,19 @@ final class Downloads: Sendable {
         tell(.ended(inode, isFinished: outcome == .finished))
         if DownloadRetry.isRepeatedAtOnce(outcome) { enqueue(inode) }
         if outcome == .finished, let replaced { await removeReplaced(replaced) }
+    }
+
+    /// Why a download must not write: between its beginning and its start another one may have ended with the same
+    /// staging file, which is in its place since, and may have been changed there.
+    private func refusal(of download: Download) -> FileError? {
+        do throws(FileError) {
+            guard try replica.isStaging(download.staging, of: download.inode) else {
+                return FileError(.superseded, "another download of \(download.inode) has ended")
+            }
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Replaces the placeholder by the whole file.
