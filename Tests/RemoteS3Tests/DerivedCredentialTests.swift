@@ -69,6 +69,8 @@ import Testing
     @Test(arguments: [
         ("exit 3", "failed with status 3; run it yourself"),
         ("kill -TERM $$", "failed with status 143; run it yourself"),
+        // It has a session of its own: the fourth field behind the name.
+        ("set -- $(cut -d')' -f2 /proc/$$/stat); [ $4 = $$ ] && exit 7", "failed with status 7; run it yourself"),
         // It has none of our files: the fourth is the listed directory.
         ("ls /proc/self/fd | tr '\\n' ' ' >&2; exit 3", "failed with status 3: 0 1 2 3"),
         ("echo first >&2; echo 'no token' >&2; exit 1", "failed with status 1: no token"),
@@ -105,7 +107,7 @@ import Testing
         await #expect(throws: StoreError(.unavailable, key: "credentials")) {
             try await process.credentials(limit: .milliseconds(500))
         }
-        // Whoever has the file open still has the lock.
+        // The lock is free when no process has the file open any more.
         try await Program.run(["flock", "--timeout", "20", name, "true"])
     }
 

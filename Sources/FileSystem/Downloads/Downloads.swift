@@ -144,8 +144,8 @@ final class Downloads: Sendable {
         if outcome == .finished, let replaced { await removeReplaced(replaced) }
     }
 
-    /// Why a download must not write: between its beginning and its start another one may have ended with the same
-    /// staging file, which is in its place since, and may have been changed there.
+    /// Why a download must not write. Another download may have ended between the moment when this one got the same
+    /// staging file and its start: the file is then in the user's tree, and may have been changed there.
     private func refusal(of download: Download) -> FileError? {
         do throws(FileError) {
             guard try replica.isStaging(download.staging, of: download.inode) else {

@@ -6,8 +6,8 @@ import Subprocess
 ///
 ///     {"Version": 1, "AccessKeyId": …, "SecretAccessKey": …, "SessionToken": …, "Expiration": ISO 8601}
 ///
-/// The last two may be missing. Run by `sh`, with the daemon's environment, without a terminal, and without the
-/// daemon's open files. Foundation's `Process` is unsuitable: where some 1,300 files are open, as a daemon may have
+/// The last two may be missing. Run by `sh`, with the daemon's environment, in a session of its own and so without a
+/// terminal, and without the daemon's open files. Foundation's `Process` is unsuitable: where some 1,300 files are open, as a daemon may have
 /// them, its `run()` reads beyond the end of a listing of them, and the daemon dies.
 /// Source: "Process credential provider", AWS SDKs and Tools Reference Guide.
 struct CredentialProcess: Equatable, Sendable {
@@ -48,7 +48,7 @@ struct CredentialProcess: Equatable, Sendable {
         await withTaskGroup(of: Ending.self) { group in
             group.addTask { await ending() }
             group.addTask {
-                // Ends early only when the command has ended.
+                // Ends early when the command has ended, or nobody waits for its keys any more.
                 try? await Task.sleep(for: limit)
                 return .late
             }
@@ -60,15 +60,16 @@ struct CredentialProcess: Equatable, Sendable {
     /// Kills the command, and what it has started, when the task is cancelled.
     private func ending() async -> Ending {
         var options = PlatformOptions()
-        options.processGroupID = 0
+        // In the daemon's session, a command that reads its terminal would be stopped instead of failing.
+        options.createSession = true
         options.teardownSequence = [.send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .zero)]
         do {
             let run = try await Subprocess.run(
                 .name("sh"), arguments: ["-c", command], platformOptions: options, input: .none,
                 output: .sequence, error: .sequence
             ) { execution in
-                async let message = Self.start(of: execution.standardError)
-                return (try await Self.start(of: execution.standardOutput), try await message)
+                async let message = Self.beginning(of: execution.standardError)
+                return (try await Self.beginning(of: execution.standardOutput), try await message)
             }
             let status =
                 switch run.terminationStatus {
@@ -82,7 +83,7 @@ struct CredentialProcess: Equatable, Sendable {
     }
 
     /// What is beyond the limit is read, so that the command does not wait, and dropped.
-    private static func start(of output: SubprocessOutputSequence) async throws -> [UInt8] {
+    private static func beginning(of output: SubprocessOutputSequence) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await buffer in output {
             buffer.withUnsafeBytes { bytes.append(contentsOf: $0.prefix(outputByteLimit - bytes.count)) }

@@ -116,7 +116,7 @@ extension UIDocument {
         closeDeleted {}
     }
 
-    /// A file that cannot be looked up, because its mount has ended or its directory is closed to us, is not missing.
+    /// A file that cannot be looked up, because its daemon has died or we may not search its directory, is not missing.
     private func isMissing(_ url: URL) -> Bool {
         do throws(FailedCall) {
             _ = try ItemSignature(url)
