@@ -6,38 +6,8 @@ import Mount
 
 /// The options of `dewpoint mount -o`, separated by commas; of two with the same name the later one applies.
 ///
-/// | option | meaning | default | range |
-/// |---|---|---|---|
-/// | `turn_quiet=DURATION` | how long the holder of a contended turn may not write | `500ms` | 10 ms to 60 s |
-/// | `turn_limit=DURATION` | how long a contended turn may last in all | `30s` | 1 s to 1 h |
-/// | `presenter_timeout=DURATION` | time to answer before a presenter counts as unresponsive | `60s` | 1 s to 1 h |
-/// | `presenter_patience=wait\|fail\|skip` | what happens to a claim whose presenter does not answer | `wait` | |
-/// | `deadlock=wait\|fail` | whether the last request of a deadlock is refused with EDEADLK | `wait` | |
-/// | `no_download=PROGRAM:…` | programs whose reads never download (EDEADLK) | see below | `PROGRAM[/ARGUMENT]`, `PROGRAM#THREAD` |
-/// | `ignore=PATTERN:…` | new names that stay on this machine; repeated options add up | none | gitignore(5) |
-/// | `storm_files=N` | files that a process group may download by reading in a minute | no limit | 1 to 1,000,000,000 |
-/// | `storm_bytes=SIZE` | likewise, bytes; further reads are held | no limit | 1M and more |
-/// | `cache_limit=SIZE` | local bytes beyond which the least recently used files are evicted | none | 1M and more |
-/// | `free_space=SIZE\|PERCENT` | disk space that eviction tries to keep free | none | 1M and more, 1% to 90% |
-/// | `network_timeout=DURATION` | how long to keep retrying while the store does not answer | `20s` | 1 s to 1 h |
-/// | `link_delay=DURATION` | link conditioner: from a request to the first byte of its answer | `0ms` | 0 to 60 s |
-/// | `link_down=RATE` | link conditioner: shared by all downloads, in KiB/s | no limit | 1 to 1,000,000,000 |
-/// | `link_up=RATE` | link conditioner: shared by all uploads, in KiB/s | no limit | 1 to 1,000,000,000 |
-/// | `off=PATH:…` | disabled fast paths; repeated options add up | none | names of ``FastPath``, or `all` |
-/// | `metrics_port=PORT` | serves `/metrics` and `/healthz` on 127.0.0.1, to every user of this machine | none | 1 to 65535 |
-/// | `log_level=LEVEL` | what is logged: `trace` to `critical`; `debug` and below name files | `info` | |
-/// | `allow_other`, `noallow_other` | whether other users may access the mount | `allow_other` for root | |
-/// | `nonempty` | mount over a non-empty directory | off | |
-/// | `ro`, `rw` | whether the mount refuses changes | `rw` | |
-/// | `nosuid`, `nodev`, `noexec`, `noatime`, … | as in mount(8) | | |
-///
-/// `no_download` includes child processes. Its default is ``FileSystemOptions/indexersAndThumbnailers``; `+PROGRAM:…`
-/// adds to the default, an empty value allows all programs.
-///
-/// In a `PATTERN`, `\:`, `\,` and `\\` stand for a colon, a comma and a backslash.
-///
-/// A `DURATION` is a whole number with `ms`, `s`, `m` or `h`; a `SIZE` is one with `K`, `M`, `G` or `T`, powers of
-/// 1024.
+/// Their meanings, ranges and defaults are in the table of the page Operations, "Mount options". The default of
+/// `no_download` is ``FileSystemOptions/indexersAndThumbnailers``.
 package struct DaemonOptions: Hashable, Sendable {
     package var turnQuiet = Duration.milliseconds(500)
     package var turnLimit = Duration.seconds(30)
@@ -165,6 +135,9 @@ extension DaemonOptions {
         "async",
         "dirsync",
     ]
+
+    /// All names of options.
+    package static let names = valueNames + flagNames + systemNames
 
     private static func unknown(_ name: String) -> Problem {
         let names = (valueNames.map { "\($0)=…" } + flagNames + systemNames).joined(separator: ", ")

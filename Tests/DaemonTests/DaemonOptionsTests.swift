@@ -1,4 +1,5 @@
 import FileSystem
+import Foundation
 import Logging
 import Model
 import Testing
@@ -133,5 +134,19 @@ import Testing
         let problem = try #require(throws: DaemonOptions.Problem.self) { try DaemonOptions(text) }
         #expect(problem.description.contains("turn_quiet=…"))
         #expect(problem.description.contains("allow_other"))
+    }
+
+    @Test func `the Operations page explains every option and no other one`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/Model/Documentation.docc/Operations.md")
+        let section = try #require(
+            try String(contentsOf: page, encoding: .utf8).split(separator: "\n## ").first {
+                $0.hasPrefix("Mount options\n")
+            })
+        let cells = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
+            $0.split(separator: " | ").first
+        }
+        let names = cells.flatMap { $0.matches(of: /`([a-z_]+)[^`]*`/).map { String($0.output.1) } }
+        #expect(names.sorted() == DaemonOptions.names.sorted())
     }
 }

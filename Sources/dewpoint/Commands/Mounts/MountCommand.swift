@@ -10,14 +10,15 @@ struct MountCommand: AsyncParsableCommand {
         commandName: "mount", abstract: "Mounts a container and returns when it is ready.",
         discussion: """
             dewpoint mount s3://my-notes/work ~/Work
-            dewpoint mount work                         what `dewpoint add work …` has recorded
+            dewpoint mount work                         # as recorded by `dewpoint add`
 
             With a name, the options given here win over those of `dewpoint add`, and -o adds to them.
 
-            OPTIONS, separated by commas: turn_quiet=500ms, turn_limit=30s, network_timeout=20s, \
-            ignore=PATTERN:…, presenter_timeout=60s, presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
-            storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, \
-            link_down=KIB_PER_S, link_up=KIB_PER_S, metrics_port=PORT, off=FAST_PATH:…, log_level=info, allow_other or noallow_other, \
+            OPTIONS, separated by commas; the manual page dewpoint-mount(1) explains them: turn_quiet=500ms, \
+            turn_limit=30s, network_timeout=20s, ignore=PATTERN:…, presenter_timeout=60s, \
+            presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
+            storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, link_down=KIB_PER_S, \
+            link_up=KIB_PER_S, metrics_port=PORT, off=FAST_PATH:…, log_level=info, allow_other or noallow_other, \
             nonempty, ro, nosuid, nodev, noexec, noatime.
 
             A FAST_PATH is one of \(FastPath.allCases.map(\.rawValue).joined(separator: ", ")), or all of them: all.

@@ -34,7 +34,7 @@ enum NamedMountLookup {
             } else if document.mounts.isEmpty {
                 "add one with: dewpoint add \(name) URL MOUNTPOINT"
             } else {
-                "there are \(document.mounts.map(\.name.description).joined(separator: ", "))"
+                "the named mounts are: \(document.mounts.map(\.name.description).joined(separator: ", "))"
             }
         return CommandFailure(.notFound, "there is no mount \(name); \(hint)")
     }
