@@ -29,6 +29,26 @@ import Testing
 
     private func remove() { try? FileManager.default.removeItem(atPath: directory) }
 
+    /// Root's shell, a service and mount(8) make new states in different places.
+    @Test func `a state that was made elsewhere is found there`() async throws {
+        defer { remove() }
+        let identity = try identity()
+        _ = try await make(identity)
+        let atHome = StatePlace(path: "\(directory)/.local/state/dewpoint/\(identity.id)")
+        try atHome.make()
+        try atHome.record(identity, at: try place)
+        let service = ["HOME": directory, "STATE_DIRECTORY": "\(directory)/service"]
+        #expect(StatePlace.known(try place, environment: service, user: 0) == atHome)
+        #expect(StatePlace.known(try place, environment: ["HOME": directory], user: 0) == atHome)
+        #expect(StatePlace.known(try place, environment: ["HOME": "/nonexistent"], user: 0) == nil)
+        // Where there are two, the one in the place for new ones is used.
+        let ofService = StatePlace(path: "\(directory)/service/\(identity.id)")
+        try ofService.make()
+        try ofService.record(identity, at: try place)
+        #expect(StatePlace.known(try place, environment: service, user: 0) == ofService)
+        #expect(StatePlace.known(try place, environment: ["HOME": directory], user: 0) == atHome)
+    }
+
     @Test func `a recorded container is found by its URL only, and only if one state has that URL`() async throws {
         defer { remove() }
         let identity = try identity()

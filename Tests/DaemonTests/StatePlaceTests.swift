@@ -5,14 +5,25 @@ import Testing
 @testable import Daemon
 
 @Suite struct StatePlaceTests {
-    @Test func `the state directory is in XDG_STATE_HOME if that is absolute, else in the home directory`() throws {
+    @Test(
+        arguments: [
+            (1000, ["XDG_STATE_HOME": "/s", "HOME": "/h"], "/s/dewpoint"),
+            (1000, ["XDG_STATE_HOME": "relative", "HOME": "/h"], "/h/.local/state/dewpoint"),
+            (1000, [:], "\(NSHomeDirectory())/.local/state/dewpoint"),
+            (0, ["XDG_STATE_HOME": "/s", "HOME": "/h"], "/s/dewpoint"),
+            (0, ["HOME": "/h"], "/h/.local/state/dewpoint"),
+            // A service of the system.
+            (0, ["HOME": "/h", "STATE_DIRECTORY": "/var/lib/dewpoint"], "/var/lib/dewpoint"),
+            (0, ["HOME": "/h", "STATE_DIRECTORY": "/v", "XDG_STATE_HOME": "/s"], "/s/dewpoint"),
+            (0, ["HOME": "/h", "STATE_DIRECTORY": "/v/a:/v/b"], "/h/.local/state/dewpoint"),
+        ] as [(UInt32, [String: String], String)])
+    func `a new state is in XDG_STATE_HOME if that is absolute, else where a service has it, else at home`(
+        user: UInt32, environment: [String: String], directory: String
+    ) throws {
         let id = try #require(ContainerIdentifier("iCloud.com.example.Notes"))
         #expect(
-            StatePlace(container: id, environment: ["XDG_STATE_HOME": "/s"]).path
-                == "/s/dewpoint/iCloud.com.example.Notes")
-        #expect(
-            StatePlace(container: id, environment: ["XDG_STATE_HOME": "relative"]).path
-                == "\(NSHomeDirectory())/.local/state/dewpoint/iCloud.com.example.Notes")
+            StatePlace(container: id, environment: environment, user: user).path
+                == "\(directory)/iCloud.com.example.Notes")
     }
 
     @Test func `a state directory is created with access for its owner only`() throws {

@@ -14,14 +14,13 @@ extension StatePlace {
     /// The state of the container at a location, among those in the default place.
     ///
     /// - Returns: `nil` if there is none, or more than one: then the store must be asked which container it holds.
-    package static func known(_ location: ContainerLocation, environment: [String: String]) -> StatePlace? {
-        let base = base(environment)
-        // No such directory: nothing was mounted yet.
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
-        let places = names.map { StatePlace(path: "\(base)/\($0)") }.filter {
-            !$0.isBackup && $0.identity(of: location) != nil
-        }
-        return places.count == 1 ? places[0] : nil
+    package static func known(
+        _ location: ContainerLocation, environment: [String: String], user: UInt32 = geteuid()
+    ) -> StatePlace? {
+        let places = all(environment, user: user).lazy.map { $0.filter { $0.identity(of: location) != nil } }
+        // One in the place for new states wins over the others.
+        guard let found = places.first(where: { !$0.isEmpty }), found.count == 1 else { return nil }
+        return found[0]
     }
 
     /// The identity of the container at a location; `nil` if this is not its state, or there is no state yet.

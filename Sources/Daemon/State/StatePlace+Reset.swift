@@ -27,11 +27,8 @@ extension StatePlace {
 
     /// The states in their default places that were last mounted at a mountpoint.
     package static func lastMounted(at mountpoint: String, environment: [String: String]) -> [StatePlace] {
-        let base = base(environment)
-        // No such directory: nothing was mounted yet.
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
-        return names.sorted().map { StatePlace(path: "\(base)/\($0)") }.filter { place in
-            !place.isBackup && (try? String(contentsOfFile: place.mountpointFile, encoding: .utf8)) == mountpoint
+        all(environment).joined().filter { place in
+            (try? String(contentsOfFile: place.mountpointFile, encoding: .utf8)) == mountpoint
         }
     }
 

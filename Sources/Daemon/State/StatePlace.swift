@@ -16,17 +16,37 @@ package struct StatePlace: Hashable, Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// `$XDG_STATE_HOME/dewpoint/ID`, or `~/.local/state/dewpoint/ID` without that variable.
-    package init(container: ContainerIdentifier, environment: [String: String]) {
-        path = "\(Self.base(environment))/\(container)"
+    /// A new state: `$XDG_STATE_HOME/dewpoint/ID`, else `$STATE_DIRECTORY/ID`, which services of the system have, else
+    /// `~/.local/state/dewpoint/ID`.
+    package init(container: ContainerIdentifier, environment: [String: String], user: UInt32 = geteuid()) {
+        path = "\(Self.bases(environment, user: user)[0])/\(container)"
     }
 
-    /// The directory for states without a place of their own.
-    static func base(_ environment: [String: String]) -> String {
+    /// The directories for states without a place of their own: the one for new states, then the others.
+    ///
+    /// A service or mount(8) makes root's states elsewhere than a shell. Each must find those of the others, or it would
+    /// be another device, without the changes that are not uploaded.
+    private static func bases(_ environment: [String: String], user: UInt32) -> [String] {
+        func directory(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        if let home = directory("XDG_STATE_HOME") { return ["\(home)/dewpoint"] }
         // The environment before the password database, as in every shell.
-        var base = "\(environment["HOME"] ?? NSHomeDirectory())/.local/state"
-        if let home = environment["XDG_STATE_HOME"], home.hasPrefix("/") { base = home }
-        return "\(base)/dewpoint"
+        let home = "\(environment["HOME"] ?? NSHomeDirectory())/.local/state/dewpoint"
+        // systemd.exec(5): several are separated by colons.
+        let service = directory("STATE_DIRECTORY").flatMap { $0.contains(":") ? nil : $0 }
+        var seen: Set<String> = []
+        return [service, home, user == 0 ? serviceBase : nil].compactMap(\.self).filter { seen.insert($0).inserted }
+    }
+
+    /// Where the unit of the system and mount.dewpoint(8) make states, by STATE_DIRECTORY.
+    private static let serviceBase = "/var/lib/dewpoint"
+
+    /// The states in the default places, by directory.
+    static func all(_ environment: [String: String], user: UInt32 = geteuid()) -> [[StatePlace]] {
+        bases(environment, user: user).map { base in
+            // Without the directory nothing was ever mounted.
+            ((try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []).sorted()
+                .map { StatePlace(path: "\(base)/\($0)") }.filter { !$0.isBackup }
+        }
     }
 
     package var log: String { "\(path)/daemon.log" }
@@ -187,16 +207,8 @@ extension StatePlace {
     /// - Parameter state: Where to look; `nil` for all states in their default places.
     /// - Returns: `nil` if it never was, or if the records differ: then it is ambiguous.
     static func lastLocation(url: String, state: StatePlace?, variables: [String: String]) -> ContainerLocation? {
-        var places: [StatePlace] = []
-        if let state {
-            places = [state]
-        } else {
-            let base = base(variables)
-            // Without the directory nothing was ever mounted.
-            places = ((try? FileManager.default.contentsOfDirectory(atPath: base)) ?? [])
-                .map { StatePlace(path: "\(base)/\($0)") }.filter { !$0.isBackup }
-        }
-        let found = Set(places.compactMap { try? $0.location() }.filter { $0.url == url })
+        let places = state.map { [[$0]] } ?? all(variables)
+        let found = Set(places.joined().compactMap { try? $0.location() }.filter { $0.url == url })
         return found.count == 1 ? found.first : nil
     }
 }

@@ -42,7 +42,7 @@ struct MountCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The state directory: the index, local bytes and changes not uploaded yet. (default: $XDG_STATE_HOME/dewpoint/ID)",
+            "The state directory: the index, local bytes and changes not uploaded yet. (default: that of the last mount, or $XDG_STATE_HOME/dewpoint/ID)",
             valueName: "dir"), completion: .directory)
     var state: String?
 

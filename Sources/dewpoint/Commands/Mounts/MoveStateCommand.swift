@@ -16,7 +16,7 @@ struct MoveStateCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "The state directory: the value of --state, or $XDG_STATE_HOME/dewpoint/ID.", completion: .directory)
+        help: "The state directory, as printed by dewpoint unmount, or the value of --state.", completion: .directory)
     var old: String
 
     @Argument(help: "Its new path: a directory that does not exist, or is empty.", completion: .directory)

@@ -33,7 +33,7 @@ struct AddCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The state directory; see: dewpoint help mount. (default: $XDG_STATE_HOME/dewpoint/ID)", valueName: "dir"),
+            "The state directory; see: dewpoint help mount.", valueName: "dir"),
         completion: .directory)
     var state: String?
 
