@@ -21,6 +21,22 @@ extension RealMount {
                 [container.binary] + arguments, limit: .seconds(60), environment: variables(container))
         }
 
+        /// What bash offers for the last of these words.
+        private func completions(_ container: MountedContainer, _ words: String...) async throws -> [String] {
+            let script = #"""
+                source <("$BINARY" --generate-completion-script bash)
+                dewpoint() { "$BINARY" "$@"; }
+                COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_TYPE=9
+                COMP_POINT=${#COMP_LINE}
+                _dewpoint dewpoint "${@: -1}" "${@: -2:1}"
+                printf '%s\n' "${COMPREPLY[@]%% }"
+                """#
+            let output = try await Command.check(
+                ["bash", "-c", script, "bash"] + words,
+                environment: variables(container).merging(["BINARY": container.binary]) { $1 })
+            return output.split(separator: "\n").map(String.init)
+        }
+
         /// Runs a command that must fail with a status, and returns its message.
         private func refusal(
             _ container: MountedContainer, status: Int32, _ arguments: String..., environment: [String: String] = [:]
@@ -41,6 +57,10 @@ extension RealMount {
                 #expect(
                     try await run(container, "list").contains("notes  no       no         \(point)  \(container.url)"))
                 try await run(container, "mount", "notes")
+                #expect(try await completions(container, "dewpoint", "remove", "no") == ["notes"])
+                #expect(try await completions(container, "dewpoint", "mount", "") == ["notes"])
+                let mounted = try await completions(container, "dewpoint", "unmount", "")
+                #expect(mounted.contains("notes") && mounted.contains(point), "\(mounted)")
                 try await Command.script(#"touch "$1/a.o" "$1/a.c""#, point)
                 #expect(
                     try await Command.check(

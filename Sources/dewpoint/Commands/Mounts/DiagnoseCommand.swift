@@ -26,7 +26,9 @@ struct DiagnoseCommand: AsyncParsableCommand {
     @Flag(help: "Keep names of files, devices and programs.")
     var names = false
 
-    @Option(name: .shortAndLong, help: "The archive to write. (default: dewpoint-diagnosis-TIME.tar.gz here)")
+    @Option(
+        name: .shortAndLong, help: "The archive to write. (default: dewpoint-diagnosis-TIME.tar.gz here)",
+        completion: .file())
     var output: String?
 
     @Flag(help: "Print a JSON object.")

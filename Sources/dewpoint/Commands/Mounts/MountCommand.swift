@@ -27,7 +27,7 @@ struct MountCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "A container URL, as passed to `dewpoint container create`, or the name of a mount, as passed to `dewpoint add`.",
-            valueName: "url-or-name"))
+            valueName: "url-or-name"), completion: MountCompletion.names)
     var source: String?
 
     @Argument(

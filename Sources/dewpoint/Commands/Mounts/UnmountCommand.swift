@@ -14,7 +14,7 @@ struct UnmountCommand: AsyncParsableCommand {
             a Linux container, has a copy of the mount, programs there get errors from then on.
             """)
 
-    @Argument(help: "The mountpoint, or the name of a mount.", completion: .directory)
+    @Argument(help: "The mountpoint, or the name of a mount.", completion: MountCompletion.mounted)
     var mountpoint: String
 
     @Flag(help: "First wait until everything is uploaded, with a progress bar on a terminal.")

@@ -12,7 +12,7 @@ struct RemoveCommand: AsyncParsableCommand {
             yet, stay as they are.
             """)
 
-    @Argument(help: "The name, as printed by `dewpoint list`.")
+    @Argument(help: "The name, as printed by `dewpoint list`.", completion: MountCompletion.names)
     var name: String
 
     @Flag(help: "Print the removed mount as JSON.")
