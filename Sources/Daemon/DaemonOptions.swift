@@ -103,6 +103,8 @@ package struct DaemonOptions: Hashable, Sendable {
                 throw Problem(description: "log_level is one of \(levels), not \(value)")
             }
             logLevel = level
+        case _ where (Self.flagNames + Self.systemNames).contains(name):
+            throw Problem(description: "\(name) takes no value")
         default: throw Self.unknown(name)
         }
     }
@@ -140,6 +142,9 @@ extension DaemonOptions {
     package static let names = valueNames + flagNames + systemNames
 
     private static func unknown(_ name: String) -> Problem {
+        if let nearest = Spelling.nearest(to: name, among: names) {
+            return Problem(description: "there is no mount option \(name); did you mean \(nearest)?")
+        }
         let names = (valueNames.map { "\($0)=…" } + flagNames + systemNames).joined(separator: ", ")
         return Problem(description: "there is no mount option \(name); the options are \(names)")
     }

@@ -80,7 +80,9 @@ extension CommandFailure {
             } catch {
                 guard let failure = CommandFailure(error) else { throw error }
                 last?.report()
-                last = CommandFailure(failure.status, "\(path): \(failure.sentence)", log: failure.log)
+                let sentence =
+                    failure.sentence.hasPrefix("\(path) ") ? failure.sentence : "\(path): \(failure.sentence)"
+                last = CommandFailure(failure.status, sentence, log: failure.log)
             }
         }
         if let last { throw last }

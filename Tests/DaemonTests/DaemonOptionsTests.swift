@@ -129,7 +129,17 @@ import Testing
         #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(text) }
     }
 
-    @Test(arguments: ["bogus", "bogus=1", "allow_other=1", "Session_quiet=1s"])
+    @Test(arguments: [
+        ("cachelimit=1G", "there is no mount option cachelimit; did you mean cache_limit?"),
+        ("alow_other", "there is no mount option alow_other; did you mean allow_other?"),
+        ("allow_other=1", "allow_other takes no value"),
+        ("nosuid=", "nosuid takes no value"),
+    ])
+    func `what was probably meant is suggested`(text: String, sentence: String) {
+        #expect(throws: DaemonOptions.Problem(description: sentence)) { try DaemonOptions(text) }
+    }
+
+    @Test(arguments: ["bogus", "bogus=1", "Session_quiet=1s"])
     func `an unknown option is rejected with a list of the known ones`(text: String) throws {
         let problem = try #require(throws: DaemonOptions.Problem.self) { try DaemonOptions(text) }
         #expect(problem.description.contains("turn_quiet=…"))

@@ -53,6 +53,11 @@ extension RealMount {
                 #expect(try await container.dewpoint(["log-level", a.point, "error"]) == "error\n")
                 let (status, said) = try await run(container, "log-level", a.point, "loud")
                 #expect(status == 64 && said.contains("0 to 7"))
+                // Of one word, what is no path is a level.
+                for word in ["8", "debgu"] {
+                    let (status, said) = try await run(container, "log-level", word)
+                    #expect(status == 64 && said.contains("0 to 7") && said.contains("not \(word)"), "\(said)")
+                }
             }
         }
 

@@ -81,7 +81,10 @@ import Testing
         ("autostart = \"yes\"", "4:1: autostart must be true or false"),
         ("options = \"ro\"", "4:1: options must be a list of texts, as in [\"…\", \"…\"]"),
         ("options = [\"ro\", 7]", "4:1: options must be a list of texts, as in [\"…\", \"…\"]"),
-        ("options = [\n  \"ro\", # a comment\n  \"turn_quite=1s\"]", "6:3: there is no mount option turn_quite;"),
+        (
+            "options = [\n  \"ro\", # a comment\n  \"turn_quite=1s\"]",
+            "6:3: there is no mount option turn_quite; did you mean turn_quiet?"
+        ),
         ("region = \"\"", "4:1: region has an empty text; remove it"),
         ("region = \"a b\"", "2:1: s3://bucket/notes cannot be used: a b is not a region; use one such as eu-west-1"),
         ("state = \"relative\"", "4:1: state must be an absolute path, or begin with ~/, not relative"),

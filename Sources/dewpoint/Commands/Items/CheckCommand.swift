@@ -13,7 +13,8 @@ struct CheckCommand: AsyncParsableCommand {
             the container are checked.
             """)
 
-    @Argument(help: "The mountpoint.", completion: .directory)
+    @Argument(
+        help: "The mountpoint. (default: that of the current directory, or the only one)", completion: .directory)
     var mountpoint: String?
 
     @Option(
@@ -28,8 +29,8 @@ struct CheckCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        guard (mountpoint == nil) != (state == nil) else {
-            throw ValidationError("give a mountpoint, or --state DIR of a container that is not mounted")
+        guard mountpoint == nil || state == nil else {
+            throw ValidationError("give a mountpoint, or --state DIR of a container that is not mounted, not both")
         }
     }
 
@@ -39,7 +40,7 @@ struct CheckCommand: AsyncParsableCommand {
             problems = try await OfflineCheck.run(
                 try StatePlace(given: state, resolved: try MountedPath.absolute(state)), readingBytes: bytes)
         } else {
-            problems = try await MountedPath.mountpoint(mountpoint ?? "").withClient {
+            problems = try await MountedPath.mount(mountpoint).withClient {
                 try await $0.check(readingBytes: bytes).problems
             }
         }

@@ -12,14 +12,15 @@ struct TrashCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists deleted items, whichever device deleted them.")
 
-        @Argument(help: "The mountpoint.", completion: .directory)
-        var mountpoint: String
+        @Argument(
+            help: "The mountpoint. (default: that of the current directory, or the only one)", completion: .directory)
+        var mountpoint: String?
 
         @Flag(help: "Print a JSON array.")
         var json = false
 
         func run() async throws {
-            let items = try await MountedPath.mountpoint(mountpoint).withClient { try await $0.trash() }
+            let items = try await MountedPath.mount(mountpoint).withClient { try await $0.trash() }
             if json { return try JSONOutput.print(items) }
             guard !items.isEmpty else { return print("nothing was deleted in the last 30 days") }
             print(
@@ -53,7 +54,7 @@ struct TrashCommand: AsyncParsableCommand {
                 try await place.withClient { client in
                     guard let found = try await client.trash().first(where: { $0.path == place.path }) else {
                         throw CommandFailure(
-                            .notFound, "\(place.given) is not a deleted item; see: dewpoint trash list MOUNTPOINT")
+                            .notFound, "\(place.given) is not a deleted item; see: dewpoint trash list")
                     }
                     try await restore(found.item, client, place)
                 }

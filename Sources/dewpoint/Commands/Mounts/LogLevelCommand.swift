@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlAPI
 import ControlClient
+import Glibc
 
 struct LogLevelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -40,9 +41,10 @@ struct LogLevelCommand: AsyncParsableCommand {
         if json { try JSONOutput.print(LogLevelReport(level: now)) } else { print(now) }
     }
 
-    /// A single argument is a level if it can be one; `./debug` is a directory.
+    /// A single argument is a level if it can be one, or if it is no path; `./debug` is a directory.
     private var chosen: (mountpoint: String?, level: String?) {
-        guard let first, second == nil, LogLevelRequest.isLevel(first) else { return (first, second) }
-        return (nil, first)
+        guard let first, second == nil else { return (first, second) }
+        let isPath = first.contains("/") || first == "." || first == ".." || access(first, F_OK) == 0
+        return LogLevelRequest.isLevel(first) || !isPath ? (nil, first) : (first, nil)
     }
 }
