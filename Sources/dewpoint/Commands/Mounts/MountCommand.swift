@@ -14,7 +14,7 @@ struct MountCommand: AsyncParsableCommand {
 
             With a name, the options given here win over those of `dewpoint add`, and -o adds to them.
 
-            OPTIONS, separated by commas; the manual page dewpoint-mount(1) explains them: turn_quiet=500ms, \
+            OPTIONS, separated by commas and explained in dewpoint-mount(1): turn_quiet=500ms, \
             turn_limit=30s, network_timeout=20s, ignore=PATTERN:…, presenter_timeout=60s, \
             presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
             storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, link_down=KIB_PER_S, \

@@ -16,7 +16,7 @@ struct MoveStateCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "The state directory, as printed by dewpoint unmount, or the value of --state.", completion: .directory)
+        help: "The state directory, as `dewpoint status` shows it of the mounted container.", completion: .directory)
     var old: String
 
     @Argument(help: "Its new path: a directory that does not exist, or is empty.", completion: .directory)
