@@ -2,7 +2,7 @@
 
     python3 dashboard.py CASE MOUNTPOINT DEWPOINT OTHER_MOUNTPOINT
 
-With DEWPOINT_SCREENSHOTS, the pictures of the case "screenshots" are written to that directory.
+With DEWPOINT_SCREENSHOTS, the pictures of the case "every_view_fits" are written to that directory.
 """
 
 import http.client
@@ -440,7 +440,8 @@ class Case:
         self.fill()
         os.remove(self.path("folder/000.txt"))
         self.run("sync", "--wait", self.point)
-        directory = os.environ.get("DEWPOINT_SCREENSHOTS")
+        if directory := os.environ.get("DEWPOINT_SCREENSHOTS"):
+            os.makedirs(directory, exist_ok=True)
         with Dashboard(self.dewpoint, "--no-open", self.path("report.txt")) as dashboard, Page() as page:
             self.open(page, dashboard)
             # The link names the file, which is chosen.
