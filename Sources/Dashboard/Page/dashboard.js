@@ -774,26 +774,41 @@
   }
   const pendingText = (status) => status.pendingUploadCount === 0 ? 'Nothing'
     : count(status.pendingUploadCount, 'change') + (status.pendingUploadByteCount > 0 ? `, ${bytes(status.pendingUploadByteCount)}` : '');
+  const SUMMARY = [
+    ['Store', storeText],
+    ['Safe to shut down', (status) => status.pendingUploadCount === 0 ? ['Yes', 'good'] : ['Not yet', 'warn']],
+    ['Waiting to upload', (status) => [pendingText(status)]],
+    ['Downloads running', (status) => [String(status.activeDownloadCount)]],
+    ['Items', (status) => [Number(status.itemCount).toLocaleString('en')]],
+    ['On this device', (status) => [`${count(status.downloadedFileCount, 'file')}, ${bytes(status.downloadedByteCount)}`]],
+    ['Free disk space', (status) => [status.cache && bytes(status.cache.freeByteCount)]],
+    ['Device', (status) => [status.deviceName]],
+    ['Mounted at', (status) => [status.mountpoint, 'wide']],
+    ['Container', (status) => [status.remote, 'wide']],
+  ];
+  /// Takes the place of the summary until the status has come: what is below must not move away from under a click.
+  function showEmptySummary(container) {
+    $('summary').hidden = false;
+    setText($('name'), '…');
+    renderList($('facts'), [container.mountpoint], () => 'facts', () => {
+      const list = el('dl', { class: 'facts' });
+      for (const [name] of SUMMARY) {
+        const isPlace = name === 'Mounted at';
+        fact(list, name, isPlace ? container.mountpoint : '…', isPlace || name === 'Container' ? 'wide' : undefined);
+      }
+      return list;
+    });
+    renderList($('container-actions'), [null], () => 'pause', () => el('button', { type: 'button', 'aria-disabled': true, text: 'Pause sync' }));
+  }
   function showSummary(owner, status) {
     $('summary').hidden = false;
     setText($('name'), printable(status.name));
     document.title = `${printable(status.name)} – Dewpoint`;
     renderList($('facts'), [status], () => 'facts', () => {
       const list = el('dl', { class: 'facts' });
-      const [store, style] = storeText(status);
       const access = { store: 'Read-only: the store refuses writing', option: 'Read-only, as mounted' }[status.readOnly?.reason];
       fact(list, 'Changes', access, 'warn');
-      const isSafe = status.pendingUploadCount === 0;
-      fact(list, 'Store', store, style);
-      fact(list, 'Safe to shut down', isSafe ? 'Yes' : 'Not yet', isSafe ? 'good' : 'warn');
-      fact(list, 'Waiting to upload', pendingText(status));
-      fact(list, 'Downloads running', String(status.activeDownloadCount));
-      fact(list, 'Items', Number(status.itemCount).toLocaleString('en'));
-      fact(list, 'On this device', `${count(status.downloadedFileCount, 'file')}, ${bytes(status.downloadedByteCount)}`);
-      fact(list, 'Free disk space', status.cache && bytes(status.cache.freeByteCount));
-      fact(list, 'Device', status.deviceName);
-      fact(list, 'Mounted at', status.mountpoint, 'wide');
-      fact(list, 'Container', status.remote, 'wide');
+      for (const [name, valueOf] of SUMMARY) fact(list, name, ...valueOf(status));
       return list;
     });
     renderList($('container-actions'), [status.isPaused], () => 'pause', (paused) =>
@@ -1169,6 +1184,7 @@
     for (const name of Object.keys(panels)) if (name !== 'files') { panel(name).replaceChildren(); panel(name).list = panel(name).text = undefined; }
     setCount('conflicts', 0);
     for (const list of ['facts', 'alerts', 'container-actions']) { $(list).replaceChildren(); $(list).known = undefined; }
+    showEmptySummary(container);
     $('tabs').hidden = false;
     $('tree').scrollTop = 0;
     if (!path) history.replaceState(null, '', `#${id}`);

@@ -14,6 +14,7 @@ import websocket
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 START_SECONDS = 60
 ANSWER_SECONDS = 60
+SETTLED_MILLISECONDS = 100
 KEYS = {
     "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37,
     "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
@@ -121,6 +122,11 @@ class Page:
         """A click where a user would click; whatever lies above the element would be hit instead, which is an error."""
         element = self.find(selector, text)
         self.wait(f"!!({element})")
+        # Nobody clicks on what has just moved.
+        place = f"JSON.stringify(({element})?.getBoundingClientRect())"
+        self.wait(
+            f"(async () => {{ const before = {place}; await new Promise(done => setTimeout(done, {SETTLED_MILLISECONDS}));"
+            f" return before === {place}; }})()")
         x, y, hits = self.evaluate(
             f"""(() => {{ const e = {element}; e.scrollIntoView({{block: 'nearest', inline: 'nearest'}});
             const r = e.getBoundingClientRect(), x = r.left + Math.min(r.width, innerWidth - r.left) / 2, y = r.top + r.height / 2;

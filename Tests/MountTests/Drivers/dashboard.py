@@ -23,6 +23,8 @@ from session import Session, request
 
 # What the issue of an event's way to the page asks for, and how long a busy machine may take in a test.
 LIMIT = 30
+# A score of "good" is below 0.1: web.dev, Cumulative Layout Shift.
+LAYOUT_SHIFT = 0.02
 HOSTILE = '<img src=x onerror="document.title=1">.txt'
 REVERSED = "gepj\u202etxt.exe"
 
@@ -117,6 +119,13 @@ class Case:
         with Dashboard(self.dewpoint, "--no-open", "--json", self.point) as dashboard, Page() as page:
             self.open(page, dashboard)
             page.wait(self.row("report.txt"))
+            page.wait("document.querySelector('#facts').textContent.includes('Safe to shut downYes')")
+            # Nothing has moved away from under a click while the page was filled.
+            shift = page.evaluate(
+                "new Promise(done => { let sum = 0; new PerformanceObserver(list => { for (const entry of"
+                " list.getEntries()) sum += entry.value; }).observe({ type: 'layout-shift', buffered: true });"
+                " setTimeout(() => done(sum), 200); })")
+            assert shift < LAYOUT_SHIFT, f"the layout has shifted by {shift}"
             # Names are text, whatever is in them.
             page.wait(self.row(HOSTILE))
             page.wait(self.row("gepj\\u{202e}txt.exe"))
