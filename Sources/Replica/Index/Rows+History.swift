@@ -21,6 +21,13 @@ extension Rows {
             """, [item.uuid, replaced.rawValue, isDeleted])
     }
 
+    /// Keeps the container's state of an item that has no entry here, and is deleted.
+    func keepDeleted(_ record: ItemRecord, number: CommitNumber, replaced: Timestamp) throws {
+        try execute(
+            "INSERT OR REPLACE INTO history(item, number, replaced, deleted, record) VALUES(?, ?, ?, 1, ?)",
+            [record.id.uuid, Int64(bitPattern: number), replaced.rawValue, record.packed])
+    }
+
     /// The earlier states of an item, the newest first.
     func history(of item: ItemID) throws -> [EarlierState] {
         try all(

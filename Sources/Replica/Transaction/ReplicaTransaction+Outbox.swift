@@ -8,11 +8,13 @@ extension ReplicaTransaction {
     package func enqueue(_ item: ItemID) throws(FileError) { try translated { try rows.enqueue(item) } }
 
     /// Puts a deletion at the tail of the outbox: of an item that reached the container after its entry was removed
-    /// here.
+    /// here. Its state is kept like that of any deleted item: another device may put something into a directory before
+    /// the deletion is sent.
     package func enqueueDeletion(_ record: ItemRecord, base: CommitNumber) throws(FileError) {
         try translated {
             try rows.enqueueDeletion(
                 record.id, base: base, baseParent: record.parent, record: record.packed, at: now)
+            try rows.keepDeleted(record, number: base, replaced: now)
         }
     }
 

@@ -98,6 +98,10 @@ extension CommitApplication {
                 try transaction.enqueue(record.id)
                 effects.queued = true
             }
+        } else if now.parent == .root, !isPlaced(now, as: record), record.parent != .root {
+            // Its directory is unknown here, see parent(of:): as for a new item, the others learn where it is.
+            try transaction.enqueue(record.id)
+            effects.queued = true
         }
     }
 

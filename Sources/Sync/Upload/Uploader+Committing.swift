@@ -144,11 +144,23 @@ extension Uploader {
         // Other devices would rename the item that still has the name there: half of an exchange, say.
         for case let record? in unchanged.map(\.record)
         where keptNames[record.parent]?.contains(record.name) ?? false { return [] }
+        if try awaitsDirectories(unchanged) { return [] }
         // Objects that were condemned since they were packed are packed again.
         let objects = unchanged.flatMap { ($0.record?.references ?? []).flatMap(\.objects) }
         for object in Set(objects + unchanged.flatMap { ($0.content?.packs ?? []).map { .pack($0) } })
         where try replica.isCondemned(object) { return [] }
         return unchanged
+    }
+
+    /// Whether the directory of an item must reach the container first, and is not in this batch. A commit that was applied
+    /// since the batch was read may have deleted it: it is kept, and the next batch has it before the item. A device that
+    /// starts from the log would move the item out of a directory that comes only later.
+    private func awaitsDirectories(_ batch: [Candidate]) throws(FileError) -> Bool {
+        let items = Set(batch.compactMap { $0.record?.id })
+        for directory in Set(batch.compactMap { $0.record?.parent }).subtracting(items) where directory != .root {
+            if let entry = try replica.entry(of: directory), entry.base == nil, entry.isQueued { return true }
+        }
+        return false
     }
 
     /// The part of a candidate that is still valid; `nil` when it has changed since it was read. A file that is being

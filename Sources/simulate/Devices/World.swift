@@ -23,6 +23,8 @@ final class World: Sendable {
         var lateCount = 0
         /// Every commit that landed: the log itself is trimmed.
         var commits: [CommitNumber: Commit] = [:]
+        /// The directories in the container, as of the newest commit.
+        var directories: Set<ItemID> = [.root]
         /// What garbage collection has deleted: users remember what they wrote.
         var deletedObjects: [String: [UInt8]] = [:]
     }
@@ -79,6 +81,7 @@ final class World: Sendable {
             let commit = try JSONDecoder().decode(Commit.self, from: text)
             state.withLock { $0.commits[commit.sequence] = commit }
             try note(commit)
+            checkPlaces(in: commit)
         } catch {
             report(Violation("\(key) cannot be read: \(error)"))
         }
@@ -99,6 +102,27 @@ final class World: Sendable {
                 "commit \(commit.sequence) by \(commit.deviceName): \(tombstone.id.short) is gone, base \(tombstone.base)"
             )
         }
+    }
+
+    /// A commit puts items only into directories that the container has: a device that starts from the log would move
+    /// them to the root.
+    private func checkPlaces(in commit: Commit) {
+        let lost = state.withLock { state in
+            state.directories.subtract(commit.tombstones.map(\.id))
+            for record in commit.records {
+                if record.kind == .directory {
+                    state.directories.insert(record.id)
+                } else {
+                    state.directories.remove(record.id)
+                }
+            }
+            return commit.records.first { !state.directories.contains($0.parent) }
+        }
+        guard let lost else { return }
+        report(
+            Violation(
+                "commit \(commit.sequence) by \(commit.deviceName) puts \(lost.name) into a directory that the container "
+                    + "does not have"))
     }
 
     /// A commit that landed, trimmed since or not.
