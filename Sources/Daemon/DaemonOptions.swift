@@ -139,14 +139,14 @@ extension DaemonOptions {
     ]
 
     /// All names of options.
-    package static let names = valueNames + flagNames + systemNames
+    static let names = valueNames + flagNames + systemNames
 
     private static func unknown(_ name: String) -> Problem {
         if let nearest = Spelling.nearest(to: name, among: names) {
             return Problem(description: "there is no mount option \(name); did you mean \(nearest)?")
         }
-        let names = (valueNames.map { "\($0)=…" } + flagNames + systemNames).joined(separator: ", ")
-        return Problem(description: "there is no mount option \(name); the options are \(names)")
+        let list = (valueNames.map { "\($0)=…" } + flagNames + systemNames).joined(separator: ", ")
+        return Problem(description: "there is no mount option \(name); the options are \(list)")
     }
 
     private static func choice<Choice>(

@@ -783,8 +783,8 @@
     ['On this device', (status) => [`${count(status.downloadedFileCount, 'file')}, ${bytes(status.downloadedByteCount)}`]],
     ['Free disk space', (status) => [status.cache && bytes(status.cache.freeByteCount)]],
     ['Device', (status) => [status.deviceName]],
-    ['Mounted at', (status) => [status.mountpoint, 'wide']],
-    ['Container', (status) => [status.remote, 'wide']],
+    ['Mounted at', (status) => [status.mountpoint], 'wide'],
+    ['Container', (status) => [status.remote], 'wide'],
   ];
   /// Takes the place of the summary until the status has come: what is below must not move away from under a click.
   function showEmptySummary(container) {
@@ -792,10 +792,7 @@
     setText($('name'), '…');
     renderList($('facts'), [container.mountpoint], () => 'facts', () => {
       const list = el('dl', { class: 'facts' });
-      for (const [name] of SUMMARY) {
-        const isPlace = name === 'Mounted at';
-        fact(list, name, isPlace ? container.mountpoint : '…', isPlace || name === 'Container' ? 'wide' : undefined);
-      }
+      for (const [name, , width] of SUMMARY) fact(list, name, name === 'Mounted at' ? container.mountpoint : '…', width);
       return list;
     });
     renderList($('container-actions'), [null], () => 'pause', () => el('button', { type: 'button', 'aria-disabled': true, text: 'Pause sync' }));
@@ -808,7 +805,10 @@
       const list = el('dl', { class: 'facts' });
       const access = { store: 'Read-only: the store refuses writing', option: 'Read-only, as mounted' }[status.readOnly?.reason];
       fact(list, 'Changes', access, 'warn');
-      for (const [name, valueOf] of SUMMARY) fact(list, name, ...valueOf(status));
+      for (const [name, valueOf, width] of SUMMARY) {
+        const [value, style = width] = valueOf(status);
+        fact(list, name, value, style);
+      }
       return list;
     });
     renderList($('container-actions'), [status.isPaused], () => 'pause', (paused) =>

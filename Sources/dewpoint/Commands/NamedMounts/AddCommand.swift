@@ -32,8 +32,7 @@ struct AddCommand: AsyncParsableCommand {
     @OptionGroup var bucket: BucketOptions
 
     @Option(
-        help: ArgumentHelp(
-            "The state directory; see: dewpoint help mount.", valueName: "dir"),
+        help: ArgumentHelp("The state directory; see: dewpoint help mount.", valueName: "dir"),
         completion: .directory)
     var state: String?
 

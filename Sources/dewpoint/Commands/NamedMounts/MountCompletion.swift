@@ -9,7 +9,7 @@ enum MountCompletion {
 
     /// The mountpoints of what is mounted, and the names of mounts.
     static let mounted = CompletionKind.custom { _, _, _ in
-        namedMounts() + MountTable.current().entries.filter { $0.type == MountTable.type }.map(\.mountpoint)
+        namedMounts() + MountTable.current().containers.map(\.mountpoint)
     }
 
     /// None where the file cannot be read: the command itself says why.
