@@ -28,7 +28,8 @@ package struct ControlClient: Sendable {
     }
 
     static var configuration: HTTPClient.Configuration {
-        var configuration = HTTPClient.Configuration()
+        // A daemon of another user could send root's requests to root's own daemon, or to any port.
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = connectLimit
         // Without a daemon, fail at once.
         configuration.connectionPool.retryConnectionEstablishment = false

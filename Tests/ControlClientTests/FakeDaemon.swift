@@ -107,6 +107,15 @@ final class FakeDaemon: Sendable {
             )
         }
 
+        /// Reads the request's head and answers with a redirect to the same target at another socket.
+        func redirect(status: Int, to socketPath: String) throws {
+            let target = try text(upTo: "\r\n\r\n").split(separator: " ")[1]
+            let host = socketPath.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            try write(
+                "HTTP/1.1 \(status) Elsewhere\r\nLocation: http+unix://\(host)\(target)\r\nContent-Length: 0\r\n"
+                    + "Connection: close\r\n\r\n")
+        }
+
         /// Reads one plain request and answers it.
         ///
         /// - Returns: The request's first line and its body.
