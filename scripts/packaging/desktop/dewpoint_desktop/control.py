@@ -36,6 +36,8 @@ class _Connection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(min(CONNECT_SECONDS, self.timeout))
         self.sock.connect(self._path)
+        if not mounts.is_listener_trusted(self.sock, self._path):
+            raise PermissionError("another user listens at the socket of the mount")
         self.sock.settimeout(self.timeout)
 
 

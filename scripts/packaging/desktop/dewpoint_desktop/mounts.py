@@ -6,7 +6,9 @@ The same as MountTable in Sources/Model/Mounts and ControlSocket in Sources/Cont
 import dataclasses
 import os
 import re
+import socket
 import stat
+import struct
 
 TYPE = "fuse.dewpoint"
 TABLE = "/proc/self/mountinfo"
@@ -83,6 +85,12 @@ def find_socket(mount, environment=os.environ):
         if _is_trusted(os.path.dirname(path), owner) and os.access(path, os.F_OK):
             return path
     return None
+
+
+def is_listener_trusted(connection, path):
+    """Whether the user that listens is the owner of the socket's directory, who may have put a link to another's there."""
+    _, user, _ = struct.unpack("=iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return _is_trusted(os.path.dirname(path), user)
 
 
 def _socket_name(point):

@@ -1,8 +1,11 @@
+import dataclasses
 import os
 import tempfile
 import unittest
 
-from dewpoint_desktop import mounts
+from dewpoint_desktop import control, mounts
+
+from .daemon import FakeDaemon
 
 TABLE = b"""\
 22 28 0:20 / /proc rw,nosuid - proc proc rw
@@ -66,3 +69,26 @@ class MountTests(unittest.TestCase):
             self.assertEqual(mounts.find_socket(mount, environment), path)
             os.chmod(f"{directory}/dewpoint", 0o770)
             self.assertIsNone(mounts.find_socket(mount, environment))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory to another user")
+    def test_a_link_to_another_users_socket_is_not_asked(self):
+        with tempfile.TemporaryDirectory() as own, tempfile.TemporaryDirectory() as foreign:
+            daemon = FakeDaemon(own)
+            try:
+                self.refuse_link(daemon, foreign)
+            finally:
+                daemon.stop()
+
+    def refuse_link(self, daemon, foreign):
+        real = mounts.socket_candidates(daemon.mount.point, 0, daemon.environment)[0]
+        mount = dataclasses.replace(daemon.mount, owner=4242)
+        environment = {"XDG_RUNTIME_DIR": foreign}
+        link = mounts.socket_candidates(mount.point, 4242, environment)[0]
+        os.makedirs(os.path.dirname(link), mode=0o700)
+        os.symlink(real, link)
+        os.chown(os.path.dirname(link), 4242, 4242)
+        self.assertEqual(control.Control(daemon.mount, daemon.environment).post("/v1/sync", {}), {})
+        with self.assertRaises(control.Fault) as refused:
+            control.Control(mount, environment).post("/v1/sync", {})
+        self.assertEqual(refused.exception.code, "unreachable")
+        self.assertEqual(len(daemon.posted), 1)
