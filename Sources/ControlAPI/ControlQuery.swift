@@ -1,4 +1,5 @@
 import Foundation
+import Model
 
 /// The query of a GET request about one item: `path=` and the path, with everything but ASCII letters, digits and
 /// `-._~/` as `%HH`. A `+` is a literal plus sign.
@@ -46,10 +47,10 @@ package enum ControlQuery {
     package static func lines(in target: some StringProtocol) -> String? { value("lines", in: target) }
 
     private static func value(_ name: String, in target: some StringProtocol) -> String? {
-        guard let mark = target.firstIndex(of: "?") else { return nil }
-        let fields = target[target.index(after: mark)...].split(separator: "&")
-        guard let field = fields.first(where: { $0.hasPrefix("\(name)=") }) else { return nil }
-        return String(field.dropFirst(name.count + 1)).removingPercentEncoding
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+        let fields = target.utf8[target.utf8.index(after: mark)...].split(separator: UInt8(ascii: "&"))
+        guard let field = fields.first(where: { $0.starts(with: "\(name)=".utf8) }) else { return nil }
+        return String(percentDecoding: Substring(decoding: field.dropFirst(name.utf8.count + 1), as: UTF8.self))
     }
 
     private static let unreserved = Set(

@@ -1,3 +1,5 @@
+import Model
+
 /// The path of a daemon's socket: a client derives it from the mountpoint alone.
 ///
 ///     DIRECTORY/HASH.sock     HASH: 64 bits of FNV-1a over the canonical mountpoint, 16 hex digits
@@ -20,7 +22,7 @@ package struct ControlSocket: Hashable, Sendable {
     /// The paths at which a daemon of `user` tries to create the socket of a mountpoint, best first.
     package static func places(mountpoint: String, environment: [String: String], user: UInt32) -> [ControlSocket] {
         var directories: [String] = []
-        if let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") {
+        if let runtime = environment["XDG_RUNTIME_DIR"], ItemPath(runtime).isAbsolute {
             directories.append("\(runtime)/dewpoint")
         }
         directories.append(user == 0 ? "/run/dewpoint" : "/tmp/dewpoint-\(user)")

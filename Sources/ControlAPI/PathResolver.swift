@@ -23,7 +23,7 @@ package struct PathResolver: Sendable {
     /// - Parameter directory: The base of a relative path; absolute.
     /// - Returns: An absolute path without `.`, `..` and a trailing slash; `nil` when its links form a loop.
     package func resolve(_ path: String, from directory: String) -> String? {
-        var todo = Self.parts(path.utf8.first == UInt8(ascii: "/") ? path : "\(directory)/\(path)")
+        var todo = Self.parts(ItemPath(path).isAbsolute ? path : "\(directory)/\(path)")
         var done: [String] = []
         var insideSince: Int?
         var links = 0
@@ -41,7 +41,7 @@ package struct PathResolver: Sendable {
             } else if let target = readLink(place) {
                 links += 1
                 guard links <= Self.linkLimit else { return nil }
-                done = target.utf8.first == UInt8(ascii: "/") ? [] : done.dropLast()
+                done = ItemPath(target).isAbsolute ? [] : done.dropLast()
                 todo += Self.parts(target)
             }
         }
@@ -57,10 +57,10 @@ package struct PathResolver: Sendable {
 
     /// The components of a path, the first one last.
     private static func parts(_ path: String) -> [String] {
-        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter { $0 != "." }.reversed()
+        ItemPath(path).components.map(String.init).filter { $0 != "." }.reversed()
     }
 
-    private static func text(_ parts: [String]) -> String { "/" + parts.joined(separator: "/") }
+    private static func text(_ parts: [String]) -> String { "/" + ItemPath(parts).string }
 
     private static func systemReadLink(_ path: String) -> String? {
         var target = [UInt8](repeating: 0, count: Int(PATH_MAX))

@@ -21,7 +21,8 @@ package struct MountSurroundings: Sendable {
         let variables = ProcessInfo.processInfo.environment
         // The environment before the password database, as in every shell. Services of the system may have no HOME.
         return MountSurroundings(
-            variables: variables, home: variables["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory(),
+            variables: variables,
+            home: variables["HOME"].flatMap { ItemPath($0).isAbsolute ? $0 : nil } ?? NSHomeDirectory(),
             table: .current())
     }
 

@@ -55,7 +55,7 @@ extension MountsFile {
     }
 
     private static func directory(of path: String) -> String {
-        String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
+        String(path[..<(path.utf8.lastIndex(of: ItemPath.separator) ?? path.endIndex)])
     }
 
     /// - Returns: A descriptor that holds the lock until it is closed.

@@ -3,6 +3,7 @@ import CDispatch
 package import Daemon
 import Foundation
 import Glibc
+import Model
 
 /// The file with the named mounts of a user: `$XDG_CONFIG_HOME/dewpoint/mounts.toml`, by default in `~/.config`; for
 /// root without that variable `/etc/dewpoint/mounts.toml`.
@@ -16,7 +17,7 @@ package struct MountsFile: Sendable {
 
     package init(_ surroundings: MountSurroundings, user: UInt32 = geteuid()) {
         self.surroundings = surroundings
-        let home = surroundings.variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let home = surroundings.variables["XDG_CONFIG_HOME"].flatMap { ItemPath($0).isAbsolute ? $0 : nil }
         path =
             switch home {
             case let home?: "\(home)/dewpoint/mounts.toml"

@@ -1,3 +1,5 @@
+import Model
+
 /// A mount with a name: what `dewpoint mount NAME` mounts, where and how. A table of the mounts file:
 ///
 ///     [mounts.notes]
@@ -48,8 +50,8 @@ extension NamedMount {
     /// - Returns: `nil` for a relative path, and for `~USER`.
     static func absolute(_ path: String, home: String) -> String? {
         if path == "~" { return home }
-        if path.hasPrefix("~/") { return home + path.dropFirst() }
-        return path.hasPrefix("/") ? path : nil
+        if path.hasBytePrefix("~/") { return home + path.droppingBytes(1) }
+        return ItemPath(path).isAbsolute ? path : nil
     }
 }
 

@@ -1,3 +1,4 @@
+import Model
 package import Remote
 
 /// The location of a container: `s3://BUCKET/PREFIX` at an endpoint, in a region.
@@ -88,7 +89,8 @@ extension S3Location {
         guard url.prefix(scheme.count).lowercased() == scheme else {
             throw refuse("the location must be s3://BUCKET or s3://BUCKET/PREFIX")
         }
-        var components = url.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false)
+        var components = url.droppingBytes(scheme.utf8.count).splitBytes(
+            at: ItemPath.separator, omittingEmptySubsequences: false)
         let bucket = String(components.removeFirst())
         guard isBucketName(bucket) else {
             throw refuse(

@@ -93,8 +93,8 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
             let page = try await page(
                 prefix: location.key(prefix), after: after.map(location.key), limit: limit - found.count,
                 continuation: continuation, key: prefix)
-            for object in page.entries.map(\.object) where object.key.hasPrefix(location.prefix) {
-                let key = String(object.key.dropFirst(location.prefix.count))
+            for object in page.entries.map(\.object) where object.key.hasBytePrefix(location.prefix) {
+                let key = object.key.droppingBytes(location.prefix.utf8.count)
                 // Keys that are not ours are not listed, such as the empty object that consoles create for a folder.
                 do throws(StoreError) { try ObjectKey.validate(key) } catch { continue }
                 found.append(ObjectListing(key: key, byteCount: object.byteCount))

@@ -11,8 +11,10 @@ enum ConflictFileName {
     /// - Parameter number: 1 for the plain name; a greater one is appended to the time.
     static func candidate(for version: ConflictVersion, of name: ItemName, number: Int) -> String {
         let time = version.modified.rfc3339.prefix(19).map { $0 == "T" ? " " : $0 == ":" ? "." : $0 }
-        var device = version.deviceName.map { $0 == "/" || $0.unicodeScalars.contains("\0") ? "-" : $0 }
-        if device.isEmpty { device = Array(version.device.description.prefix(8)) }
+        var device: [Unicode.Scalar] = version.deviceName.string.unicodeScalars.map {
+            $0 == "/" || $0 == "\0" ? "-" : $0
+        }
+        if device.isEmpty { device = Array(version.device.description.prefix(8).unicodeScalars) }
         let suffix = " \(String(time))\(number > 1 ? " \(number)" : ""))"
         var ending = name.pathExtension.isEmpty ? "" : ".\(name.pathExtension)"
         // An "extension" that fills the name is part of it.
@@ -20,7 +22,7 @@ enum ConflictFileName {
         let stem = Array(name.string.unicodeScalars.dropLast(ending.unicodeScalars.count))
         let fixed = " (conflict ".utf8.count + suffix.utf8.count + ending.utf8.count
         // A name that is too long is cut: first the device's name, then the file's.
-        let who = cut(device.flatMap(\.unicodeScalars), to: deviceByteLimit)
+        let who = cut(device, to: deviceByteLimit)
         return cut(stem, to: ItemName.byteLimit - fixed - who.utf8.count) + " (conflict \(who)\(suffix)\(ending)"
     }
 

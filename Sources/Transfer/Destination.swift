@@ -21,7 +21,7 @@ struct Destination {
     /// - Throws: ``FileError`` with `badName` and a sentence.
     init(_ path: String, _ rule: SyncRule) throws(FileError) {
         var names: [ItemName] = []
-        for component in path.split(separator: "/") {
+        for component in ItemPath(path).components {
             switch rule.name(component.utf8) {
             case .success(let name): names.append(name)
             case .failure(let refusal): throw FileError(.badName, "\(component) in \(path): \(refusal.reason)")

@@ -143,7 +143,7 @@ package final class Export: Sendable {
     private func makeLink(_ child: Child, in output: OutputDirectory) throws(FileError) {
         let isMade: Void? = try attempt(output.path(of: child.name.string)) { () throws(FileError) in
             try output.makeLink(
-                child.name.string, target: try sync.replica.inode(child.attributes.inode).target ?? "",
+                child.name.string, target: try sync.replica.inode(child.attributes.inode).target?.string ?? "",
                 try metadata(of: child.attributes))
         }
         if isMade != nil { state.withLock { $0.report.linkCount += 1 } }

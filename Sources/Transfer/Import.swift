@@ -24,7 +24,7 @@ package struct Import {
     private var batch: [Source] = []
     private var batchByteCount: Int64 = 0
     /// The paths that an interrupted import has already sent.
-    private var presentPaths: Set<String> = []
+    private var presentPaths: Set<ItemPath> = []
 
     private var sync: SyncEngine { scratch.sync }
 
@@ -91,7 +91,7 @@ package struct Import {
                     if occupant.kind == .directory {
                         rest.append((try directory.directory(bytes), item))
                     } else {
-                        presentPaths.insert(directory.path(of: bytes))
+                        presentPaths.insert(ItemPath(directory.path(of: bytes)))
                     }
                 case .taken: clashes.add(directory.path(of: bytes))
                 }
@@ -107,12 +107,12 @@ package struct Import {
         let status = try directory.status(bytes)
         guard status.kind.isSynced else { return nil }
         var content: Content?
-        var target: String?
+        var target: LinkTarget?
         switch status.kind {
         case .file where status.size == occupant.content?.byteCount:
             content = try ChunkScan.content(of: try directory.file(bytes).descriptor)
         case .symbolicLink:
-            target = String(validating: try directory.target(of: bytes), as: UTF8.self)
+            target = String(validating: try directory.target(of: bytes), as: UTF8.self).map(LinkTarget.init)
         default: break
         }
         return ImportConflict(kind: status.kind, target: target, content: content, meeting: occupant)
@@ -158,7 +158,7 @@ package struct Import {
             sender.tell(TransferProblem(.skipped, path: path, refusal.reason))
             return nil
         }
-        if presentPaths.contains(path) {
+        if presentPaths.contains(ItemPath(path)) {
             sender.notePresent()
             return nil
         }
@@ -173,7 +173,7 @@ package struct Import {
                 sender.tell(TransferProblem(.skipped, path: path, "its target is not UTF-8"))
                 return nil
             }
-            record.target = target
+            record.target = LinkTarget(target)
             try await add(Source(directory: directory, bytes: bytes, record: record), byteCount: 0)
             return nil
         case .directory:

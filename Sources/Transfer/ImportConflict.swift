@@ -20,13 +20,13 @@ enum ImportConflict: Equatable {
     struct Occupant {
         let item: ItemID
         let kind: ItemKind
-        var target: String?
+        var target: LinkTarget?
         /// Of a file; `nil` when its chunk list is unavailable.
         var content: Content?
     }
 
     /// - Parameter content: The content of a new file.
-    init(kind: ItemKind, target: String?, content: Content?, meeting occupant: Occupant?) {
+    init(kind: ItemKind, target: LinkTarget?, content: Content?, meeting occupant: Occupant?) {
         guard let occupant else {
             self = .free
             return
@@ -36,15 +36,9 @@ enum ImportConflict: Equatable {
             case (.directory, .directory): true
             case (.file, .file):
                 if let content, let other = occupant.content { content.hasSameBytes(as: other) } else { false }
-            case (.symbolicLink, .symbolicLink): Self.equal(target, occupant.target)
+            case (.symbolicLink, .symbolicLink): target != nil && target == occupant.target
             default: false
             }
         self = isSame ? .present(occupant.item) : .taken
-    }
-
-    /// `String` treats a composed and a decomposed é as equal.
-    private static func equal(_ one: String?, _ other: String?) -> Bool {
-        guard let one, let other else { return false }
-        return one.utf8.elementsEqual(other.utf8)
     }
 }

@@ -98,18 +98,18 @@ final class SourceDirectory: Sendable {
     }
 
     /// The attributes that are synced: `user.*`, except our own.
-    func attributes(ofDirectory name: [UInt8]) throws(FileError) -> [String: Data] {
+    func attributes(ofDirectory name: [UInt8]) throws(FileError) -> [AttributeName: Data] {
         try Self.attributes(of: try open(name, O_DIRECTORY))
     }
 
     /// Related: `flistxattr(2)`, `fgetxattr(2)`.
-    static func attributes(of file: Descriptor) throws(FileError) -> [String: Data] {
-        var attributes: [String: Data] = [:]
+    static func attributes(of file: Descriptor) throws(FileError) -> [AttributeName: Data] {
+        var attributes: [AttributeName: Data] = [:]
         for name in file.extendedAttributeNames where name.utf8.starts(with: "user.".utf8) {
             if name.utf8.starts(with: "user.dewpoint.".utf8) { continue }
             // Removed since it was listed.
             guard let value = file.extendedAttribute(name) else { continue }
-            attributes[name] = Data(value)
+            attributes[AttributeName(name)] = Data(value)
         }
         return attributes
     }

@@ -57,12 +57,12 @@ struct CommandFailure: Error {
 extension CommandFailure {
     /// Refuses a path that is given twice, in whatever spelling: the second would find the first one's work done.
     static func refuseRepetition(_ paths: [String]) throws(CommandFailure) {
-        var seen: [String: String] = [:]
+        var seen: [ItemPath: String] = [:]
         for path in paths {
             // What is wrong with a path is reported when it is used.
             let place = (try? MountedPath.absolute(path)) ?? path
-            if let first = seen.updateValue(path, forKey: place) {
-                let other = first == path ? "" : ", also as \(first)"
+            if let first = seen.updateValue(path, forKey: ItemPath(place)) {
+                let other = first.isBytewiseEqual(to: path) ? "" : ", also as \(first)"
                 throw CommandFailure(.usage, "\(path) is given twice\(other); give each path once")
             }
         }
@@ -81,7 +81,7 @@ extension CommandFailure {
                 guard let failure = CommandFailure(error) else { throw error }
                 last?.report()
                 let sentence =
-                    failure.sentence.hasPrefix("\(path) ") ? failure.sentence : "\(path): \(failure.sentence)"
+                    failure.sentence.hasBytePrefix("\(path) ") ? failure.sentence : "\(path): \(failure.sentence)"
                 last = CommandFailure(failure.status, sentence, log: failure.log)
             }
         }

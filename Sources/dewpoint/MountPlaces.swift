@@ -42,7 +42,7 @@ enum MountPlaces {
         return try MountedPath.absolute(path)
     }
 
-    private static func lastName(_ path: String) -> String { URL(filePath: path).lastPathComponent }
+    private static func lastName(_ path: String) -> String { ItemPath(path).last.map(String.init) ?? path }
 
     /// Where the container whose state is in use is mounted, in a sentence; the given failure when that cannot be
     /// found.
@@ -70,7 +70,7 @@ enum MountPlaces {
     }
 
     static func alreadyMounted(_ url: String, at place: String, asked mountpoint: String) -> String {
-        place == mountpoint
+        place.isBytewiseEqual(to: mountpoint)
             ? "\(url) is already mounted at \(place); nothing is left to do: see dewpoint status \(place)"
             : "\(url) is already mounted at \(place); to mount it at \(mountpoint) instead, first run: dewpoint unmount "
                 + place

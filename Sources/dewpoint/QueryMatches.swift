@@ -17,8 +17,8 @@ struct QueryMatches {
     private let predicate: MetadataPredicate
     private let place: MountedPath
     private let containerName: String
-    private var statuses: [String: ItemStatus] = [:]
-    private var matching: Set<String> = []
+    private var statuses: [ItemPath: ItemStatus] = [:]
+    private var matching: Set<ItemPath> = []
     private var isGathering = true
 
     init(_ predicate: MetadataPredicate, place: MountedPath, containerName: String) {
@@ -39,42 +39,45 @@ struct QueryMatches {
     }
 
     private mutating func show(_ status: ItemStatus) -> [Event] {
-        guard status.path != place.path else { return [] }
-        statuses[status.path] = status
+        let path = ItemPath(status.path)
+        guard path != ItemPath(place.path) else { return [] }
+        statuses[path] = status
         let attributes = attributes(of: status)
         let isDirectory = status.kind == .directory
         let isMatch = predicate.evaluate(typeTree: { UniformType.tree(of: $0, isDirectory: isDirectory) }) { name in
             attributes[name]?.comparable
         }
         guard isMatch else {
-            guard matching.remove(status.path) != nil else { return [] }
+            guard matching.remove(path) != nil else { return [] }
             return [Event(kind: .removed, path: shown(status.path))]
         }
-        let isNew = matching.insert(status.path).inserted
+        let isNew = matching.insert(path).inserted
         let kind: Event.Kind = isGathering ? .found : isNew ? .added : .changed
         return [Event(kind: kind, path: shown(status.path), attributes: attributes)]
     }
 
     private mutating func move(from: String, _ status: ItemStatus) -> [Event] {
-        let contents = below(from).compactMap { statuses[$0] }
+        let contents = below(ItemPath(from)).compactMap { path in statuses[path].map { (path, $0) } }
         var events = remove(from) + show(status)
-        for var item in contents {
-            item.path = status.path + item.path.dropFirst(from.count)
+        for (path, var item) in contents {
+            guard let rest = path.relative(to: ItemPath(from)) else { continue }
+            item.path = ItemPath(status.path).appending(rest.string).string
             events += show(item)
         }
         return events
     }
 
     private mutating func remove(_ path: String) -> [Event] {
-        (below(path) + [path]).compactMap { path in
+        let path = ItemPath(path)
+        return (below(path) + [path]).compactMap { path in
             statuses[path] = nil
-            return matching.remove(path) == nil ? nil : Event(kind: .removed, path: shown(path))
+            return matching.remove(path) == nil ? nil : Event(kind: .removed, path: shown(path.string))
         }
     }
 
-    private func below(_ directory: String) -> [String] {
+    private func below(_ directory: ItemPath) -> [ItemPath] {
         guard statuses[directory]?.kind == .directory else { return [] }
-        return statuses.keys.filter { $0.hasPrefix("\(directory)/") }.sorted()
+        return statuses.keys.filter { $0 != directory && $0.relative(to: directory) != nil }.sorted()
     }
 
     private func attributes(of status: ItemStatus) -> [String: MetadataAttribute.Value] {
@@ -86,9 +89,8 @@ struct QueryMatches {
     }
 
     private func shown(_ path: String) -> String {
-        let rest = place.path.isEmpty ? path : String(path.dropFirst(place.path.count + 1))
-        if place.given == "." { return rest }
-        return place.given.hasSuffix("/") ? place.given + rest : "\(place.given)/\(rest)"
+        let rest = ItemPath(path).relative(to: ItemPath(place.path))?.string ?? path
+        return place.given == "." ? rest : ItemPath(place.given).appending(rest).string
     }
 }
 

@@ -2,7 +2,10 @@ import ControlAPI
 import Testing
 
 @Suite struct ControlQueryTests {
-    @Test(arguments: ["", "a", "a b/c+d&e=f?g#h%20", "e\u{301}\u{e9}", "emoji 🙂\n\u{1}"])
+    @Test(arguments: [
+        "", "a", "a b/c+d&e=f?g#h%20", "e\u{301}\u{e9}", "emoji 🙂\n\u{1}", "\u{feff}a/\u{feff}", "\u{301}a/\u{301}b",
+        "\u{200d}/\u{200d}", "\u{fe0f}a", "\u{e31}a/\u{e31}",
+    ])
     func `a path round-trips through the query byte for byte`(path: String) throws {
         let target = "/v1/items/status?" + ControlQuery.text(path: path)
         #expect(target.utf8.allSatisfy { 0x21...0x7e ~= $0 })
@@ -14,7 +17,7 @@ import Testing
         #expect(ControlQuery.path(in: target) == nil)
     }
 
-    @Test(arguments: ["", "a&limit=3", "e\u{301}+%=?"])
+    @Test(arguments: ["", "a&limit=3", "e\u{301}+%=?", "\u{feff}a", "\u{301}"])
     func `the name after which a listing goes on round-trips byte for byte`(name: String) throws {
         let target = "/v1/items?" + ControlQuery.text(path: "a&after=b", after: name, limit: 7)
         #expect(ControlQuery.path(in: target) == "a&after=b")

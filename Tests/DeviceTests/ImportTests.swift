@@ -254,7 +254,7 @@ import Testing
             ])
         }
         let item = ItemID(uuid: UUID())
-        func place(target: String, byteCount: Int) -> ImportConflict {
+        func place(target: LinkTarget, byteCount: Int) -> ImportConflict {
             ImportConflict(
                 kind: new, target: target, content: content(byteCount),
                 meeting: .init(item: item, kind: old, target: "caf\u{e9}", content: content(5)))

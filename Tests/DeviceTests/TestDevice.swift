@@ -93,15 +93,15 @@ final class TestDevice: Sendable {
 
     func inode(_ path: String) throws -> InodeNumber {
         var inode = InodeNumber.root
-        for part in path.split(separator: "/") {
+        for part in ItemPath(path).components {
             inode = try fileSystem.lookup(ItemName(String(part)), in: inode).inode
         }
         return inode
     }
 
     private func split(_ path: String) throws -> (InodeNumber, ItemName) {
-        let parts = path.split(separator: "/").map(String.init)
-        return (try inode(parts.dropLast().joined(separator: "/")), try ItemName(parts.last!))
+        let parts = ItemPath(path).components.map(String.init)
+        return (try inode(ItemPath(parts.dropLast()).string), try ItemName(parts.last!))
     }
 
     func makeDirectory(_ path: String) throws {

@@ -252,7 +252,7 @@ import Testing
             if number == 2 {
                 record.kind = .symbolicLink
                 record.content = nil
-                record.target = directory.path
+                record.target = LinkTarget(directory.path)
             }
             records.append(record)
         }

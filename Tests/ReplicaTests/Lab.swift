@@ -204,7 +204,7 @@ extension Lab {
     func record(
         _ name: String, parent: ItemID = .root, kind: ItemKind = .file, size: Int64 = 0, content: Content? = nil,
         id: ItemID = ItemID(uuid: UUID()), modified: Timestamp = Timestamp(rawValue: 1_600_000_000_123_456_789),
-        target: String? = nil, xattrs: [String: Data] = [:]
+        target: LinkTarget? = nil, xattrs: [AttributeName: Data] = [:]
     ) throws -> ItemRecord {
         ItemRecord(
             id: id, parent: parent, name: try ItemName(name), kind: kind, mode: 0o644, modified: modified, size: size,

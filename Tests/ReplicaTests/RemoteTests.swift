@@ -109,11 +109,23 @@ import Testing
         let inode = try lab.inode("l")
         try lab.replica.writePlaceholders(in: .root)
         let record = try lab.record("l", kind: .symbolicLink, id: try #require(try lab.item("l")), target: "newer")
-        try write(lab) { t throws(FileError) in try t.setMetadata(inode, from: record) }
+        try write(lab) { t throws(FileError) in
+            try t.setMetadata(inode, from: record)
+            // A target that is not that of the record, and not queued, is a difference.
+            if let entry = try t.entry(of: record.id) { try t.setBase(entry, record: record, number: 9) }
+        }
         #expect(try lab.replica.inode(inode).target == "newer")
         #expect(try lab.replica.attributes(of: inode).size == 5)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: lab.files("l")) == "newer")
         #expect(try lab.replica.check() == [])
+        let other = try lab.record("l", kind: .symbolicLink, id: record.id, target: "cafe\u{301}")
+        try write(lab) { t throws(FileError) in try t.setMetadata(inode, from: other) }
+        #expect(try lab.replica.check() == ["l: its target is not the container's, and is not in the outbox"])
+        let same = try lab.record("l", kind: .symbolicLink, id: record.id, target: "caf\u{e9}")
+        try write(lab) { t throws(FileError) in
+            if let entry = try t.entry(of: record.id) { try t.setBase(entry, record: same, number: 10) }
+        }
+        #expect(try lab.replica.check() == ["l: its target is not the container's, and is not in the outbox"])
     }
 
     @Test func `a directory can be removed only when it is empty`() throws {

@@ -16,7 +16,8 @@ import Testing
             directory,
             try lab.record("empty", size: 0, content: .empty),
             try lab.record(
-                "f", parent: directory.id, size: 3 << 20, content: content, xattrs: ["user.k": Data([0, 255])]),
+                "f", parent: directory.id, size: 3 << 20, content: content,
+                xattrs: ["user.k": Data([0, 255]), "user.k\u{e9}": Data([1]), "user.ke\u{301}": Data([2])]),
             try lab.record("link", parent: directory.id, kind: .symbolicLink, target: "../a/\u{e9}"),
             try lab.record("caf\u{e9}", size: 0, content: .empty),
             try lab.record("cafe\u{301}", size: 0, content: .empty),
@@ -75,7 +76,7 @@ import Testing
                 links: inode.attributes.linkCount, owner: inode.attributes.owner,
                 xattrs: Dictionary(
                     uniqueKeysWithValues: try lab.replica.xattrNames(of: entry.inode).map {
-                        ($0, try lab.replica.xattr($0, of: entry.inode))
+                        (AttributeName($0), try lab.replica.xattr($0, of: entry.inode))
                     }))
             if entry.kind == .directory { items.merge(try tree(lab, entry.inode, childPath)) { old, _ in old } }
         }
@@ -88,14 +89,14 @@ import Testing
         var isQueued: Bool
         var isLocal: Bool
         var content: Content?
-        var target: String?
+        var target: LinkTarget?
         var size: Int64
         var blocks: Int64
         var mode: UInt16
         var modified: Timestamp
         var links: UInt32
         var owner: UInt32
-        var xattrs: [String: [UInt8]]
+        var xattrs: [AttributeName: [UInt8]]
     }
 
     @Test func `importing a snapshot reproduces the exported tree with all its attributes`() async throws {

@@ -79,7 +79,7 @@ import Testing
         var record = ItemRecord(
             id: ItemID(uuid: UUID()), parent: .root, name: try ItemName("e\u{301}.txt"), kind: .file, mode: 0o4755,
             modified: Timestamp(rawValue: -5), size: content.byteCount,
-            xattrs: ["user.a": Data([0, 1]), "user.b": Data()],
+            xattrs: ["user.a": Data([0, 1]), "user.b": Data(), "user.\u{e9}": Data([2]), "user.e\u{301}": Data([3])],
             content: .inline(content), device: device, base: 41)
         var all = [record]
         record.content = .manifest(ChunkHash(bytes: [UInt8](repeating: 1, count: 32))!)

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Foundation
 import Metering
+import Model
 import Remote
 import RemoteS3
 
@@ -39,10 +40,10 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
     var outerLocations: [ContainerLocation] {
         var locations: [ContainerLocation] = []
         var rest = url[...]
-        while rest.last == "/" { rest.removeLast() }
-        let scheme = isBucket ? S3Location.scheme.count : "file:///".count
-        while locations.count < Self.outerLimit, let slash = rest.lastIndex(of: "/"),
-            rest.distance(from: rest.startIndex, to: slash) > scheme - 1
+        while rest.utf8.last == ItemPath.separator { rest = rest[..<rest.utf8.index(before: rest.endIndex)] }
+        let scheme = isBucket ? S3Location.scheme.utf8.count : "file:///".utf8.count
+        while locations.count < Self.outerLimit, let slash = rest.utf8.lastIndex(of: ItemPath.separator),
+            rest.utf8.distance(from: rest.startIndex, to: slash) > scheme - 1
         {
             rest = rest[..<slash]
             guard

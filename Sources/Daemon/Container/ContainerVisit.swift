@@ -85,7 +85,7 @@ package struct ContainerVisit: Sendable {
     /// Not `/tmp`, which is often in memory, unless the user chose it.
     private static var scratchDirectory: String {
         let chosen = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
-        let path = chosen.hasPrefix("/") ? chosen : "/var/tmp"
+        let path = ItemPath(chosen).isAbsolute ? chosen : "/var/tmp"
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)

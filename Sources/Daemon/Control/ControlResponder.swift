@@ -242,7 +242,7 @@ struct ControlResponder: HTTPResponder {
 
     /// Removes slashes at both ends: the file system takes none.
     private static func relative(_ path: String) -> String {
-        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
+        ItemPath(ItemPath(path).components).string
     }
 
     private static func collect(_ body: RequestBody) async throws -> Data {

@@ -17,7 +17,7 @@ extension StatePlace {
     /// Whether it was set aside by ``reset(discardingChanges:now:)``.
     var isBackup: Bool { (try? String(contentsOfFile: backupMark, encoding: .utf8)) == name }
 
-    private var name: String { URL(filePath: path).lastPathComponent }
+    private var name: String { ItemPath(path).last.map(String.init) ?? path }
 
     /// Records where the state is mounted.
     func record(mountpoint: String) {

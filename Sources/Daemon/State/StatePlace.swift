@@ -27,7 +27,7 @@ package struct StatePlace: Hashable, Sendable {
     /// A service or mount(8) makes root's states elsewhere than a shell. Each must find those of the others, or it would
     /// be another device, without the changes that are not uploaded.
     private static func bases(_ environment: [String: String], user: UInt32) -> [String] {
-        func directory(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        func directory(_ name: String) -> String? { environment[name].flatMap { ItemPath($0).isAbsolute ? $0 : nil } }
         if let home = directory("XDG_STATE_HOME") { return ["\(home)/dewpoint"] }
         // The environment before the password database, as in every shell.
         let home = "\(environment["HOME"] ?? NSHomeDirectory())/.local/state/dewpoint"
@@ -61,7 +61,7 @@ package struct StatePlace: Hashable, Sendable {
     ///   could change it.
     package init(given: String, resolved: String) throws(DaemonError) {
         var bare = Substring(given)
-        while bare.utf8.count > 1, bare.hasSuffix("/") { bare.removeLast() }
+        while bare.utf8.count > 1, bare.utf8.last == ItemPath.separator { bare.unicodeScalars.removeLast() }
         var status = stat()
         if lstat(String(bare), &status) == 0, status.st_mode & S_IFMT == S_IFLNK {
             throw DaemonError(.denied, "the state \(given) is a symbolic link; give the directory itself: \(resolved)")

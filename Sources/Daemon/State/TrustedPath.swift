@@ -2,6 +2,7 @@
 import CDispatch
 import Foundation
 import Glibc
+import Model
 
 /// Whether only the caller and root can change what a path refers to.
 ///
@@ -24,7 +25,7 @@ package struct TrustedPath {
     func check() throws(Problem) {
         var current = ""
         try checkDirectory("/")
-        for component in path.split(separator: "/") {
+        for component in ItemPath(path).components {
             current += "/\(component)"
             guard try checkDirectory(current) else { return }
         }

@@ -33,7 +33,7 @@ struct ClaimPlaces: Sendable {
         for _ in 0..<Self.linkLimit {
             let found = try replica.whereabouts(at: path)
             guard followsLink, let target = found.target else { return found }
-            let above = path.split(separator: "/").dropLast().joined(separator: "/")
+            let above = ItemPath(path).components.dropLast()
             guard let next = Self.path(of: target, in: above) else {
                 throw FileError(.crossDevice, "\(path) points outside the container, to \(target)")
             }
@@ -46,17 +46,18 @@ struct ClaimPlaces: Sendable {
     private static let linkLimit = 40
 
     /// The path below the root that a link's target resolves to; `nil` outside the container.
-    private static func path(of target: String, in directory: String) -> String? {
-        guard !target.hasPrefix("/") else { return nil }
-        var parts = directory.split(separator: "/")
-        for part in target.split(separator: "/") where part != "." {
+    private static func path(of target: LinkTarget, in directory: ArraySlice<Substring>) -> String? {
+        let target = ItemPath(target.string)
+        guard !target.isAbsolute else { return nil }
+        var parts = directory
+        for part in target.components where part != "." {
             if part == ".." {
                 guard parts.popLast() != nil else { return nil }
             } else {
                 parts.append(part)
             }
         }
-        return parts.joined(separator: "/")
+        return ItemPath(parts).string
     }
 
     /// The path of an item below the root; empty for the root and for an item without a name.

@@ -13,7 +13,7 @@ struct CommitEvents: AppliedCommitEvents {
         var mode: UInt16
         var modified: Timestamp
         var size: Int64
-        var target: String?
+        var target: LinkTarget?
         var conflicts: Set<String>
     }
 

@@ -1,3 +1,5 @@
+import Model
+
 /// The attributes under `user.dewpoint.` and `dewpoint.`: read and set by name, never listed and never stored.
 ///
 /// See "Extended attributes" in the Semantics page. The leaf names are Apple's resource keys without `NSURL`,
@@ -39,8 +41,8 @@ enum ControlAttribute: String, CaseIterable, Sendable {
 
     /// The meaning of a full attribute name.
     static func named(_ name: String) -> Name {
-        guard let prefix = prefixes.first(where: { name.hasPrefix($0) }) else { return .ordinary }
-        let leaf = String(name.dropFirst(prefix.count))
+        guard let prefix = prefixes.first(where: { name.hasBytePrefix($0) }) else { return .ordinary }
+        let leaf = name.droppingBytes(prefix.utf8.count)
         if let attribute = ControlAttribute(rawValue: leaf) { return .control(attribute, isRaw: false) }
         if let attribute = rawKeys[leaf] { return .control(attribute, isRaw: true) }
         return .unknown

@@ -66,7 +66,7 @@ extension FileSystem {
         guard facts.attributes.kind == .file, !facts.isLocal, facts.percentLocal > 0,
             reading.downloads.active(number) == nil
         else { return facts }
-        return try replica.facts(of: [number]).first { $0.path == facts.path } ?? facts
+        return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
     }
 
     /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are

@@ -27,7 +27,7 @@ extension FileSystem {
         let conflicts = entry.conflicts.map { version in
             ItemVersion(
                 id: version.id.uuidString.lowercased(), kind: .conflict, date: version.modified,
-                computer: version.deviceName.isEmpty ? nil : version.deviceName, device: version.device,
+                computer: version.deviceName == "" ? nil : version.deviceName.string, device: version.device,
                 size: version.size, local: false)
         }
         return try [current(entry, inode)] + conflicts.reversed() + earlier(entry)
@@ -338,7 +338,7 @@ struct EarlierVersion {
         id = conflict.id.uuidString.lowercased()
         modified = conflict.modified
         device = conflict.device
-        deviceName = conflict.deviceName
+        deviceName = conflict.deviceName.string
         size = conflict.size
         content = conflict.content
     }

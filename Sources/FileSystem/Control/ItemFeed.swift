@@ -148,7 +148,7 @@ package struct ItemFeed: Sendable {
         changes.forget(inode)
         let names = try replica.facts(of: [inode])
         if names.count > 1 { changes.add([inode]) }
-        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        let name = ItemPath(path).last.map(String.init) ?? ""
         let facts =
             names.first { $0.path.utf8.elementsEqual(path.utf8) }
             ?? names.first { $0.entry?.name.string.utf8.elementsEqual(name.utf8) ?? false } ?? names.first

@@ -12,7 +12,7 @@ extension FileSystem {
     ) throws(FileError) -> [UInt8] {
         switch ControlAttribute.named(name) {
         case .ordinary:
-            guard name.hasPrefix("user.") else { throw FileError(.noAttribute, name) }
+            guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             return try replica.xattr(name, of: inode)
         case .unknown:
             throw FileError(.noAttribute, name)
@@ -36,7 +36,7 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         switch ControlAttribute.named(name) {
         case .ordinary:
-            guard name.hasPrefix("user.") else { throw FileError(.unsupported, "\(name) cannot be stored") }
+            guard name.hasBytePrefix("user.") else { throw FileError(.unsupported, "\(name) cannot be stored") }
             try cache.freeSpaceFloor.admitChange()
             try replica.setXattr(name, value, of: inode, mode: mode)
             activity.noteLocalChange()
@@ -61,7 +61,7 @@ extension FileSystem {
     ) throws(FileError) -> Answer<Void> {
         switch ControlAttribute.named(name) {
         case .ordinary:
-            guard name.hasPrefix("user.") else { throw FileError(.noAttribute, name) }
+            guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
             try replica.removeXattr(name, of: inode)
             activity.noteLocalChange()
             coordination.events.changed(inode, by: .program(caller))
@@ -94,7 +94,7 @@ extension FileSystem {
 
     /// Checks that the caller is the owner if the name's prefix is the one that the kernel does not check.
     private func checkMayUse(_ name: String, of inode: InodeNumber, _ caller: Caller) throws(FileError) {
-        if name.hasPrefix(ControlAttribute.ownersPrefix) { try checkOwner(of: inode, caller) }
+        if name.hasBytePrefix(ControlAttribute.ownersPrefix) { try checkOwner(of: inode, caller) }
     }
 
     private func checkOwner(of inode: InodeNumber, _ caller: Caller) throws(FileError) {

@@ -61,7 +61,7 @@ extension FileSystem {
     }
 
     package func readLink(_ inode: InodeNumber) throws(FileError) -> String {
-        guard let target = try replica.inode(inode).target else {
+        guard let target = try replica.inode(inode).target?.string else {
             throw FileError(.invalid, "\(inode) is not a symbolic link")
         }
         return target

@@ -9,13 +9,14 @@ package struct ConflictVersion: Hashable, Sendable, Codable {
     package var id: UUID
     /// The device that made it, and its human name, at most 255 bytes.
     package var device: DeviceID
-    package var deviceName: String
+    package var deviceName: DeviceName
     package var modified: Timestamp
     package var size: Int64
     package var content: ItemRecord.Reference
 
     package init(
-        id: UUID, device: DeviceID, deviceName: String, modified: Timestamp, size: Int64, content: ItemRecord.Reference
+        id: UUID, device: DeviceID, deviceName: DeviceName, modified: Timestamp, size: Int64,
+        content: ItemRecord.Reference
     ) {
         self.id = id
         self.device = device

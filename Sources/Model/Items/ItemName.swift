@@ -35,21 +35,7 @@ package struct ItemName: Sendable {
     }
 }
 
-extension ItemName: Hashable, Comparable, CustomStringConvertible, Codable {
-    package static func == (left: ItemName, right: ItemName) -> Bool {
-        left.string.utf8.elementsEqual(right.string.utf8)
-    }
-
-    package static func < (left: ItemName, right: ItemName) -> Bool {
-        left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        for byte in string.utf8 { hasher.combine(byte) }
-    }
-
-    package var description: String { string }
-
+extension ItemName: ByteText, Decodable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         do {
@@ -57,10 +43,5 @@ extension ItemName: Hashable, Comparable, CustomStringConvertible, Codable {
         } catch let error as FileError {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an item name: \(error)")
         }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(string)
     }
 }

@@ -14,9 +14,9 @@ package struct ItemRecord: Hashable, Sendable, Codable {
     /// Length of a file in bytes; 0 for the other kinds.
     package var size: Int64
     /// The target of a symbolic link: data, never followed here. `nil` for the other kinds.
-    package var target: String?
+    package var target: LinkTarget?
     /// The `user.*` attributes by full name.
-    package var xattrs: [String: Data]
+    package var xattrs: [AttributeName: Data]
     /// The bytes of a file; `nil` for the other kinds.
     package var content: Reference?
     /// Edits that lost against this state and wait to be resolved; for a file only.
@@ -37,7 +37,7 @@ package struct ItemRecord: Hashable, Sendable, Codable {
 
     package init(
         id: ItemID, parent: ItemID, name: ItemName, kind: ItemKind, mode: UInt16, modified: Timestamp, size: Int64 = 0,
-        target: String? = nil, xattrs: [String: Data] = [:], content: Reference? = nil,
+        target: LinkTarget? = nil, xattrs: [AttributeName: Data] = [:], content: Reference? = nil,
         conflicts: [ConflictVersion] = [], maker: DeviceID? = nil, device: DeviceID, base: CommitNumber
     ) {
         self.id = id
@@ -65,6 +65,8 @@ extension ItemRecord {
     /// The device that made the bytes.
     package var maker: DeviceID { bytesDevice ?? device }
 
+    /// Foundation's coders keep one of several attributes whose names differ in composition only: the container's text is
+    /// written and read with all of them, by `CommitText`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -75,8 +77,10 @@ extension ItemRecord {
             mode: try container.decode(UInt16.self, forKey: .mode),
             modified: try container.decode(Timestamp.self, forKey: .modified),
             size: try container.decode(Int64.self, forKey: .size),
-            target: try container.decodeIfPresent(String.self, forKey: .target),
-            xattrs: try container.decode([String: Data].self, forKey: .xattrs),
+            target: try container.decodeIfPresent(LinkTarget.self, forKey: .target),
+            xattrs: Dictionary(
+                try container.decode([String: Data].self, forKey: .xattrs).map { (AttributeName($0), $1) }
+            ) { first, _ in first },
             content: try container.decodeIfPresent(Reference.self, forKey: .content),
             conflicts: try container.decodeIfPresent([ConflictVersion].self, forKey: .conflicts) ?? [],
             maker: try container.decodeIfPresent(DeviceID.self, forKey: .bytesDevice),
@@ -94,7 +98,7 @@ extension ItemRecord {
         try container.encode(modified, forKey: .modified)
         try container.encode(size, forKey: .size)
         try container.encodeIfPresent(target, forKey: .target)
-        try container.encode(xattrs, forKey: .xattrs)
+        try container.encode(Dictionary(xattrs.map { ($0.string, $1) }) { first, _ in first }, forKey: .xattrs)
         try container.encodeIfPresent(content, forKey: .content)
         // Few items have any, so an empty list is not encoded.
         if !conflicts.isEmpty { try container.encode(conflicts, forKey: .conflicts) }

@@ -30,7 +30,7 @@ package struct MountTable: Sendable {
 
     /// - Parameter text: The contents of `/proc/self/mountinfo`.
     package init(text: String) {
-        entries = text.split(separator: "\n").compactMap { Self.entry(line: $0) }
+        entries = text.splitBytes(at: UInt8(ascii: "\n")).compactMap { Self.entry(line: $0) }
     }
 
     /// The table as it is now; empty where there is no `/proc`.
@@ -66,7 +66,7 @@ package struct MountTable: Sendable {
     package func container(of path: String) -> (mount: Entry, path: String)? {
         var found: (entry: Entry, rest: String)?
         for entry in entries {
-            guard let rest = Self.rest(of: path, below: entry.mountpoint) else { continue }
+            guard let rest = ItemPath(path).relative(to: ItemPath(entry.mountpoint))?.string else { continue }
             if let best = found, best.entry.mountpoint.utf8.count > entry.mountpoint.utf8.count { continue }
             found = (entry, rest)  // a later mount at the same place covers the earlier one
         }
@@ -74,7 +74,7 @@ package struct MountTable: Sendable {
         guard let mount = entries.first(where: { $0.device == found.entry.device && $0.root == "/" }) else {
             return nil
         }
-        let parts = [String(found.entry.root.dropFirst()), found.rest].filter { !$0.isEmpty }
+        let parts = [String(Substring(found.entry.root.utf8.dropFirst())), found.rest].filter { !$0.isEmpty }
         return (mount, parts.joined(separator: "/"))
     }
 
@@ -82,23 +82,12 @@ package struct MountTable: Sendable {
         entries.first { $0.device == entry.device && $0.root == "/" } == entry
     }
 
-    /// The rest of `path` below `directory`, or `nil` if it is not below it. Bytes are compared, not characters: a
-    /// `String` treats differently composed names as equal.
-    private static func rest(of path: String, below directory: String) -> String? {
-        let directory = directory.utf8.elementsEqual("/".utf8) ? [] : Array(directory.utf8)
-        let path = Array(path.utf8)
-        guard path.starts(with: directory) else { return nil }
-        let rest = path.dropFirst(directory.count)
-        guard rest.isEmpty || rest.first == UInt8(ascii: "/") else { return nil }
-        return String(decoding: rest.dropFirst(), as: UTF8.self)
-    }
-
     /// Parses one line; see `proc_pid_mountinfo(5)`.
     ///
     ///     36 35 98:0 /root /mnt rw,noatime shared:1 - fuse.dewpoint source rw,user_id=0,group_id=0
     ///     id up dev  root  place options   zero or more  type       source  options
     private static func entry(line: Substring) -> Entry? {
-        let fields = line.split(separator: " ", omittingEmptySubsequences: false)
+        let fields = line.splitBytes(at: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard fields.count > 9, let dash = fields.dropFirst(6).firstIndex(of: "-"), fields.count > dash + 3 else {
             return nil
         }

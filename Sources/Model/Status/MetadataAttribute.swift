@@ -82,7 +82,7 @@ extension ItemStatus {
     private func absolutePath(_ mountpoint: String) -> String { path.isEmpty ? mountpoint : "\(mountpoint)/\(path)" }
 
     private func fileName(_ mountpoint: String) -> String {
-        (path.isEmpty ? mountpoint : path).utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+        ItemPath(path.isEmpty ? mountpoint : path).last.map(String.init)
             ?? "/"
     }
 

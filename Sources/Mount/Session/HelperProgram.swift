@@ -1,4 +1,5 @@
 import Glibc
+import Model
 
 /// libfuse's set-uid helper, which mounts and unmounts for users other than root.
 enum HelperProgram {
@@ -21,6 +22,6 @@ enum HelperProgram {
 
     static func isInstalled(_ name: String) -> Bool {
         let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
-        return path.split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
+        return path.splitBytes(at: UInt8(ascii: ":")).contains { access("\($0)/\(name)", X_OK) == 0 }
     }
 }

@@ -45,7 +45,7 @@ package struct ChangeLog: Sendable {
     /// write has landed in the meantime, it is recognised then.
     package func append(_ commit: Commit) async throws(StoreError) -> AppendOutcome {
         let key = Self.key(commit.sequence)
-        let text = try ContainerCoding.encode(commit, key: key)
+        let text = try CommitText.encode(commit, key: key)
         let object = try ContainerCoding.pack(text, key: key)
         do throws(StoreError) {
             try await store.create(key, .bytes(object))

@@ -75,7 +75,7 @@ struct CommitParts {
                     continue
                 }
                 do {
-                    body(try decoder.decode(type, from: Data(text[value.range])), &rejected)
+                    body(try entry(type, in: value.range), &rejected)
                 } catch {
                     rejected.add("\(label(value.range)): \(ContainerCoding.reason(error))")
                 }
@@ -83,6 +83,13 @@ struct CommitParts {
         } catch {
             throw StoreError(.corrupt, key: key, "\(list.rawValue) is not a list")
         }
+    }
+
+    private func entry<Entry: Decodable>(_ type: Entry.Type, in range: Range<Int>) throws -> Entry {
+        let entry = try decoder.decode(type, from: Data(text[range]))
+        guard var record = entry as? ItemRecord, !record.xattrs.isEmpty else { return entry }
+        record.xattrs = try CommitText.attributes(in: range, of: text, decoder: decoder)
+        return record as? Entry ?? entry
     }
 
     private func isNull(_ range: Range<Int>) -> Bool { text[range].elementsEqual("null".utf8) }

@@ -8,11 +8,11 @@ extension ItemRecord {
     /// The maximum size of the record in the text of a commit, in bytes.
     package var byteCountInCommit: Int {
         // Member names, ids and numbers.
-        var byteCount = 1024 + Self.escaped(name.string) + Self.escaped(target ?? "")
-        for (name, value) in xattrs { byteCount += Self.escaped(name) + (value.count + 2) / 3 * 4 + 8 }
+        var byteCount = 1024 + Self.escaped(name.string) + Self.escaped(target?.string ?? "")
+        for (name, value) in xattrs { byteCount += Self.escaped(name.string) + (value.count + 2) / 3 * 4 + 8 }
         if let content { byteCount += content.byteCountInCommit }
         for version in conflicts {
-            byteCount += 512 + Self.escaped(version.deviceName) + version.content.byteCountInCommit
+            byteCount += 512 + Self.escaped(version.deviceName.string) + version.content.byteCountInCommit
         }
         return byteCount
     }

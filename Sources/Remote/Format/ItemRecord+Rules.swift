@@ -25,7 +25,9 @@ extension ItemRecord {
         if kind != .file, !conflicts.isEmpty { return "a \(kind.rawValue) with conflict versions" }
         if Set(conflicts.map(\.id)).count < conflicts.count { return "two conflict versions with one id" }
         for version in conflicts {
-            guard version.deviceName.utf8.count <= Commit.deviceNameByteLimit else { return "a device's name too long" }
+            guard version.deviceName.string.utf8.count <= Commit.deviceNameByteLimit else {
+                return "a device's name too long"
+            }
             if let fault = fault(of: version.content, size: version.size) { return "conflict version: \(fault)" }
         }
         return nil
@@ -42,7 +44,9 @@ extension ItemRecord {
 
     private var faultOfKind: String? {
         if (target != nil) != (kind == .symbolicLink) { return "a wrong or missing target for a \(kind.rawValue)" }
-        if let target, !(1...Self.targetByteLimit).contains(target.utf8.count) || target.utf8.contains(0) {
+        if let target = target?.string,
+            !(1...Self.targetByteLimit).contains(target.utf8.count) || target.utf8.contains(0)
+        {
             return "an invalid target of a symbolic link"
         }
         switch (kind, content) {
@@ -54,7 +58,8 @@ extension ItemRecord {
     }
 
     private var faultOfXattrs: String? {
-        for (name, value) in xattrs {
+        for (attribute, value) in xattrs {
+            let name = attribute.string
             let isUser = name.utf8.starts(with: "user.".utf8) && name.utf8.count > "user.".utf8.count
             guard isUser, name.utf8.count <= ItemName.byteLimit, !name.utf8.contains(0) else {
                 return "an attribute that cannot be synced, \(name)"

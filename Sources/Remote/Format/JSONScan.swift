@@ -15,7 +15,7 @@ struct JSONScan {
     private let end: Int
     /// The closing characters of the open objects and lists.
     private var closers: [UInt8] = []
-    /// How many values of a list were read.
+    /// How many values of a list, or members of an object, were read.
     private var elementCount = 0
 
     /// - Parameter range: The part of the bytes to scan; all of them when it is `nil`.
@@ -54,6 +54,25 @@ struct JSONScan {
         } while take(",")
         try expect("}")
         return try atEnd(found)
+    }
+
+    /// The next member of an object: its quoted name and its value; `nil` after the last one, after which it must not be
+    /// called again.
+    mutating func nextMember() throws(Failure) -> (name: Range<Int>, value: Value)? {
+        if elementCount == 0 {
+            try expect("{")
+            if take("}") { return nil }
+        } else if !take(",") {
+            try expect("}")
+            return nil
+        }
+        elementCount += 1
+        skipSpace()
+        let start = offset
+        try string()
+        let name = start..<offset
+        try expect(":")
+        return (name, try value())
     }
 
     /// The next value of a list; `nil` after the last one, after which it must not be called again.

@@ -29,5 +29,5 @@ package struct ShareRecord: Hashable, Sendable, Codable {
     }
 
     /// The name of the file alone.
-    package var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
+    package var fileName: String { ItemPath(path).last.map(String.init) ?? path }
 }

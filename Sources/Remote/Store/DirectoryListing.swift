@@ -1,4 +1,5 @@
 import Glibc
+import Model
 
 /// Finds the first keys of a directory store in the order of their bytes, regardless of the file system's order.
 struct DirectoryListing {
@@ -20,16 +21,18 @@ struct DirectoryListing {
     mutating func read() throws(SystemCallFailure) -> [ObjectListing] {
         guard limit > 0 else { return [] }
         // Starts at the directory that the prefix names: one that was replaced is refused rather than skipped.
-        try collect(below: prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? "")
+        try collect(below: prefix.utf8.lastIndex(of: ItemPath.separator).map { String(prefix[...$0]) } ?? "")
         keep()
         var objects: [ObjectListing] = []
         // Sorted keys of one directory are adjacent.
         var last: (key: Substring, directory: OpenFile)?
         for key in keys {
-            let parent = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key[..<$0] } ?? ""
-            if last?.key != parent { last = try directory(parent).map { (parent, $0) } }
+            let parent = key.utf8.lastIndex(of: ItemPath.separator).map { key[..<$0] } ?? ""
+            if last.map({ $0.key.isBytewiseEqual(to: parent) }) != true {
+                last = try directory(parent).map { (parent, $0) }
+            }
             guard let directory = last?.directory else { continue }
-            let name = String(key.dropFirst(parent.isEmpty ? 0 : parent.count + 1))
+            let name = key.droppingBytes(parent.isEmpty ? 0 : parent.utf8.count + 1)
             // Deleted meanwhile, or not created by this store.
             guard let status = StoreRoot.ResolvedPath(directory: directory, name: name, path: key).status(),
                 status.st_mode & S_IFMT == S_IFREG
@@ -41,7 +44,7 @@ struct DirectoryListing {
 
     /// - Returns: `nil` when it was deleted meanwhile.
     private func directory(_ key: Substring) throws(SystemCallFailure) -> OpenFile? {
-        do throws(SystemCallFailure) { return try root.directory(key.split(separator: "/")) } catch {
+        do throws(SystemCallFailure) { return try root.directory(ItemPath(String(key)).components) } catch {
             guard error.number == ENOENT else { throw error }
             return nil
         }
@@ -51,7 +54,7 @@ struct DirectoryListing {
     private mutating func collect(below directory: String) throws(SystemCallFailure) {
         var directories: [String] = []
         do throws(SystemCallFailure) {
-            try Self.forEachEntry(in: try root.directory(directory.split(separator: "/"))) { name, isDirectory in
+            try Self.forEachEntry(in: try root.directory(ItemPath(directory).components)) { name, isDirectory in
                 let key = directory + name
                 // A name that is no valid key was put there by someone else; skipping it also limits the depth.
                 guard ObjectKey.isValid(key) else { return }
@@ -71,12 +74,12 @@ struct DirectoryListing {
 
     /// Whether a key below `directory` can begin with the prefix and come after the key to continue from.
     private func mayHoldMatches(_ directory: String) -> Bool {
-        (directory.hasPrefix(prefix) || prefix.hasPrefix(directory))
-            && after.map { $0.hasPrefix(directory) || ObjectKey.precedes($0, directory) } ?? true
+        (directory.hasBytePrefix(prefix) || prefix.hasBytePrefix(directory))
+            && after.map { $0.hasBytePrefix(directory) || ObjectKey.precedes($0, directory) } ?? true
     }
 
     private func matches(_ key: String) -> Bool {
-        key.hasPrefix(prefix) && after.map { ObjectKey.precedes($0, key) } ?? true
+        key.hasBytePrefix(prefix) && after.map { ObjectKey.precedes($0, key) } ?? true
     }
 
     private mutating func keep() {

@@ -1,6 +1,7 @@
 // A dispatch source may be cancelled from any thread, but its type is not marked Sendable yet.
 @preconcurrency import Dispatch
 import Glibc
+import Model
 import Synchronization
 
 /// Reports writes below a directory store, by `inotify(7)`.
@@ -46,7 +47,7 @@ enum DirectoryWatch {
         guard let opened = try? StoreRoot(path: root), let top = try? opened.directory([]), watch(descriptor, top)
         else { return false }
         // A directory without objects need not exist.
-        if !directory.isEmpty, let below = try? opened.directory(directory.split(separator: "/")) {
+        if !directory.isEmpty, let below = try? opened.directory(ItemPath(directory).components) {
             _ = watch(descriptor, below)
         }
         return true
@@ -77,12 +78,12 @@ enum DirectoryWatch {
         var capacity = 0
         defer { free(line) }
         while getline(&line, &capacity, file) > 0, let text = line {
-            let fields = String(cString: text).split(separator: " ")
+            let fields = String(cString: text).splitBytes(at: UInt8(ascii: " "))
             guard fields.count > 2 else { continue }
             let point = String(fields[1])
-            let covers = point == "/" || target == point || target.hasPrefix("\(point)/")
+            let covers = ItemPath(target).relative(to: ItemPath(point)) != nil
             if covers, point.utf8.count >= found.length { found = (point.utf8.count, String(fields[2])) }
         }
-        return remoteFileSystems.contains(found.type) || found.type.hasPrefix("fuse")
+        return remoteFileSystems.contains(found.type) || found.type.hasBytePrefix("fuse")
     }
 }

@@ -22,7 +22,7 @@ package struct NeighbourObject: Hashable, Sendable, Codable {
     ///
     /// Components that a server may resolve could lead out of the bucket.
     var fault: String? {
-        let components = key.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let components = key.utf8.split(separator: ItemPath.separator, omittingEmptySubsequences: false)
         guard 1...ObjectKey.byteLimit ~= key.utf8.count, !key.utf8.contains(0),
             !components.contains(where: { $0.isEmpty || $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) })
         else { return "an invalid key" }

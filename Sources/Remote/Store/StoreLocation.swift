@@ -1,4 +1,5 @@
 import Foundation
+import Model
 
 /// The location of a store in a directory, as users write it: `file:///srv/cloud/Notes`. Buckets have their own module.
 package enum StoreLocation: Hashable, Sendable {
@@ -7,8 +8,8 @@ package enum StoreLocation: Hashable, Sendable {
 
     /// - Throws: ``StoreError`` with `invalid` and a sentence with the correct form.
     package init(_ url: String) throws(StoreError) {
-        guard let colon = url.firstIndex(of: ":"), !url.hasPrefix("/") else {
-            let hint = url.hasPrefix("/") ? "file://\(url)" : "file:///path/to/directory"
+        guard let colon = url.firstIndex(of: ":"), !ItemPath(url).isAbsolute else {
+            let hint = ItemPath(url).isAbsolute ? "file://\(url)" : "file:///path/to/directory"
             throw StoreError(.invalid, key: url, "the location must be a URL, such as \(hint)")
         }
         let scheme = url[..<colon].lowercased()
@@ -30,20 +31,20 @@ package enum StoreLocation: Hashable, Sendable {
     }
 
     private static func path(of url: String, rest: Substring) throws(StoreError) -> String {
-        var path = rest
-        if path.hasPrefix("//localhost/") { path = path.dropFirst("//localhost".count) }
-        if path.hasPrefix("///") { path = path.dropFirst(2) }
-        guard path.hasPrefix("/"), !path.hasPrefix("//") else {
+        var path = String(rest)
+        if path.hasBytePrefix("//localhost/") { path = path.droppingBytes("//localhost".utf8.count) }
+        if path.hasBytePrefix("///") { path = path.droppingBytes(2) }
+        guard path.hasBytePrefix("/"), !path.hasBytePrefix("//") else {
             throw StoreError(
                 .invalid, key: url, "the path must be absolute and on this machine, as in file:///srv/cloud")
         }
-        guard !path.contains("?"), !path.contains("#") else {
+        guard !path.utf8.contains(UInt8(ascii: "?")), !path.utf8.contains(UInt8(ascii: "#")) else {
             throw StoreError(.invalid, key: url, "write %3F for ? and %23 for #")
         }
-        guard var decoded = String(path).removingPercentEncoding, !decoded.utf8.contains(0) else {
+        guard var decoded = String(percentDecoding: path), !decoded.utf8.contains(0) else {
             throw StoreError(.invalid, key: url, "% must be followed by two hex digits; write %25 for % itself")
         }
-        while decoded.utf8.count > 1, decoded.utf8.last == UInt8(ascii: "/") { decoded.removeLast() }
+        while decoded.utf8.count > 1, decoded.utf8.last == ItemPath.separator { decoded.unicodeScalars.removeLast() }
         return decoded
     }
 }

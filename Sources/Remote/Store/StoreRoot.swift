@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Model
 
 /// The root directory of a directory store, held open for one operation.
 ///
@@ -29,7 +30,7 @@ struct StoreRoot {
     ///
     /// - Parameter making: Whether to create missing directories between the root and the object.
     func place(of key: String, making: Bool = false) throws(SystemCallFailure) -> ResolvedPath {
-        let components = key.split(separator: "/")
+        let components = ItemPath(key).components
         return ResolvedPath(
             directory: try directory(components.dropLast(), making: making), name: String(components.last ?? ""),
             path: "\(path)/\(key)")

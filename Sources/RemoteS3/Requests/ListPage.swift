@@ -23,7 +23,7 @@ struct ListPage: Sendable {
                 throw refuse("the store's listing has an object without key or size")
             }
             // Some services encode a blank as `+` here.
-            let plain = isEncoded ? text.replacingOccurrences(of: "+", with: "%20").removingPercentEncoding : text
+            let plain = isEncoded ? String(percentDecoding: text.replacingOccurrences(of: "+", with: "%20")) : text
             guard let plain else { throw refuse("the store's listing has an unreadable key") }
             let object = NeighbourObject(key: plain, etag: child.text("ETag") ?? "", byteCount: count)
             entries.append(NeighbourListing(object: object, modified: Self.time(child.text("LastModified"))))

@@ -16,7 +16,7 @@ extension Replica {
     package func facts(at path: String) throws(FileError) -> ItemFacts? {
         try readSnapshot { rows in
             var directories = DirectoryFacts(rows)
-            if path.allSatisfy({ $0 == "/" }) { return try rows.facts(of: .root, &directories).first }
+            if ItemPath(path).components.isEmpty { return try rows.facts(of: .root, &directories).first }
             guard let found = try rows.entryRow(at: path) else { return nil }
             return try rows.facts(of: found.inode, &directories).first {
                 $0.entry?.parent == found.parent && $0.entry?.name == found.name

@@ -57,7 +57,7 @@ package struct Pending: Sendable {
 
     package enum Change: Sendable {
         /// The item as it is now. `parent` is the item of its directory.
-        case put(Entry, Inode, xattrs: [String: Data], parent: ItemID)
+        case put(Entry, Inode, xattrs: [AttributeName: Data], parent: ItemID)
         /// The item was deleted; `base` is the number of the state that was deleted.
         case delete(base: CommitNumber)
     }

@@ -16,14 +16,14 @@ package struct Inode: Hashable, Sendable {
     /// afterwards.
     package var generation: Int64
     /// The target of a symbolic link.
-    package var target: String?
+    package var target: LinkTarget?
     /// The inode number on the disk, once there is an object in the backing directory.
     package var backing: UInt64?
 
     package init(
         attributes: Attributes, isLocal: Bool, content: Content?, incoming: Content?, isModified: Bool,
         generation: Int64,
-        target: String?, backing: UInt64?
+        target: LinkTarget?, backing: UInt64?
     ) {
         self.attributes = attributes
         self.isLocal = isLocal

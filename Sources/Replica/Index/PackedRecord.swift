@@ -86,10 +86,10 @@ extension ItemRecord {
         writer.append(modified.rawValue)
         writer.append(size)
         writer.append(UInt8(target == nil ? 0 : 1))
-        if let target { writer.append(target) }
+        if let target { writer.append(target.string) }
         writer.append(UInt32(xattrs.count))
-        for (name, value) in xattrs.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            writer.append(name)
+        for (name, value) in xattrs.sorted(by: { $0.key < $1.key }) {
+            writer.append(name.string)
             writer.append(value)
         }
         if let content { content.pack(into: &writer) } else { writer.append(UInt8(0)) }
@@ -111,10 +111,10 @@ extension ItemRecord {
         let mode: UInt16 = try reader.read()
         let modified = Timestamp(rawValue: try reader.read())
         let size: Int64 = try reader.read()
-        let target: String? = try reader.read(UInt8.self) == 0 ? nil : try reader.readText()
-        var xattrs: [String: Data] = [:]
+        let target = try reader.read(UInt8.self) == 0 ? nil : LinkTarget(try reader.readText())
+        var xattrs: [AttributeName: Data] = [:]
         for _ in 0..<(try reader.read(UInt32.self)) {
-            let name = try reader.readText()
+            let name = AttributeName(try reader.readText())
             xattrs[name] = Data(try reader.readBytes())
         }
         let content = try Reference(reading: &reader)
@@ -172,7 +172,7 @@ extension ConflictVersion {
         for version in versions {
             writer.append(version.id)
             writer.append(version.device.description)
-            writer.append(version.deviceName)
+            writer.append(version.deviceName.string)
             writer.append(version.modified.rawValue)
             writer.append(version.size)
             version.content.pack(into: &writer)
@@ -190,7 +190,8 @@ extension ConflictVersion {
             guard let content = try ItemRecord.Reference(reading: &reader) else { throw PackedReader.damaged }
             versions.append(
                 ConflictVersion(
-                    id: id, device: device, deviceName: name, modified: modified, size: size, content: content))
+                    id: id, device: device, deviceName: DeviceName(name), modified: modified, size: size,
+                    content: content))
         }
         return versions
     }

@@ -86,7 +86,7 @@ extension Rows {
     /// The name at a path from the root; `nil` without one, and for the root. Symbolic links are not followed.
     func entryRow(at path: String) throws -> EntryRow? {
         var found: EntryRow?
-        for component in path.split(separator: "/") {
+        for component in ItemPath(path).components {
             found = try entryRow(try ItemName(String(component)), in: found?.inode ?? .root)
             if found == nil { return nil }
         }
@@ -95,7 +95,7 @@ extension Rows {
 
     /// The inode at a path from the root; `nil` without one. Symbolic links are not followed.
     func inode(at path: String) throws -> InodeNumber? {
-        path.allSatisfy { $0 == "/" } ? .root : try entryRow(at: path)?.inode
+        ItemPath(path).components.isEmpty ? .root : try entryRow(at: path)?.inode
     }
 
     func firstEntryRow(of inode: InodeNumber) throws -> EntryRow? {

@@ -13,7 +13,7 @@ struct InodeRow {
     var generation: Int64
     var visited: Int
     var isSettled: Bool
-    var target: String?
+    var target: LinkTarget?
 
     var number: InodeNumber { attributes.inode }
     var kind: ItemKind { attributes.kind }
@@ -66,7 +66,7 @@ extension Rows {
             backingModified: Timestamp(rawValue: row[column + 16] as Int64? ?? 0),
             backingChanged: Timestamp(rawValue: row[column + 17] as Int64? ?? 0), isModified: row[column + 18],
             generation: row[column + 19], visited: row[column + 20], isSettled: row[column + 21] as Int64 == 1,
-            target: row[column + 22])
+            target: (row[column + 22] as String?).map(LinkTarget.init))
     }
 
     func attributes(of number: InodeNumber) throws -> Attributes {
@@ -128,7 +128,7 @@ extension Rows {
                 attributes.modified.rawValue, attributes.changed.rawValue, Int64(bitPattern: attributes.device),
                 row.isLocal, row.identity.map { Int64(bitPattern: $0.inode) }, row.identity?.born,
                 row.backingModified.rawValue, row.backingChanged.rawValue, row.isModified, row.generation, row.visited,
-                row.isSettled ? 1 : 0, row.target, content, attributes.changed.rawValue,
+                row.isSettled ? 1 : 0, row.target?.string, content, attributes.changed.rawValue,
             ])
         return InodeNumber(row: database.lastInsertedRowID)
     }
@@ -178,9 +178,9 @@ extension Rows {
         try execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
     }
 
-    func xattrs(of number: InodeNumber) throws -> [String: Data] {
+    func xattrs(of number: InodeNumber) throws -> [AttributeName: Data] {
         let pairs = try all("SELECT name, value FROM xattrs WHERE inode = ?", [number.row]) {
-            ($0[0] as String, $0[1] as Data)
+            (AttributeName($0[0]), $0[1] as Data)
         }
         return Dictionary(pairs) { $1 }
     }

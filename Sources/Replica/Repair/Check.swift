@@ -36,6 +36,7 @@ private struct Check {
         try checkDirectories()
         try checkFiles()
         try checkSymbolicLinks()
+        try checkTargets()
         try checkPlaceholders()
         try checkTransfers()
         for (_, found) in tree.found.sorted(by: { $0.key < $1.key }) {
@@ -179,7 +180,7 @@ private struct Check {
     }
 
     private mutating func checkSymbolicLinks() throws {
-        var expected: Set<RepairTree.EntryKey> = []
+        var expected: [RepairTree.EntryKey: LinkTarget?] = [:]
         let links = try rows.all(
             "SELECT \(Rows.inodeColumns) FROM inodes i WHERE i.kind = 2 AND i.backing IS NOT NULL AND i.links > 0", []
         ) { try Rows.inode($0) }
@@ -187,15 +188,35 @@ private struct Check {
             for entry in try rows.entryRows(of: row.number) {
                 guard let node = nodes[entry.parent] else { continue }
                 let place = RepairTree.EntryKey(node: node, name: PlaceholderName.backingName(of: entry.name))
-                expected.insert(place)
+                expected.updateValue(row.target, forKey: place)
             }
         }
-        for (place, _) in tree.symbolicLinks where tree.isInFiles(place) && !expected.contains(place) {
+        for (place, _) in tree.symbolicLinks where tree.isInFiles(place) && expected[place] == nil {
             differences.append("\(path(place)): a symbolic link unknown to the index")
         }
         let present = Set(tree.symbolicLinks.map(\.place))
-        for place in expected where !present.contains(place) {
-            differences.append("\(path(place)): a symbolic link is missing")
+        for (place, target) in expected {
+            guard present.contains(place) else {
+                differences.append("\(path(place)): a symbolic link is missing")
+                continue
+            }
+            if SystemCalls.target(of: try tree.backingPlace(place)).map(LinkTarget.init) != target {
+                differences.append("\(path(place)): a symbolic link with another target")
+            }
+        }
+    }
+
+    /// A link that does not wait to be uploaded has the target that the container has.
+    private mutating func checkTargets() throws {
+        let links = try rows.all(
+            """
+            SELECT e.name, e.base, i.target FROM entries e JOIN inodes i ON i.id = e.inode
+            WHERE i.kind = 2 AND e.base IS NOT NULL AND e.item NOT IN (SELECT item FROM outbox)
+            """, []
+        ) { ($0[0] as String, $0[1] as Data, $0[2] as String?) }
+        for (name, base, target) in links
+        where try ItemRecord(packed: base).target != target.map(LinkTarget.init) {
+            differences.append("\(name): its target is not the container's, and is not in the outbox")
         }
     }
 

@@ -179,7 +179,7 @@ extension Repair {
             let entry = try entry(at: place.name, in: parent)
         else { return nil }
         let row = try rows.inodeRow(entry.inode)
-        guard row.kind == .symbolicLink, let present = row.target, present.utf8.elementsEqual(target.utf8) else {
+        guard row.kind == .symbolicLink, row.target == LinkTarget(target) else {
             return nil
         }
         return row.number
@@ -209,7 +209,7 @@ extension Repair {
         var row = transaction.row(
             .init(
                 kind: .symbolicLink, mode: 0o777, owner: transaction.environment.owner,
-                group: transaction.environment.group, target: target))
+                group: transaction.environment.group, target: LinkTarget(target)))
         row.stand(on: status)
         row.attributes.size = Int64(target.utf8.count)
         let isSynced = try transaction.isSynced(.symbolicLink, name, in: rows.parentInfo(parent))

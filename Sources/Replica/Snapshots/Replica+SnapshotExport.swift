@@ -112,8 +112,8 @@ private struct SnapshotExport {
             let number: Int64 = row[1]
             let record = try ItemRecord(packed: packed)
             try insert.execute(arguments: StatementArguments(SnapshotColumns(record).arguments + [packed, number]))
-            for (name, value) in record.xattrs.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-                try insertAttribute.execute(arguments: [record.id.uuid, name, value])
+            for (name, value) in record.xattrs.sorted(by: { $0.key < $1.key }) {
+                try insertAttribute.execute(arguments: [record.id.uuid, name.string, value])
             }
             count += 1
         }

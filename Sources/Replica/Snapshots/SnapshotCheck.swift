@@ -146,7 +146,7 @@ struct SnapshotCheck {
             if record.xattrs.isEmpty { continue }
             attributeCount += record.xattrs.count
             let stated = try Row.fetchAll(attributes, arguments: [record.id.uuid])
-            guard stated.allSatisfy({ record.xattrs[$0[0] as String] == $0[1] as Data }),
+            guard stated.allSatisfy({ record.xattrs[AttributeName($0[0])] == $0[1] as Data }),
                 stated.count == record.xattrs.count
             else { throw damaged("\(record.id): attributes that differ from the record") }
         }

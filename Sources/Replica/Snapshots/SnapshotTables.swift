@@ -123,7 +123,7 @@ struct SnapshotColumns: Equatable {
         mode = Int64(record.mode)
         modified = record.modified.rawValue
         size = record.size
-        target = record.target
+        target = record.target?.string
         switch record.content {
         case .inline(let list)?: content = list.packed
         case .manifest(let hash)?: manifest = Data(hash.bytes)

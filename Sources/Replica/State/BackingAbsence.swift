@@ -50,7 +50,7 @@ enum BackingAbsence {
             let directory = "\(path)/\(name)".utf8.lastIndex(of: UInt8(ascii: "/")).map { "\(path)/\(name)"[..<$0] }
             let place = BackingPlace(
                 directory: try BackingDirectory.openDirectory(String(directory ?? "/")),
-                name: String(name.split(separator: "/").last ?? ""))
+                name: String(ItemPath(name).last ?? ""))
             if try PlaceholderFile.read(place) == nil { return name }
         }
         return nil

@@ -154,7 +154,7 @@ package struct StateMove {
             try SystemCalls.check(fsync(directory.rawValue), "fsync \(new.path)")
         }
         let parent = try BackingDirectory.openDirectory("\(old.path)/..")
-        let name = String(old.path.split(separator: "/").last ?? "")
+        let name = String(ItemPath(old.path).last ?? "")
         do throws(FileError) { try TreeRemoval.remove(name, in: parent, owner: geteuid()) } catch {
             // A mount point: it is empty now, and not ours to unmount.
             guard error.code == .busy else { throw error }

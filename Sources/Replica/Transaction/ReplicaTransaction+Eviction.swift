@@ -94,7 +94,7 @@ extension ReplicaTransaction {
     func showSymbolicLink(_ name: ItemName, _ number: InodeNumber, _ handle: Descriptor) throws {
         let row = try rows.inodeRow(number)
         // A second name of the link would need the place of the first: it exists only in the index.
-        guard row.identity == nil, row.attributes.linkCount == 1, let target = row.target,
+        guard row.identity == nil, row.attributes.linkCount == 1, let target = row.target?.string,
             // A target that the disk cannot hold still appears in the mount.
             (1..<Int(PATH_MAX)).contains(target.utf8.count), !target.utf8.contains(0)
         else { return }

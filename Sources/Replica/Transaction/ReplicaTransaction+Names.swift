@@ -12,7 +12,7 @@ extension ReplicaTransaction {
         var owner: UInt32
         var group: UInt32
         var device: UInt64 = 0
-        var target: String?
+        var target: LinkTarget?
     }
 
     func createFile(
@@ -53,7 +53,7 @@ extension ReplicaTransaction {
     func makeSymbolicLink(
         _ name: ItemName, in parent: InodeNumber, target: String, owner: UInt32, group: UInt32
     ) throws -> Attributes {
-        var new = NewFile(kind: .symbolicLink, mode: 0o777, owner: owner, group: group, target: target)
+        var new = NewFile(kind: .symbolicLink, mode: 0o777, owner: owner, group: group, target: LinkTarget(target))
         let item = try prepare(&new, name, in: parent)
         let directory = try backing.directory(parent, rows, making: changes)
         let place = BackingPlace(directory: directory, name: PlaceholderName.backingName(of: name))

@@ -52,7 +52,7 @@ extension ReplicaTransaction {
             row.attributes.blocks = InodeRow.placeholderBlocks(size: record.size)
         case .symbolicLink:
             guard let target = record.target else { throw FileError(.corrupt, "\(record.name) has no target") }
-            row.attributes.size = Int64(target.utf8.count)
+            row.attributes.size = Int64(target.string.utf8.count)
         default:
             break
         }
@@ -93,7 +93,7 @@ extension ReplicaTransaction {
             if !row.isModified { attributes.modified = record.modified }
             attributes.changed = now
             if row.kind == .symbolicLink, let target = record.target {
-                attributes.size = Int64(target.utf8.count)
+                attributes.size = Int64(target.string.utf8.count)
                 try retarget(row, to: target)
             }
             try update(attributes)
@@ -108,8 +108,8 @@ extension ReplicaTransaction {
         }
     }
 
-    private func retarget(_ row: InodeRow, to target: String) throws {
-        if row.target.map({ $0.utf8.elementsEqual(target.utf8) }) ?? false { return }
+    private func retarget(_ row: InodeRow, to target: LinkTarget) throws {
+        if row.target == target { return }
         if row.identity != nil {
             for entry in try rows.entryRows(of: row.number) {
                 guard let place = try objectIfPresent(entry) else { continue }
@@ -119,7 +119,7 @@ extension ReplicaTransaction {
             }
             try rows.setBacking(row.number, nil)
         }
-        try rows.execute("UPDATE inodes SET target = ? WHERE id = ?", [target, row.number.row])
+        try rows.execute("UPDATE inodes SET target = ? WHERE id = ?", [target.string, row.number.row])
         for entry in try rows.entryRows(of: row.number) { try showIfVisited(entry.name, in: entry.parent) }
     }
 
@@ -199,10 +199,10 @@ extension ReplicaTransaction {
         try rows.keepHistory(of: record.id, replaced: now, isDeleted: false)
     }
 
-    private func writeXattrs(_ xattrs: [String: Data], of number: InodeNumber) throws {
+    private func writeXattrs(_ xattrs: [AttributeName: Data], of number: InodeNumber) throws {
         for (name, value) in xattrs {
             try rows.execute(
-                "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name, value])
+                "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name.string, value])
         }
     }
 }

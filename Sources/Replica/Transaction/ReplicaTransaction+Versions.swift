@@ -77,11 +77,11 @@ extension ReplicaTransaction {
     }
 
     /// Keeps a link target that lost: it becomes a new item under `name`, and waits to be uploaded.
-    package func keepLink(to target: String, like entry: Entry, as name: ItemName) throws(FileError) {
+    package func keepLink(to target: LinkTarget, like entry: Entry, as name: ItemName) throws(FileError) {
         try translated {
             let row = try rows.inodeRow(entry.inode)
             _ = try makeSymbolicLink(
-                name, in: entry.parent, target: target, owner: row.attributes.owner, group: row.attributes.group)
+                name, in: entry.parent, target: target.string, owner: row.attributes.owner, group: row.attributes.group)
         }
     }
 
@@ -99,7 +99,7 @@ extension ReplicaTransaction {
         guard let base = entry.base, let content = base.content else { return }
         let version = ConflictVersion(
             id: environment.makeItemID().uuid, device: base.maker,
-            deviceName: try rows.deviceName(base.maker) ?? "", modified: base.modified, size: base.size,
+            deviceName: DeviceName(try rows.deviceName(base.maker) ?? ""), modified: base.modified, size: base.size,
             content: content)
         guard !entry.conflicts.contains(where: { $0.isSameEdit(as: version) }) else { return }
         try setConflicts(entry.conflicts + [version], of: entry)

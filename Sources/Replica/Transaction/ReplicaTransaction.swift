@@ -67,7 +67,7 @@ extension ReplicaTransaction {
         try translated { try rows.attributes(of: number) }
     }
 
-    package func xattrs(of number: InodeNumber) throws(FileError) -> [String: Data] {
+    package func xattrs(of number: InodeNumber) throws(FileError) -> [AttributeName: Data] {
         try translated { try rows.xattrs(of: number) }
     }
 

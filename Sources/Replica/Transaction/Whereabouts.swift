@@ -16,7 +16,7 @@ package struct Whereabouts: Sendable, Hashable {
     package var inode: InodeNumber?
     package var kind: ItemKind?
     /// The target of a symbolic link.
-    package var target: String?
+    package var target: LinkTarget?
     /// Whether the bytes of a file are local.
     package var isLocal = false
 }
@@ -42,7 +42,7 @@ extension Replica {
     ///   directory.
     package func whereabouts(at path: String) throws(FileError) -> Whereabouts {
         try readSnapshot { rows in
-            let components = path.split(separator: "/")
+            let components = ItemPath(path).components
             guard let last = components.last else { return Whereabouts(inode: .root, kind: .directory) }
             var current = InodeNumber.root
             for component in components.dropLast() {
@@ -52,7 +52,7 @@ extension Replica {
                 current = next.inode
             }
             if current != .root, try rows.inodeRow(current).kind != .directory {
-                throw FileError(.notDirectory, "\(components.dropLast().joined(separator: "/")) is not a directory")
+                throw FileError(.notDirectory, "\(ItemPath(components.dropLast())) is not a directory")
             }
             return try rows.whereabouts(of: try ItemName(String(last)), in: current)
         }

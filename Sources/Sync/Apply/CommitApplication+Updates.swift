@@ -27,7 +27,8 @@ extension CommitApplication {
             xattrs: try transaction.xattrs(of: entry.inode), conflicts: entry.conflicts,
             bytes: localBytes(of: entry, inode, meeting: record))
         let editors = Reconcile.Editors(
-            local: device, localName: deviceName, remoteName: try transaction.deviceName(record.maker) ?? "",
+            local: device, localName: DeviceName(deviceName),
+            remoteName: DeviceName(try transaction.deviceName(record.maker) ?? ""),
             newVersion: makeUUID())
         let decision = Reconcile(
             base: entry.base, local: local, remote: record, remoteBytesChanged: remoteBytesChanged, editors: editors)
@@ -152,7 +153,7 @@ extension CommitApplication {
         }
     }
 
-    mutating func keepLink(_ target: String, like entry: Entry) throws(FileError) {
+    mutating func keepLink(_ target: LinkTarget, like entry: Entry) throws(FileError) {
         let name = try transaction.freeName(for: entry.name, in: entry.parent)
         try transaction.keepLink(to: target, like: entry, as: name)
         effects.kernel.append(.entryChanged(name, entry.parent))

@@ -23,8 +23,8 @@ struct Reconcile: Equatable {
         var name: ItemName
         var mode: UInt16
         var modified: Timestamp
-        var target: String?
-        var xattrs: [String: Data]
+        var target: LinkTarget?
+        var xattrs: [AttributeName: Data]
         var conflicts: [ConflictVersion]
         var bytes: Bytes
 
@@ -44,8 +44,8 @@ struct Reconcile: Equatable {
     /// The devices that edited, for the conflict version of the losing one.
     struct Editors: Equatable {
         var local: DeviceID
-        var localName: String
-        var remoteName: String
+        var localName: DeviceName
+        var remoteName: DeviceName
         /// The id of a new conflict version.
         var newVersion: UUID
     }
@@ -63,10 +63,10 @@ struct Reconcile: Equatable {
     var takesRemotePlace: Bool
     var mode: UInt16
     var modified: Timestamp
-    var xattrs: [String: Data]
-    var target: String?
+    var xattrs: [AttributeName: Data]
+    var target: LinkTarget?
     /// A link target that lost and becomes a link of its own.
-    var losingTarget: String?
+    var losingTarget: LinkTarget?
     var conflicts: [ConflictVersion]
     var bytes: Bytes
     /// Whether a change remains that the container does not have.
@@ -172,8 +172,8 @@ struct Reconcile: Equatable {
     }
 
     private static func merge(
-        _ base: [String: Data], _ local: [String: Data], _ remote: [String: Data]
-    ) -> [String: Data] {
+        _ base: [AttributeName: Data], _ local: [AttributeName: Data], _ remote: [AttributeName: Data]
+    ) -> [AttributeName: Data] {
         var merged = remote
         for name in Set(base.keys).union(local.keys) where remote[name] == base[name] { merged[name] = local[name] }
         return merged
@@ -193,7 +193,7 @@ struct Reconcile: Equatable {
         return merged
     }
 
-    private static func losingTarget(base: ItemRecord?, local: String?, remote: String?) -> String? {
+    private static func losingTarget(base: ItemRecord?, local: LinkTarget?, remote: LinkTarget?) -> LinkTarget? {
         guard let base, let local, local != base.target, remote != base.target, local != remote else { return nil }
         return local
     }

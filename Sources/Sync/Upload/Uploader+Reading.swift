@@ -111,7 +111,7 @@ extension Uploader {
     }
 
     private func record(
-        _ entry: Entry, _ inode: Inode, _ xattrs: [String: Data], _ parent: ItemID
+        _ entry: Entry, _ inode: Inode, _ xattrs: [AttributeName: Data], _ parent: ItemID
     ) throws(FileError) -> ItemRecord {
         guard let item = entry.item else { throw FileError(.invalid, "\(entry.name) has no identity in the container") }
         return ItemRecord(

@@ -5,12 +5,13 @@ import Model
 /// A container that is mounted on this machine.
 struct MountedContainer: Hashable, Sendable {
     /// Without symbolic links and a trailing slash.
-    let mountpoint: String
+    var mountpoint: String { place.string }
+    private let place: ItemPath
     /// The user whose daemon serves it.
     let owner: UInt32?
 
     private init(_ entry: MountTable.Entry) {
-        mountpoint = entry.mountpoint
+        place = ItemPath(entry.mountpoint)
         owner = entry.owner
     }
 
@@ -35,9 +36,9 @@ struct MountedContainer: Hashable, Sendable {
         let containers = mounts.containers.map(MountedContainer.init)
         guard let chosen = ProcessInfo.processInfo.environment[mountpointsVariable] else { return containers }
         let resolver = PathResolver(mounts: mounts)
-        return chosen.split(separator: ":").compactMap { place in
+        return chosen.splitBytes(at: UInt8(ascii: ":")).compactMap { place in
             let path = resolver.resolve(String(place), from: PathResolver.currentDirectory())
-            return containers.first { $0.mountpoint == path }
+            return path.flatMap { path in containers.first { $0.mountpoint.isBytewiseEqual(to: path) } }
         }
     }
 

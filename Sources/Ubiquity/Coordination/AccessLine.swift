@@ -1,4 +1,5 @@
 import Dispatch
+import Model
 import Synchronization
 
 /// Takes the claims of one call, domain after domain in the order of their ranks, so that two calls over the same
@@ -18,10 +19,10 @@ enum AccessLine {
     static func acquire(
         _ request: AccessRequest, completion: @escaping @Sendable (Result<Grant, NSError>) -> Void
     ) {
-        var parts: [String: (domain: any CoordinationDomain, indices: [Int])] = [:]
+        var parts: [ItemPath: (domain: any CoordinationDomain, indices: [Int])] = [:]
         for (index, item) in request.items.enumerated() {
             let domain = CoordinationDomains.domain(of: item.url)
-            parts[domain.rank, default: (domain, [])].indices.append(index)
+            parts[ItemPath(domain.rank), default: (domain, [])].indices.append(index)
         }
         let order = parts.sorted { $0.key < $1.key }.map(\.value)
         acquire(order[...], request, Grant(urls: request.items.map(\.url)), completion)

@@ -54,10 +54,11 @@ final class ContainerDomain: CoordinationDomain {
                 held.withLock { $0[granted.claim] = granted }
                 let urls = zip(request.items, zip(paths, granted.paths)).map { item, path in
                     // Unmoved: the caller's own spelling.
-                    path.0 == path.1 ? item.url : self.container.url(path.1, like: item.url)
+                    path.0.isBytewiseEqual(to: path.1) ? item.url : self.container.url(path.1, like: item.url)
                 }
                 completion(.success(DomainClaim(number: granted.claim, urls: urls)))
-            case .failure(.ended(let end)) where end.code == .notFound && paths.contains { $0.contains("/") }:
+            case .failure(.ended(let end))
+            where end.code == .notFound && paths.contains { $0.utf8.contains(ItemPath.separator) }:
                 claim(request, paths.map { self.firstMissing($0) }, orFailWith: end, unless: paths, completion)
             case .failure(let failure):
                 completion(.failure(CoordinationFailure.error(failure, request.items.first?.url)))
@@ -69,7 +70,7 @@ final class ContainerDomain: CoordinationDomain {
         _ request: AccessRequest, _ shorter: [String], orFailWith end: ClaimEnded, unless paths: [String],
         _ completion: @escaping @Sendable (Result<DomainClaim, NSError>) -> Void
     ) {
-        guard shorter != paths else {
+        guard !zip(shorter, paths).allSatisfy({ $0.isBytewiseEqual(to: $1) }) else {
             return completion(.failure(CoordinationFailure.error(.ended(end), request.items.first?.url)))
         }
         claim(request, shorter) { result in
@@ -81,10 +82,10 @@ final class ContainerDomain: CoordinationDomain {
 
     /// The path up to the first component that does not exist.
     private func firstMissing(_ path: String) -> String {
-        var known = ""
-        for part in path.split(separator: "/") {
-            let next = known.isEmpty ? String(part) : "\(known)/\(part)"
-            guard FileStamp(container.path(next)) != nil else { return next }
+        var known = ItemPath("")
+        for part in ItemPath(path).components {
+            let next = known.appending(part)
+            guard FileStamp(container.path(next.string)) != nil else { return next.string }
             known = next
         }
         return path

@@ -13,7 +13,7 @@ enum LocalPlaces {
         var ancestors: [InodeNumber] = []
         var packages: [InodeNumber] = []
         var place = ""
-        let parts = path.split(separator: "/").map(String.init)
+        let parts = ItemPath(path).components.map(String.init)
         guard let last = parts.last else {
             return ClaimItem(ancestors: [], name: nil, inode: .root, isDirectory: true)
         }
@@ -57,7 +57,7 @@ enum LocalPlaces {
     private static func canonical(_ path: String) -> String {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         guard url.path != "/" else { return "/" }
-        return url.deletingLastPathComponent().resolvingSymlinksInPath().appendingPathComponent(url.lastPathComponent)
+        return url.deletingLastPathComponent().resolvingSymlinksInPath().appendingPathComponent(url.fileName)
             .path
     }
 

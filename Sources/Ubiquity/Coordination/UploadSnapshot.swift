@@ -15,10 +15,10 @@ struct UploadSnapshot {
                 throw CocoaError(.fileReadNoSuchFile, userInfo: [NSURLErrorKey: item, NSFilePathErrorKey: item.path])
             }
             if isDirectory.boolValue {
-                url = directory.appendingPathComponent(item.lastPathComponent + ".zip")
+                url = directory.appendingPathComponent(item.fileName + ".zip")
                 try ZipArchive.write(contentsOf: item, to: url)
             } else {
-                url = directory.appendingPathComponent(item.lastPathComponent)
+                url = directory.appendingPathComponent(item.fileName)
                 try manager.copyItem(at: item, to: url)
             }
         } catch {

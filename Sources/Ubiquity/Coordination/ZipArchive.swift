@@ -22,7 +22,7 @@ struct ZipArchive {
         let output = try FileHandle(forWritingTo: file)
         var archive = ZipArchive(output: output)
         do {
-            try archive.add(directory, as: directory.lastPathComponent)
+            try archive.add(directory, as: directory.fileName)
             try archive.finish()
         } catch {
             // The archive is removed by the caller.

@@ -1,4 +1,5 @@
 import Glibc
+import Model
 
 extension FileManager {
     /// Replaces an item by a new one so that no bytes are lost, whatever happens.
@@ -106,7 +107,7 @@ enum ReplacementDirectory {
     }
 
     private static func create(in place: String) throws(Errno) -> String {
-        let path = place + (place.hasSuffix("/") ? "" : "/") + ItemPath.localName("replacement")
+        let path = ItemPath(place).appending(ItemPath.localName("replacement")).string
         guard mkdir(path, 0o700) == 0 else { throw Errno.current }
         return path
     }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Model
 
 /// Copies a file or directory tree so that the source can be deleted afterwards: with modes, times, stored attributes
 /// and holes, and everything is on the disk when it returns.
@@ -106,8 +107,9 @@ enum ItemCopy {
 
     /// Copies the stored attributes that the destination does not have.
     static func copyAttributes(_ source: String, to destination: String) throws(Errno) {
-        let present = Set(try ExtendedAttribute.names(of: destination))
-        for name in try ExtendedAttribute.names(of: source) where name.hasPrefix("user.") && !present.contains(name) {
+        let present = Set(try ExtendedAttribute.names(of: destination).map(AttributeName.init))
+        for name in try ExtendedAttribute.names(of: source)
+        where name.hasBytePrefix("user.") && !present.contains(AttributeName(name)) {
             guard let value = try ExtendedAttribute.bytes(name, of: source) else { continue }
             do throws(Errno) {
                 try ExtendedAttribute.set(name, to: value, of: destination)

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Model
 
 /// Moves a file or directory to a name that is not taken, to another file system too.
 ///
@@ -56,9 +57,9 @@ enum ItemMove {
     }
 }
 
-enum ItemPath {
+extension ItemPath {
     static func directory(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        guard let slash = path.utf8.lastIndex(of: separator) else { return "." }
         return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
     }
 

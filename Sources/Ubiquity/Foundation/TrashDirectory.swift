@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Model
 
 /// The trash of the desktop. Source: the Trash specification of freedesktop.org, version 1.0.
 struct TrashDirectory {
@@ -12,7 +13,7 @@ struct TrashDirectory {
 
     /// The directory of the home trash: `$XDG_DATA_HOME/Trash`, by default in `~/.local/share`.
     static func home(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
-        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let data = environment["XDG_DATA_HOME"].flatMap { ItemPath($0).isAbsolute ? $0 : nil }
         return "\(data ?? NSHomeDirectory() + "/.local/share")/Trash"
     }
 
@@ -41,7 +42,7 @@ struct TrashDirectory {
     ///
     /// - Returns: Its new path.
     func take(_ item: String, date: Date) throws(Errno) -> String {
-        let name = item.split(separator: "/").last.map(String.init) ?? item
+        let name = ItemPath(item).last.map(String.init) ?? item
         try Self.makeDirectories("\(path)/files")
         try Self.makeDirectories("\(path)/info")
         for number in 1...Self.nameLimit {
@@ -64,7 +65,7 @@ struct TrashDirectory {
 
     private func write(_ info: String, item: String, date: Date) throws(Errno) {
         let file = try FileDescriptor(info, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        let path = topDirectory.map { String(item.dropFirst($0 == "/" ? 1 : $0.count + 1)) } ?? item
+        let path = topDirectory.flatMap { ItemPath(item).relative(to: ItemPath($0)) }?.string ?? item
         let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: "%"))
         let escaped = path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path
         let time = date.formatted(
@@ -77,9 +78,9 @@ struct TrashDirectory {
     }
 
     private static func numbered(_ name: String, _ number: Int) -> String {
-        let parts = name as NSString
-        let rest = parts.pathExtension.isEmpty ? "" : ".\(parts.pathExtension)"
-        return "\(parts.deletingPathExtension) \(number)\(rest)"
+        let rest = (try? ItemName(name)).map(\.pathExtension) ?? ""
+        let stem = String(Substring(name.utf8.dropLast(rest.isEmpty ? 0 : rest.utf8.count + 1)))
+        return "\(stem) \(number)\(rest.isEmpty ? "" : ".\(rest)")"
     }
 
     private static func topDirectory(above item: String, _ status: FileStatus) throws(Errno) -> String {

@@ -1,3 +1,4 @@
+import Model
 import Synchronization
 
 /// Finds the items of containers that match a predicate, and follows their changes. Nothing is downloaded.
@@ -152,7 +153,7 @@ open class NSMetadataQuery: NSObject, @unchecked Sendable {
                         case let path as String: path
                         default: nil
                         }
-                    })
+                    }.map(ItemPath.init))
             }, sortDescriptors: state.sortDescriptors, batchingInterval: .seconds(max(0, state.batchingInterval)))
     }
 

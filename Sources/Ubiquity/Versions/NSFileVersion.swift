@@ -78,7 +78,7 @@ open class NSFileVersion: NSObject, @unchecked Sendable {
     }
 
     /// The name of the file, for people.
-    open var localizedName: String? { itemURL.lastPathComponent }
+    open var localizedName: String? { itemURL.fileName }
 
     /// The name of the device that made it, if known.
     open var localizedNameOfSavingComputer: String? { known?.computer }

@@ -34,17 +34,15 @@ final class VersionStore: Sendable {
     /// The item of a stored version.
     func item(of url: URL) -> URL? {
         guard let root = root.withLock({ $0 }), url.isFileURL else { return nil }
-        let path = url.standardizedFileURL.path
-        guard path.hasPrefix(root + "/"), let hash = path.dropFirst(root.count + 1).split(separator: "/").first else {
-            return nil
-        }
+        let path = ItemPath(url.standardizedFileURL.path).relative(to: ItemPath(root))
+        guard let hash = path?.components.first else { return nil }
         let link = "\(root)/\(hash)/item"
         guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else { return nil }
         return URL(fileURLWithPath: target)
     }
 
     private func place(of version: NSFileVersion, in root: String) -> String {
-        "\(directory(of: version.itemURL, in: root))/\(version.id)/\(version.itemURL.lastPathComponent)"
+        "\(directory(of: version.itemURL, in: root))/\(version.id)/\(version.itemURL.fileName)"
     }
 
     private func directory(of item: URL, in root: String) -> String {

@@ -179,7 +179,7 @@ private enum System {
             return "the state directory cannot be examined: \(String(cString: strerror(errno)))\n"
         }
         let block = UInt64(space.f_frsize)
-        let kind = MountTable.current().entries.filter { "\(path)/".hasPrefix($0.mountpoint) }
+        let kind = MountTable.current().entries.filter { ItemPath(path).relative(to: ItemPath($0.mountpoint)) != nil }
             .max { $0.mountpoint.utf8.count < $1.mountpoint.utf8.count }?.type
         return """
             file system: \(kind ?? "unknown")

@@ -1,4 +1,5 @@
 import Foundation
+import Model
 
 /// Makes texts fit to be given away: without keys, and unless asked otherwise without names of files.
 ///
@@ -9,7 +10,7 @@ struct Redaction {
     let keepsNames: Bool
     /// Secrets known by their values.
     private let secrets: [String]
-    private var pseudonyms: [String: String] = [:]
+    private var pseudonyms: [ItemPath: String] = [:]
 
     /// Shorter values are too common to be searched for.
     private static let secretLengthLimit = 8
@@ -41,16 +42,16 @@ struct Redaction {
     // MARK: Names
 
     mutating func pseudonym(_ name: String) -> String {
-        if let known = pseudonyms[name] { return known }
+        if let known = pseudonyms[ItemPath(name)] { return known }
         let fresh = "name-\(pseudonyms.count + 1)"
-        pseudonyms[name] = fresh
+        pseudonyms[ItemPath(name)] = fresh
         return fresh
     }
 
     /// Each component of a path becomes a pseudonym.
     mutating func path(_ path: String) -> String {
         guard !keepsNames else { return withoutKeys(path) }
-        return path.split(separator: "/", omittingEmptySubsequences: false).map {
+        return path.splitBytes(at: ItemPath.separator, omittingEmptySubsequences: false).map {
             $0.isEmpty ? "" : pseudonym(String($0))
         }.joined(separator: "/")
     }
@@ -59,7 +60,8 @@ struct Redaction {
     mutating func sentence(_ text: String) -> String {
         let text = withoutKeys(text)
         guard !keepsNames else { return text }
-        return text.split(separator: "\n", omittingEmptySubsequences: false).map { line($0) }.joined(separator: "\n")
+        return text.splitBytes(at: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line($0) }.joined(
+            separator: "\n")
     }
 
     private mutating func line(_ line: Substring) -> String {
@@ -91,7 +93,7 @@ struct Redaction {
 
     private mutating func word(_ word: Substring) -> String {
         let bare = word.trimmingSuffix { ".!?".contains($0) }
-        let parts = bare.split(separator: "/", omittingEmptySubsequences: false).map { part in
+        let parts = bare.splitBytes(at: ItemPath.separator, omittingEmptySubsequences: false).map { part in
             Self.isOwn(part) ? String(part) : pseudonym(String(part))
         }
         return parts.joined(separator: "/") + word[bare.endIndex...]

@@ -14,7 +14,7 @@ extension SimulatedDevice {
     func content(of number: InodeNumber, includingDeleted: Bool = false) throws -> FileContent {
         let replica = try fileSystem.replica
         let inode = try replica.inode(number)
-        if let target = inode.target { return FileContent(linkTarget: target) }
+        if let target = inode.target { return FileContent(linkTarget: target.string) }
         guard inode.attributes.kind == .file else { return .empty }
         if inode.isLocal { return try content(of: try replica.openBytes(of: number)) }
         if let content = inode.content {

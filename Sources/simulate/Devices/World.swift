@@ -94,7 +94,7 @@ final class World: Sendable {
             trace.note(
                 """
                 commit \(commit.sequence) by \(commit.deviceName): \(record.id.short) = \(record.parent.short)/\(record.name) \
-                \(record.kind) base \(record.base) \(shown.map { "\($0)" } ?? record.target ?? "")
+                \(record.kind) base \(record.base) \(shown.map { "\($0)" } ?? record.target?.string ?? "")
                 """)
         }
         for tombstone in commit.tombstones {

@@ -21,8 +21,8 @@ struct TreeListing {
         var mode: UInt16
         var modified: Timestamp
         var content: FileContent
-        var target: String?
-        var xattrs: [String: Data]
+        var target: LinkTarget?
+        var xattrs: [AttributeName: Data]
     }
 
     private mutating func add(_ item: Item) {
@@ -32,17 +32,17 @@ struct TreeListing {
         lines.append(
             """
             \(item.path) \(item.kind) \(String(item.mode, radix: 8)) \(item.modified.rawValue) \(item.content) \
-            \(item.target ?? "") \(xattrs.joined(separator: " "))
+            \(item.target?.string ?? "") \(xattrs.joined(separator: " "))
             """)
         contents.append((item.path, item.content))
         tokens.formUnion(item.content.cells.values)
-        names.append(String(item.path.split(separator: "/").last ?? ""))
+        names.append(String(ItemPath(item.path).last ?? ""))
         attributes += item.xattrs.values.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The differences between the two.
     func difference(from other: TreeListing) -> [String] {
-        lines.difference(from: other.lines).map { change in
+        lines.difference(from: other.lines) { $0.isBytewiseEqual(to: $1) }.map { change in
             switch change {
             case .insert(_, let line, _): "+ \(line)"
             case .remove(_, let line, _): "- \(line)"
@@ -60,8 +60,10 @@ struct TreeListing {
         for child in try replica.children(of: directory, after: nil, limit: .max) {
             let number = child.attributes.inode
             let current = try device.fileSystem.attributes(of: number)
-            var xattrs: [String: Data] = [:]
-            for name in try replica.xattrNames(of: number) { xattrs[name] = Data(try replica.xattr(name, of: number)) }
+            var xattrs: [AttributeName: Data] = [:]
+            for name in try replica.xattrNames(of: number) {
+                xattrs[AttributeName(name)] = Data(try replica.xattr(name, of: number))
+            }
             let content = try device.content(of: number)
             guard current.kind != .file || current.size == content.byteCount else {
                 throw Violation("\(device.name): \(path)\(child.name) has \(content), and says \(current.size) bytes")
@@ -118,7 +120,7 @@ struct TreeListing {
             if last == record.name { throw Violation("the log has two items \(path)\(record.name)") }
             last = record.name
             var content = try record.content.map { try world.content(of: $0) } ?? .empty
-            if let target = record.target { content = FileContent(linkTarget: target) }
+            if let target = record.target { content = FileContent(linkTarget: target.string) }
             guard record.kind != .file || record.size == content.byteCount else {
                 throw Violation("the record of \(path)\(record.name) says \(record.size) bytes, and has \(content)")
             }

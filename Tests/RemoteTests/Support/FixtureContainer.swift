@@ -113,7 +113,7 @@ enum FixtureContainer {
     private static func record(
         _ number: Int, in parent: ItemID, _ name: String, _ kind: ItemKind, mode: UInt16 = 0o644,
         modified: Int64 = 1_700_000_000_500_000_000, _ bytes: [UInt8]? = nil, size: Int64? = nil,
-        _ content: ItemRecord.Reference? = nil, target: String? = nil, base: CommitNumber = 0
+        _ content: ItemRecord.Reference? = nil, target: LinkTarget? = nil, base: CommitNumber = 0
     ) -> ItemRecord {
         ItemRecord(
             id: Samples.id(number), parent: parent, name: Samples.name(name), kind: kind, mode: mode,

@@ -1,4 +1,5 @@
 import Glibc
+import Model
 
 extension FileWrapper.Content {
     /// Reads an item.
@@ -39,12 +40,13 @@ extension FileWrapper.Content {
 
     private static func children(
         _ url: URL, options: FileWrapper.ReadingOptions, former: FileWrapper?
-    ) throws -> [String: FileWrapper] {
-        let known = former?.fileWrappers ?? [:]
-        var children: [String: FileWrapper] = [:]
+    ) throws -> [ItemPath: FileWrapper] {
+        var known: [ItemPath: FileWrapper] = [:]
+        if case .directory(let former)? = former?.content { known = former.byKey }
+        var children: [ItemPath: FileWrapper] = [:]
         for name in try DirectoryNames.read(url.path) {
-            let place = url.appendingPathComponent(name)
-            if let child = known[name], child.filename == name {
+            let place = url.appendingPathComponent(name.string)
+            if let child = known[name], child.filename.map(ItemPath.init) == name {
                 if !child.matchesContents(of: place) || options.contains(.immediate) {
                     try child.read(from: place, options: options)
                 }
@@ -72,11 +74,11 @@ extension FileWrapper.Content {
         case .bytes, .unread: return signature?.hasSameContents(as: current) == true
         case .link(let destination):
             guard current.kind == .symbolicLink, let target = try? Self.destination(url) else { return false }
-            return target.relativePath == destination.relativePath
+            return target.relativePath.isBytewiseEqual(to: destination.relativePath)
         case .directory(let children):
             guard current.kind == .directory, let names = try? DirectoryNames.read(url.path) else { return false }
             return names == Set(children.byKey.keys)
-                && children.byKey.allSatisfy { $0.value.matchesContents(of: url.appendingPathComponent($0.key)) }
+                && children.byKey.allSatisfy { $0.value.matchesContents(of: url.appendingPathComponent($0.key.string)) }
         }
     }
 }

@@ -1,3 +1,5 @@
+import Model
+
 /// A file, directory or symbolic link held in memory: the contents of a document that is a file package.
 ///
 /// A directory wrapper has child wrappers under *keys*, which are their names on disk. The bytes of a file are read when
@@ -56,8 +58,8 @@ open class FileWrapper: NSObject {
         let (content, signature) = try Content.read(url, options: options, former: nil)
         self.content = content
         self.signature = signature
-        filename = url.lastPathComponent
-        preferredName = url.lastPathComponent
+        filename = url.fileName
+        preferredName = url.fileName
         fileAttributes = FileWrapper.attributes(signature)
         super.init()
         adoptChildren()
@@ -142,7 +144,7 @@ open class FileWrapper: NSObject {
         get { preferredName }
         set {
             precondition(newValue?.isEmpty != true, "a file wrapper's preferred filename must not be empty")
-            guard newValue != preferredName else { return }
+            guard newValue.map(ItemPath.init) != preferredName.map(ItemPath.init) else { return }
             let directories = parents.compactMap(\.wrapper)
             for directory in directories { directory.removeFileWrapper(self) }
             preferredName = newValue
@@ -173,8 +175,8 @@ open class FileWrapper: NSObject {
         if case .directory(let children) = self.content { children.all.forEach { $0.leave(self) } }
         self.content = content
         self.signature = signature
-        filename = url.lastPathComponent
-        if preferredName == nil { preferredName = url.lastPathComponent }
+        filename = url.fileName
+        if preferredName == nil { preferredName = url.fileName }
         fileAttributes = FileWrapper.attributes(signature)
         adoptChildren()
     }
@@ -194,7 +196,7 @@ open class FileWrapper: NSObject {
         }
         let staging = try DocumentStaging(for: url)
         defer { staging.remove() }
-        let staged = staging.url.appendingPathComponent(url.lastPathComponent)
+        let staged = staging.url.appendingPathComponent(url.fileName)
         try writer.write(self, to: staged, original: originalContentsURL, mayOverwrite: false)
         try DocumentReplacement.put(staged, at: url)
     }
@@ -232,8 +234,11 @@ open class FileWrapper: NSObject {
     /// The children by key.
     ///
     /// Differences from Apple's: `nil` when this is no directory, where Apple's raises an exception.
+    /// Of two children whose keys differ in composition only, as `é` can, a dictionary of Swift has room for one; both
+    /// are kept and written.
     open var fileWrappers: [String: FileWrapper]? {
-        if case .directory(let children) = content { children.byKey } else { nil }
+        guard case .directory(let children) = content else { return nil }
+        return Dictionary(children.inOrder.map { ($0.key.string, $0.value) }) { first, _ in first }
     }
 
     /// The key of a child, `nil` when it is not one.

@@ -1,3 +1,5 @@
+import Model
+
 /// A wrapper as a value, for ``FileWrapper/serializedRepresentation``.
 ///
 /// The format is a binary property list:
@@ -8,7 +10,7 @@
 struct FileWrapperNode {
     enum Content {
         case file(Data)
-        case directory([String: FileWrapperNode])
+        case directory([ItemPath: FileWrapperNode])
         case link(URL)
     }
 
@@ -29,7 +31,7 @@ struct FileWrapperNode {
             content = .file(data)
         case .link(let url): content = .link(url)
         case .directory(let children):
-            var nodes: [String: FileWrapperNode] = [:]
+            var nodes: [ItemPath: FileWrapperNode] = [:]
             for (key, child) in children.byKey {
                 guard let node = FileWrapperNode(child) else { return nil }
                 nodes[key] = node
@@ -58,13 +60,14 @@ struct FileWrapperNode {
             content = .link(URL(fileURLWithPath: path, relativeTo: nil))
         case "directory":
             guard let children = dictionary["children"] as? [String: [String: Any]] else { return nil }
-            var nodes: [String: FileWrapperNode] = [:]
+            var nodes: [ItemPath: FileWrapperNode] = [:]
             for (key, child) in children {
                 // Keys become names: they must not lead out of the directory.
-                guard !key.isEmpty, key != ".", key != "..", !key.contains("/"), !key.contains("\0"),
+                guard !key.isEmpty, key != ".", key != "..", !key.utf8.contains(ItemPath.separator),
+                    !key.utf8.contains(0),
                     let node = FileWrapperNode(child, depth: depth + 1)
                 else { return nil }
-                nodes[key] = node
+                nodes[ItemPath(key)] = node
             }
             content = .directory(nodes)
         default: return nil
@@ -101,7 +104,7 @@ struct FileWrapperNode {
             dictionary["destination"] = url.relativePath
         case .directory(let children):
             dictionary["type"] = "directory"
-            dictionary["children"] = children.mapValues(\.dictionary)
+            dictionary["children"] = Dictionary(children.map { ($0.string, $1.dictionary) }) { first, _ in first }
         }
         return dictionary
     }

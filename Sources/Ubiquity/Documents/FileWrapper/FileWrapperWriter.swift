@@ -1,4 +1,5 @@
 import Glibc
+import Model
 
 /// Writes a tree of wrappers.
 struct FileWrapperWriter {
@@ -16,7 +17,7 @@ struct FileWrapperWriter {
         }
         applyPermissions(of: wrapper, to: url)
         guard updatesNames else { return }
-        wrapper.filename = url.lastPathComponent
+        wrapper.filename = url.fileName
         guard let signature = try? ItemSignature(url) else { return }
         wrapper.signature = signature
         wrapper.fileAttributes.merge(FileWrapper.attributes(signature)) { _, new in new }
@@ -24,9 +25,9 @@ struct FileWrapperWriter {
 
     private func writeDirectory(_ children: FileWrapperChildren, to url: URL, original: URL?) throws(CocoaError) {
         guard mkdir(url.path, 0o777) == 0 else { throw FailedCall.current.whileWriting(url) }
-        for (key, child) in children.byKey.sorted(by: { $0.key < $1.key }) {
+        for (key, child) in children.inOrder {
             let former = child.filename.flatMap { name in original?.appendingPathComponent(name) }
-            try write(child, to: url.appendingPathComponent(key), original: former, mayOverwrite: false)
+            try write(child, to: url.appendingPathComponent(key.string), original: former, mayOverwrite: false)
         }
     }
 

@@ -1,12 +1,13 @@
 import Glibc
+import Model
 
 /// The names in a directory, without `.` and `..`.
 enum DirectoryNames {
     /// Related: `readdir(3)`.
-    static func read(_ path: String) throws(FailedCall) -> Set<String> {
+    static func read(_ path: String) throws(FailedCall) -> Set<ItemPath> {
         guard let directory = opendir(path) else { throw FailedCall.current }
         defer { closedir(directory) }
-        var names: Set<String> = []
+        var names: Set<ItemPath> = []
         while true {
             errno = 0
             guard let entry = readdir(directory) else {
@@ -18,7 +19,7 @@ enum DirectoryNames {
                     String(cString: $0)
                 }
             }
-            if name != ".", name != ".." { names.insert(name) }
+            if name != ".", name != ".." { names.insert(ItemPath(name)) }
         }
     }
 }

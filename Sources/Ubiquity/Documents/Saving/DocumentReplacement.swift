@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Model
 
 /// Puts a new state of an item, from a ``DocumentStaging``, in the place of the old one.
 ///
@@ -69,7 +70,7 @@ enum DocumentReplacement {
         guard rmdir(path) == 0 else { throw FailedCall.current }
     }
 
-    private static func entries(_ path: String) throws(FailedCall) -> Set<String> {
+    private static func entries(_ path: String) throws(FailedCall) -> Set<ItemPath> {
         try DirectoryNames.read(path)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Model
 
 /// The attributes that a file keeps when its bytes are replaced by those of another file.
 enum KeptAttributes {
@@ -10,7 +11,7 @@ enum KeptAttributes {
         // After the owner, whose change clears the set-id bits.
         if chmod(staged, mode_t(old.permissions)) != 0 { errno = 0 }
         guard let source = DocumentAttributes(path: path), let target = DocumentAttributes(path: staged) else { return }
-        for name in source.names where name.hasPrefix("user.") {
+        for name in source.names where name.hasBytePrefix("user.") {
             guard let value = source[name] else { continue }
             target.set(name, value)
         }

@@ -1,8 +1,10 @@
+import Model
+
 /// What a document's file is, found out without reading it, so that a change by somebody else can be told from the
 /// document's own.
 struct DocumentSignature: Equatable, Sendable {
     let modificationDate: Date
-    private let files: [String: File]
+    private let files: [ItemPath: File]
     /// In a container: newer bytes are known and were not local.
     private let isOlder: Bool
 
@@ -23,7 +25,7 @@ struct DocumentSignature: Equatable, Sendable {
             isOlder =
                 signature.kind == .file
                 && DocumentAttributes(path: url.path)?.status("downloadingStatus") == "Downloaded"
-            var files: [String: File] = [:]
+            var files: [ItemPath: File] = [:]
             try Self.collect(url.path, "", signature, into: &files)
             self.files = files
         } catch {
@@ -32,7 +34,7 @@ struct DocumentSignature: Equatable, Sendable {
     }
 
     private static func collect(
-        _ root: String, _ path: String, _ signature: ItemSignature, into files: inout [String: File]
+        _ root: String, _ path: ItemPath, _ signature: ItemSignature, into files: inout [ItemPath: File]
     ) throws(FailedCall) {
         guard signature.kind == .directory else {
             files[path] = File(
@@ -42,9 +44,9 @@ struct DocumentSignature: Equatable, Sendable {
         }
         // The times of a directory tell nothing that its names do not.
         files[path] = File(kind: .directory, inode: 0, byteCount: 0, seconds: 0, nanoseconds: 0)
-        for name in try DirectoryNames.read(root + path) {
-            let child = "\(path)/\(name)"
-            try collect(root, child, try ItemSignature(path: root + child), into: &files)
+        for name in try DirectoryNames.read(root + path.string) {
+            let child = ItemPath("\(path)/\(name)")
+            try collect(root, child, try ItemSignature(path: root + child.string), into: &files)
         }
     }
 }

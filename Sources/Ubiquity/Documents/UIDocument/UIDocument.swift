@@ -172,7 +172,7 @@ open nonisolated class UIDocument: NSObject, NSFilePresenter {
     ) throws {
         let staging = try DocumentStaging(for: url)
         defer { staging.remove() }
-        let staged = staging.url.appendingPathComponent(url.lastPathComponent)
+        let staged = staging.url.appendingPathComponent(url.fileName)
         let original = saveOperation == .forOverwriting && (try? ItemSignature(url)) != nil ? url : nil
         try writeContents(contents, to: staged, for: saveOperation, originalContentsURL: original)
         try DocumentReplacement.put(staged, at: url)

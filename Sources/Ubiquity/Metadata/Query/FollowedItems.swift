@@ -21,7 +21,7 @@ struct FollowedItems {
 
     private let source: Int
     private var nextNumber = 0
-    private var keys: [ExactText: Key] = [:]
+    private var keys: [ItemPath: Key] = [:]
     private var items: [ItemID: Key] = [:]
     private var statuses: [Key: ItemStatus] = [:]
     /// What was known before a reconnection and is not listed again yet; `nil` when everything is known.
@@ -49,12 +49,13 @@ struct FollowedItems {
     private mutating func place(_ status: ItemStatus, from oldPath: String?) -> [Change] {
         var changes: [Change] = []
         let key = key(of: status, from: oldPath)
-        if let other = keys[ExactText(status.path)], other != key { changes += remove(at: status.path) }
+        if let other = keys[ItemPath(status.path)], other != key { changes += remove(at: status.path) }
         guard let key else { return changes + [add(status)] }
         unseen?.remove(key)
-        guard let old = statuses[key], old != status else { return changes }
-        if !old.path.utf8.elementsEqual(status.path.utf8) {
-            keys[ExactText(old.path)] = nil
+        let hasMoved = statuses[key].map { !$0.path.isBytewiseEqual(to: status.path) } ?? false
+        guard let old = statuses[key], hasMoved || old != status else { return changes }
+        if hasMoved {
+            keys[ItemPath(old.path)] = nil
             if old.kind == .directory { changes += moveContents(of: old.path, to: status.path) }
         }
         return changes + [record(status, key)]
@@ -63,7 +64,7 @@ struct FollowedItems {
     /// The item of a status: by its id, or by its path if one of both states has no id.
     private func key(of status: ItemStatus, from oldPath: String?) -> Key? {
         if let item = status.item, let key = items[item] { return key }
-        guard let key = keys[ExactText(oldPath ?? status.path)] else { return nil }
+        guard let key = keys[ItemPath(oldPath ?? status.path)] else { return nil }
         return status.item == nil || statuses[key]?.item == nil ? key : nil
     }
 
@@ -74,7 +75,7 @@ struct FollowedItems {
 
     private mutating func record(_ status: ItemStatus, _ key: Key) -> Change {
         statuses[key] = status
-        keys[ExactText(status.path)] = key
+        keys[ItemPath(status.path)] = key
         if let item = status.item { items[item] = key }
         return .present(key, status)
     }
@@ -82,14 +83,14 @@ struct FollowedItems {
     private mutating func moveContents(of oldPath: String, to newPath: String) -> [Change] {
         contents(of: oldPath).compactMap { key in
             guard var status = statuses[key] else { return nil }
-            keys[ExactText(status.path)] = nil
+            keys[ItemPath(status.path)] = nil
             status.path = newPath + String(Substring(status.path.utf8.dropFirst(oldPath.utf8.count)))
             return record(status, key)
         }
     }
 
     private mutating func remove(at path: String) -> [Change] {
-        guard let key = keys[ExactText(path)] else { return [] }
+        guard let key = keys[ItemPath(path)] else { return [] }
         let contents = statuses[key]?.kind == .directory ? contents(of: path) : []
         return contents.flatMap { forget($0) } + forget(key)
     }
@@ -97,7 +98,7 @@ struct FollowedItems {
     private mutating func forget(_ key: Key) -> [Change] {
         guard let status = statuses.removeValue(forKey: key) else { return [] }
         unseen?.remove(key)
-        if keys[ExactText(status.path)] == key { keys[ExactText(status.path)] = nil }
+        if keys[ItemPath(status.path)] == key { keys[ItemPath(status.path)] = nil }
         if let item = status.item, items[item] == key { items[item] = nil }
         return [.gone(key)]
     }
@@ -106,19 +107,5 @@ struct FollowedItems {
     private func contents(of directory: String) -> [Key] {
         let prefix = Array("\(directory)/".utf8)
         return statuses.filter { $0.value.path.utf8.starts(with: prefix) }.keys.sorted()
-    }
-}
-
-/// A path compared by its bytes: a String treats differently composed names as equal.
-private struct ExactText: Hashable {
-    let text: String
-
-    init(_ text: String) { self.text = text }
-
-    static func == (left: ExactText, right: ExactText) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
-
-    func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }

@@ -13,7 +13,8 @@ struct ItemStream: Sendable {
     /// The stream of the daemon that serves the mount.
     static let daemon = ItemStream { mountpoint, path, onUpdate, onEnd in
         let container = MountedContainer.containing(URL(fileURLWithPath: mountpoint))?.container
-        guard let container, container.mountpoint == mountpoint, let socketPath = container.socketPath else {
+        guard let container, container.mountpoint.isBytewiseEqual(to: mountpoint), let socketPath = container.socketPath
+        else {
             onEnd(.daemonUnreachable("there is no control socket for \(mountpoint)"))
             return {}
         }

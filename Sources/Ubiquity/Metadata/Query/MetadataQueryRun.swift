@@ -12,7 +12,7 @@ final class MetadataQueryRun: @unchecked Sendable {
         var predicate: NSPredicate?
         var scopes: [MetadataScope.Kind] = []
         /// The paths of `searchItems`.
-        var paths: Set<String>?
+        var paths: Set<ItemPath>?
         var sortDescriptors: [NSSortDescriptor] = []
         var batchingInterval: Duration = .seconds(1)
     }
@@ -139,7 +139,9 @@ final class MetadataQueryRun: @unchecked Sendable {
 
     private func matches(_ status: ItemStatus, in scope: MetadataScope) -> Bool {
         guard scope.contains(status) else { return false }
-        if let paths = settings.paths, !paths.contains("\(scope.mountpoint)/\(status.path)") { return false }
+        if let paths = settings.paths, !paths.contains(ItemPath(scope.mountpoint).appending(status.path)) {
+            return false
+        }
         return settings.predicate?.evaluate(with: NSMetadataItem(status, mountpoint: scope.mountpoint)) ?? true
     }
 

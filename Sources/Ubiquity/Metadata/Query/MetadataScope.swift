@@ -13,9 +13,9 @@ struct MetadataScope: Equatable, Sendable {
     var followedPath: String {
         guard !hasDocuments, !hasData, let first = directories.first else { return "" }
         let common = directories.dropFirst().reduce(Self.names(first)) { common, path in
-            Array(zip(common, Self.names(path)).prefix { $0.elementsEqual($1) }.map(\.0))
+            Array(zip(common, Self.names(path)).prefix { $0.isBytewiseEqual(to: $1) }.map(\.0))
         }
-        return common.map { String(Substring($0)) }.joined(separator: "/")
+        return ItemPath(common).string
     }
 
     /// Whether a query with this scope searches an item. The directory of a scope itself is not searched.
@@ -31,9 +31,7 @@ struct MetadataScope: Equatable, Sendable {
 
     private static let documents = "Documents"
 
-    private static func names(_ path: String) -> [Substring.UTF8View] {
-        path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0).utf8 }
-    }
+    private static func names(_ path: String) -> [Substring] { ItemPath(path).components }
 }
 
 extension MetadataScope {
@@ -81,7 +79,7 @@ extension MetadataScope {
         let isUnlimited = kinds.isEmpty
         var scopes: [MetadataScope] = []
         func update(_ mountpoint: String, _ change: (inout MetadataScope) -> Void) {
-            let index = scopes.firstIndex { $0.mountpoint == mountpoint } ?? scopes.endIndex
+            let index = scopes.firstIndex { $0.mountpoint.isBytewiseEqual(to: mountpoint) } ?? scopes.endIndex
             if index == scopes.endIndex { scopes.append(MetadataScope(mountpoint: mountpoint)) }
             change(&scopes[index])
         }

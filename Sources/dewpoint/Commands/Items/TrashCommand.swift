@@ -52,7 +52,8 @@ struct TrashCommand: AsyncParsableCommand {
             if let item { return try await restore(item) }
             try await CommandFailure.forEach(paths) { place in
                 try await place.withClient { client in
-                    guard let found = try await client.trash().first(where: { $0.path == place.path }) else {
+                    guard let found = try await client.trash().first(where: { $0.path.isBytewiseEqual(to: place.path) })
+                    else {
                         throw CommandFailure(
                             .notFound, "\(place.given) is not a deleted item; see: dewpoint trash list")
                     }

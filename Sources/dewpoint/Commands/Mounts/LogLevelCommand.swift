@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlAPI
 import ControlClient
 import Glibc
+import Model
 
 struct LogLevelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -44,7 +45,8 @@ struct LogLevelCommand: AsyncParsableCommand {
     /// A single argument is a level if it can be one, or if it is no path; `./debug` is a directory.
     private var chosen: (mountpoint: String?, level: String?) {
         guard let first, second == nil else { return (first, second) }
-        let isPath = first.contains("/") || first == "." || first == ".." || access(first, F_OK) == 0
+        let isPath =
+            first.utf8.contains(ItemPath.separator) || first == "." || first == ".." || access(first, F_OK) == 0
         return LogLevelRequest.isLevel(first) || !isPath ? (nil, first) : (first, nil)
     }
 }

@@ -52,7 +52,7 @@ struct ResetCommand: ParsableCommand {
         if let state { return try StatePlace(given: state, resolved: try MountedPath.absolute(state)) }
         let given = mountpoint ?? ""
         let absolute = try MountedPath.absolute(given)
-        if MountTable.current().containers.contains(where: { $0.mountpoint == absolute }) {
+        if MountTable.current().containers.contains(where: { $0.mountpoint.isBytewiseEqual(to: absolute) }) {
             throw CommandFailure(.busy, "\(given) is mounted; unmount it first: dewpoint unmount \(given)")
         }
         let places = StatePlace.lastMounted(at: absolute, environment: ProcessInfo.processInfo.environment)
