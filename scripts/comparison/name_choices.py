@@ -1,7 +1,7 @@
 """The steps that a process may make with names and attributes."""
 
 from . import scene
-from .words import NEW, MODES, GIVEN, SLOTS, TIMES, NAMES
+from .words import NEW, MODES, GIVEN, SLOTS, TIMES, NAMES, TARGETS
 
 
 # Names
@@ -27,7 +27,7 @@ def link(gen, who):
 
 
 def symlink(gen, who):
-    gen.add(who, "symlink", gen.random.choice(["a", "d/e", "nowhere", "../a"]), gen.random.choice(NEW))
+    gen.add(who, "symlink", gen.random.choice(TARGETS), gen.random.choice(NEW))
 
 
 def unlink(gen, who):

@@ -117,7 +117,7 @@ struct QuietPoint {
             throw Violation("there are bytes that were never written: token \(token)")
         }
         for (path, content) in tree.contents where !content.cells.isEmpty || content.count > 0 {
-            let isLink = content.count == 1 && tree.lines.contains { $0.hasPrefix("\(path) symbolicLink") }
+            let isLink = content.count == 1 && tree.lines.contains { $0.hasBytePrefix("\(path) symbolicLink") }
             guard isLink || world.model.hadFile(content) else {
                 throw Violation("\(path) holds what no file ever held: \(content)")
             }
@@ -150,6 +150,7 @@ extension Program {
         var plain = name
         if mayConflict { plain.replace(#/ [0-9]+/#, with: "") }
         // A crash can leave an object whose real name only the index would have known.
-        return names.contains(plain) || plain == "Recovered" || (plain.hasPrefix(".") && plain.hasSuffix(".tmp"))
+        return (names + spelledNames).contains { $0.isBytewiseEqual(to: plain) } || plain == "Recovered"
+            || (plain.hasPrefix(".") && plain.hasSuffix(".tmp"))
     }
 }

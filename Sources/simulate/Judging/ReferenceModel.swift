@@ -40,7 +40,7 @@ final class ReferenceModel: Sendable {
         }
 
         static func == (left: Self, right: Self) -> Bool {
-            left.name == right.name && left.fingerprint == right.fingerprint
+            left.name.isBytewiseEqual(to: right.name) && left.fingerprint == right.fingerprint
         }
 
         func hash(into hasher: inout Hasher) {

@@ -187,7 +187,7 @@ extension Program {
         guard let name = found.name, let parent = found.directories.last?.inode else {
             throw FileError(.notFound, "the root has no name")
         }
-        return try place(name, in: parent, path: String(path.dropLast(name.string.count)))
+        return try place(name, in: parent, path: String(Substring(path.utf8.dropLast(name.string.utf8.count))))
     }
 
     private mutating func work(at place: ResolvedPath, claimed option: String) async throws {
@@ -273,5 +273,5 @@ extension Program {
 
 extension ClaimRequest.Item {
     /// The last component of its path.
-    fileprivate var name: ItemName? { path.split(separator: "/").last.flatMap { try? ItemName(String($0)) } }
+    fileprivate var name: ItemName? { ItemPath(path).last.flatMap { try? ItemName(String($0)) } }
 }

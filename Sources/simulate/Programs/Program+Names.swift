@@ -117,7 +117,7 @@ extension Program {
 
     private func isLocalOnly(_ place: ResolvedPath) throws -> Bool {
         let replica = try fileSystem.replica
-        let above = try replica.path(of: place.parent).split(separator: "/").map { try ItemName(String($0)) }
+        let above = try ItemPath(replica.path(of: place.parent)).components.map { try ItemName(String($0)) }
         return (above + [place.name]).contains(where: replica.isLocalOnly)
     }
 
@@ -168,7 +168,8 @@ extension Program {
         _ = try await change(look) {
             .ready(
                 try fileSystem.makeSymbolicLink(
-                    place.name, in: place.parent, target: content.linkTarget, by: caller))
+                    place.name, in: place.parent,
+                    target: content.linkTarget(isSpelled: world.scenario.hasSpellings), by: caller))
         }
     }
 
@@ -188,7 +189,8 @@ extension Program {
         let (_, attributes) = try taken([.file, .directory])
         let text = "\(token("tags \(attributes.inode)"))"
         world.model.noteAttribute(text)
-        let name = random.pick(["user.tag", "user.color"])
+        let spelled = world.scenario.hasSpellings ? ["user.caf\u{e9}", "user.cafe\u{301}", "user.\u{301}"] : []
+        let name = random.pick(["user.tag", "user.color"] + spelled)
         if random.happens(0.2) {
             try await device.value(of: fileSystem.removeExtendedAttribute(name, of: attributes.inode, by: caller))
         } else {
@@ -201,5 +203,9 @@ extension Program {
 
 extension FileContent {
     /// The target of a link whose only cell this is.
-    var linkTarget: String { "../token \(cells[0] ?? 0)" }
+    func linkTarget(isSpelled: Bool) -> String {
+        let token = cells[0] ?? 0
+        let words = isSpelled ? ["token", "tok\u{e9}n", "toke\u{301}n", "\u{301}"] : ["token"]
+        return "../\(words[Int(token % Token(words.count))]) \(token)"
+    }
 }

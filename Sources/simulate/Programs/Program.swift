@@ -205,6 +205,12 @@ struct Program: Sendable {
 
     static let names = ["a", "b", "c.txt", "d", "report.pdf", "é", ".a.icloud", "x y.tar.gz"]
 
+    /// Two spellings of one text, and names that begin with a combining mark, a joiner, a variation selector, a Thai
+    /// sign and U+FEFF.
+    static let spelledNames = [
+        "caf\u{e9}", "cafe\u{301}", "\u{301}m", "\u{200d}", "\u{fe0f}v.txt", "\u{e31}t", "\u{feff}b", "b",
+    ]
+
     /// Names that are not synced.
     static let localNames = [".DS_Store", "~$report"]
 
@@ -219,7 +225,9 @@ struct Program: Sendable {
             parent = next.inode
             path += "\(next.name)/"
         }
-        let names = world.scenario.hasLocalNames ? Self.names + Self.localNames : Self.names
+        let names =
+            Self.names + (world.scenario.hasLocalNames ? Self.localNames : [])
+            + (world.scenario.hasSpellings ? Self.spelledNames : [])
         var name = try ItemName(random.pick(names))
         if random.happens(existing) {
             let present = try fileSystem.names(of: parent)

@@ -25,6 +25,9 @@ struct Scenario: Sendable, CustomStringConvertible {
     let hasLargeFiles: Bool
     /// Whether some names are local-only.
     let hasLocalNames: Bool
+    /// Whether names, attributes and targets are spelled as `String` takes for others, or begin with what it takes for a
+    /// part of the slash before them.
+    let hasSpellings: Bool
     /// Whether weeks pass between the phases, in which snapshots are made and garbage is collected.
     let hasLongTimes: Bool
     /// The number of programs that work on a device at the same time; one element for each.
@@ -56,6 +59,9 @@ struct Scenario: Sendable, CustomStringConvertible {
         // A separate stream leaves the draws of all other seeds unchanged.
         var later = SeededRandom(seed: seed, stream: "local names")
         hasLocalNames = later.happens(0.2)
+        // Seeds that are older than these spellings draw what they drew before.
+        var spellings = SeededRandom(seed: seed, stream: "spellings")
+        hasSpellings = seed >= Self.firstSpelledSeed && spellings.happens(0.5)
         hasLongTimes = options.passesWeeks
         var coordination = SeededRandom(seed: seed, stream: "coordination")
         programCounts = (0..<deviceCount).map { _ in
@@ -66,6 +72,9 @@ struct Scenario: Sendable, CustomStringConvertible {
         presenterTimeout = options.hasClaims ? coordination.pick([.seconds(5), .seconds(60)]) : .seconds(60)
         self.sabotage = sabotage
     }
+
+    /// Fresh seeds begin here.
+    static let firstSpelledSeed: UInt64 = 3_000_000_000
 
     /// Whether requests to the store may fail.
     var hasTrouble: Bool { faultShare > 0 || offlineShare > 0 || hasLongTimes }
@@ -78,6 +87,7 @@ struct Scenario: Sendable, CustomStringConvertible {
         \(deviceCount) devices, operations \(phases), faults \(faultShare), delay up to \(longestDelay), crashes \(crashShare), \
         kills \(killShare), restarts \(restartShare), offline \(offlineShare), skews \(skews), hints \(tellsChanges)\
         \(hasOneWriter ? ", one writer" : "")\(hasLargeFiles ? ", large files" : "")\(hasLocalNames ? ", local names" : "")\
+        \(hasSpellings ? ", spellings" : "")\
         \(hasLongTimes ? ", long times" : "")\(isContended ? ", programs \(programCounts)" : "")\
         \(hasClaims ? ", claims, presenters have \(presenterTimeout), then \(presenterPatience)" : "")
         """
