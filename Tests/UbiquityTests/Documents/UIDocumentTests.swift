@@ -6,6 +6,15 @@ import Ubiquity
 
     init() throws { directory = try DocumentDirectory() }
 
+    private static func waiting(for semaphore: DispatchSemaphore) async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                semaphore.wait()
+                continuation.resume()
+            }
+        }
+    }
+
     private func created(_ name: String = "a.txt", _ text: String = "first") async -> TextDocument {
         let document = TextDocument(fileURL: directory.place(name))
         document.text = text
@@ -157,6 +166,87 @@ import Ubiquity
         document.whileWriting = nil
         #expect(await document.save(to: document.fileURL, for: .forOverwriting))
         #expect(!document.hasUnsavedChanges)
+    }
+
+    @Test(arguments: [UIDocument.ChangeKind.undone, .done])
+    func `closing during a save writes what the document shows`(_ kind: UIDocument.ChangeKind) async throws {
+        let document = await created()
+        document.setAutosaveDelay(.seconds(60))
+        document.change("second")
+        let isWriting = DispatchSemaphore(value: 0)
+        let mayEnd = DispatchSemaphore(value: 0)
+        document.whileWriting = {
+            document.whileWriting = nil
+            isWriting.signal()
+            mayEnd.wait()
+        }
+        document.save(to: document.fileURL, for: .forOverwriting, completionHandler: { _ in })
+        await Self.waiting(for: isWriting)
+        document.text = "shown"
+        document.updateChangeCount(kind)
+        #expect(document.hasUnsavedChanges)
+        async let isClosed = document.close()
+        mayEnd.signal()
+        #expect(await isClosed)
+        #expect(try directory.text("a.txt") == "shown")
+        #expect(!document.hasUnsavedChanges && document.documentState == .closed)
+    }
+
+    @Test func `undoing and redoing during a save is no change`() async throws {
+        let document = await created()
+        document.setAutosaveDelay(.seconds(60))
+        document.whileWriting = {
+            document.updateChangeCount(.undone)
+            #expect(document.hasUnsavedChanges)
+            document.updateChangeCount(.redone)
+        }
+        document.change("second")
+        #expect(await document.save(to: document.fileURL, for: .forOverwriting))
+        #expect(!document.hasUnsavedChanges)
+    }
+
+    @Test func `a change that is made while closing saves is saved too`() async throws {
+        let document = await created()
+        document.setAutosaveDelay(.seconds(60))
+        document.whileWriting = {
+            document.whileWriting = nil
+            document.change("third")
+        }
+        document.change("second")
+        #expect(await document.close())
+        #expect(try directory.text("a.txt") == "third")
+        #expect(!document.hasUnsavedChanges)
+    }
+
+    @Test func `a document that changes in every save is not closed`() async throws {
+        let document = await created()
+        document.setAutosaveDelay(.seconds(60))
+        document.whileWriting = { document.change(document.text + "+") }
+        document.change("second")
+        #expect(await !document.close())
+        #expect(document.documentState == .normal && document.hasUnsavedChanges)
+        document.whileWriting = nil
+        #expect(await document.close())
+        #expect(try directory.text("a.txt") == document.text)
+    }
+
+    @Test func `undoing an uncounted change during its save is a change`() async throws {
+        let document = await created()
+        document.setAutosaveDelay(.seconds(60))
+        let undoManager: UndoManager = document.undoManager
+        undoManager.groupsByEvent = false
+        undoManager.beginUndoGrouping()
+        undoManager.registerUndo(withTarget: document) { $0.text = "first" }
+        document.text = "second"
+        document.whileWriting = {
+            document.whileWriting = nil
+            undoManager.endUndoGrouping()
+            undoManager.undo()
+        }
+        #expect(await document.save(to: document.fileURL, for: .forOverwriting))
+        #expect(document.text == "first" && document.hasUnsavedChanges)
+        #expect(await document.close())
+        #expect(try directory.text("a.txt") == "first")
     }
 
     @Test func `a token counts what was changed before it as saved`() {

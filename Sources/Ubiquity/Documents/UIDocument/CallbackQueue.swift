@@ -11,4 +11,10 @@ enum CallbackQueue {
         _ = mark
         return DispatchQueue.getSpecific(key: key) == true || Thread.isMainThread
     }
+
+    /// The main queue, always as the same object: `DispatchQueue.main` is another one at each call.
+    static let main = DispatchQueue.main
+
+    /// The operation queue on which the caller runs; `nil` on a thread of none.
+    static var current: OperationQueue? { isMain ? .main : OperationQueue.current }
 }

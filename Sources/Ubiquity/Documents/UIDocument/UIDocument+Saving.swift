@@ -13,6 +13,7 @@ extension UIDocument {
         let queue = saveOperation == .forCreating ? adoptQueue() : callbackQueue
         // Before the contents: a change that is made while they are put together is not in them.
         let token = changeCountToken(for: saveOperation)
+        let written = changeToken()
         let contents: Any
         let attributes: [AnyHashable: Any]
         do {
@@ -24,14 +25,18 @@ extension UIDocument {
                 finish(false)
             }
         }
+        let isOwnFile = saveOperation == .forCreating || url.standardizedFileURL == fileURL.standardizedFileURL
+        if isOwnFile { record.withLock { $0.changes.begin(written) } }
         performAsynchronousFileAccess {
             let result = self.writeCoordinated(contents, attributes, to: url, for: saveOperation)
             self.perform(on: queue) {
                 switch result {
                 case .success(let item):
                     self.finishSaving(item, token, for: saveOperation)
+                    self.record.withLock { $0.changes.end(written, succeeded: isOwnFile) }
                     finish(true)
                 case .failure(let error):
+                    self.record.withLock { $0.changes.end(written, succeeded: false) }
                     self.failSaving(error)
                     finish(false)
                 }
@@ -52,17 +57,19 @@ extension UIDocument {
             defer { self.endWriting() }
             result = Result {
                 try self.writeContents(contents, andAttributes: attributes, safelyTo: place, for: saveOperation)
-                return self.recordSaved(place, for: saveOperation)
+                return self.recordSaved(place, asked: url, for: saveOperation)
             }
         }
         return result ?? .failure(failure ?? CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path]))
     }
 
     /// Within the accessor, before anybody else can change the file.
-    private func recordSaved(_ place: URL, for saveOperation: SaveOperation) -> SavedItem {
+    private func recordSaved(_ place: URL, asked url: URL, for saveOperation: SaveOperation) -> SavedItem {
         let signature = try? DocumentSignature(place)
         let type = DocumentTypes.type(of: place)
         record.withLock { record in
+            // Moved while the save waited; the document is about to be told.
+            if record.fileURL.standardizedFileURL == url.standardizedFileURL { record.fileURL = place }
             guard saveOperation == .forCreating || record.fileURL.standardizedFileURL == place.standardizedFileURL
             else { return }
             record.fileURL = place
@@ -132,15 +139,52 @@ extension UIDocument {
         }
     }
 
+    // MARK: Changes
+
+    /// Whether there are changes of this turn of the main queue, which are counted when their group ends.
+    var hasOpenChanges: Bool { record.withLock { $0.undoManager }?.value.map { $0.openChangeCount > 0 } == true }
+
+    /// Names the contents that a save that begins now writes.
+    func changeToken() -> ChangeCount.Token {
+        let hasOpenChanges = hasOpenChanges
+        return record.withLock { $0.changes.token(hasOpenChanges: hasOpenChanges) }
+    }
+
+    /// Differs after each change, counted or not.
+    private var contentsState: [Int] {
+        let (state, manager) = record.withLock { ($0.changes.state, $0.undoManager) }
+        return [state, manager?.value?.openChangeCount ?? 0]
+    }
+
     // MARK: Closing
 
-    func finishClosing(on queue: DispatchQueue, then finish: @escaping () -> Void) {
+    /// Saves until nothing has changed during the save, and closes.
+    func startClosing(on queue: DispatchQueue, round: Int = 1, then finish: @escaping (Bool) -> Void) {
+        let state = contentsState
+        autosave { succeeded in
+            self.perform(on: queue) {
+                guard succeeded else { return finish(false) }
+                // Whatever reads or writes the file now comes before the end.
+                self.performAsynchronousFileAccess {
+                    self.perform(on: queue) {
+                        guard self.contentsState != state else {
+                            return self.finishClosing(on: queue) { finish(true) }
+                        }
+                        // A program that never stops to change the document has not closed it.
+                        guard round < Self.closingRounds else { return finish(false) }
+                        self.startClosing(on: queue, round: round + 1, then: finish)
+                    }
+                }
+            }
+        }
+    }
+
+    private func finishClosing(on queue: DispatchQueue, then finish: @escaping () -> Void) {
+        // No change counts from here on.
+        changeState { $0 = .closed }
         performAsynchronousFileAccess {
             self.stopPresenting()
-            self.perform(on: queue) {
-                self.changeState { $0 = .closed }
-                finish()
-            }
+            self.perform(on: queue) { finish() }
         }
     }
 }

@@ -28,6 +28,8 @@ open nonisolated class UIDocument: NSObject, NSFilePresenter {
     static let autosaveDelay: Duration = .seconds(5)
     /// How long after a failed automatic save it is tried again.
     static let autosaveRetryDelay: Duration = .seconds(30)
+    /// How often closing saves a document that was changed during the save before.
+    static let closingRounds = 16
     /// How long a file must be missing before it counts as deleted: editors that save by two renames leave a gap.
     static let deletionGrace: Duration = .seconds(2)
 
@@ -46,7 +48,7 @@ open nonisolated class UIDocument: NSObject, NSFilePresenter {
     /// - Precondition: It is a file URL.
     public init(fileURL url: URL) {
         precondition(url.isFileURL, "a document needs a file URL")
-        let home: DispatchQueue = CallbackQueue.isMain ? .main : completionQueue
+        let home: DispatchQueue = CallbackQueue.isMain ? CallbackQueue.main : completionQueue
         record = Mutex(DocumentRecord(fileURL: url, home: home))
         super.init()
         messageQueue.maxConcurrentOperationCount = 1
@@ -99,15 +101,12 @@ open nonisolated class UIDocument: NSObject, NSFilePresenter {
 
     /// Saves unsaved changes and closes the document.
     ///
-    /// The handler gets `false` when saving fails. Differences from Apple's: the document then stays open, so that the
-    /// changes are not lost.
+    /// A change that is made meanwhile is saved too. The handler gets `false` when saving fails. Differences from Apple's:
+    /// the document then stays open, so that the changes are not lost.
     open func close(completionHandler: ((Bool) -> Void)? = nil) {
         let queue = callbackQueue
         guard !documentState.contains(.closed) else { return perform(on: queue) { completionHandler?(true) } }
-        autosave { succeeded in
-            guard succeeded else { return self.perform(on: queue) { completionHandler?(false) } }
-            self.finishClosing(on: queue) { completionHandler?(true) }
-        }
+        startClosing(on: queue) { completionHandler?($0) }
     }
 
     /// Replaces the contents by those of a file, and forgets unsaved changes and what could be undone.
@@ -228,15 +227,14 @@ open nonisolated class UIDocument: NSObject, NSFilePresenter {
         if change != .cleared { scheduleAutosave(after: record.withLock { $0.autosaveDelay }) }
     }
 
-    /// Whether something was not saved. Called on any thread, overrides too.
+    /// Whether something was not saved, or a running save writes other contents than these. Called on any thread,
+    /// overrides too.
     open var hasUnsavedChanges: Bool {
-        let (hasChanges, manager) = record.withLock { ($0.changes.hasChanges, $0.undoManager) }
-        // The changes of this turn of the main queue are counted when their group ends.
-        return hasChanges || manager?.value?.hasOpenChanges == true
+        record.withLock { $0.changes.hasChanges } || hasOpenChanges
     }
 
     /// The changes that a save that begins now writes.
-    open func changeCountToken(for saveOperation: SaveOperation) -> Any { record.withLock { $0.changes.token } }
+    open func changeCountToken(for saveOperation: SaveOperation) -> Any { changeToken() }
 
     /// Counts the changes of a token as saved.
     open func updateChangeCount(withToken changeCountToken: Any, for saveOperation: SaveOperation) {

@@ -241,8 +241,8 @@ open class UndoManager: NSObject {
 
     // MARK: Private
 
-    /// Whether a group that is not closed yet has changes.
-    var hasOpenChanges: Bool { storage.update { $0.stack.openGroups.contains { !$0.entries.isEmpty } } }
+    /// How many changes, and groups of them, are in groups that are not closed yet.
+    var openChangeCount: Int { storage.update { $0.stack.openGroups.reduce(0) { $0 + $1.entries.count } } }
 
     private func openGroup() {
         if groupingLevel == 0 { post(.NSUndoManagerCheckpoint) }
