@@ -49,6 +49,26 @@ import Testing
         #expect(told(.moved(from: stranger, to: incoming))[3] == [.subitemDidAppear(incoming)])
     }
 
+    @Test mutating func `presenters of a missing item are notified when it is created, or moved there`() throws {
+        let place = plainFile(nil, in: document.ancestors, "new")
+        try table.register(presenter(4, of: place))
+        #expect(told(.appeared(plainFile(60, in: document.ancestors, "new")))[4] == [.didChange])
+        let (from, to) = (
+            plainFile(61, in: document.ancestors, "new.tmp"), plainFile(61, in: document.ancestors, "new")
+        )
+        let awaiting = table.presentersAwaiting(to)
+        #expect(awaiting == [4])
+        try table.register(presenter(5, of: from))
+        _ = table.moved(InodeNumber(61), to: to, now: .ms(0))
+        let notices = Dictionary(
+            grouping: table.notices(of: .moved(from: from, to: to), awaiting: awaiting), by: \.presenter
+        ).mapValues { $0.map(\.notice) }
+        #expect(notices[4] == [.didChange] && notices[5] == [.didMove(to: to)])
+        // From now on it is the item's.
+        #expect(table.presentersAwaiting(to) == [])
+        #expect(told(.changed(to))[4] == [.didChange])
+    }
+
     @Test mutating func `the presenter that caused an event is notified only of versions`() throws {
         #expect(told(.changed(document), by: 2)[2] == nil)
         #expect(told(.version(.gained, "v", document), by: 2)[2] == [.version(.gained, "v")])

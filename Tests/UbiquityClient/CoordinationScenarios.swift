@@ -132,6 +132,35 @@ enum CoordinationScenarios {
         NSFileCoordinator.removeFilePresenter(listener)
     }
 
+    /// A presenter of a file that does not exist yet hears of it, whoever makes it and how.
+    static func creations(_ test: Scenario) async throws {
+        let file = test.a.appendingPathComponent("new.txt")
+        let there = test.b.appendingPathComponent("new.txt")
+        let ways: [(String, () throws -> Void)] = [
+            ("written", { try test.start(#"echo 1 > "$1""#, file.path) }),
+            ("renamed", { try test.start(#"echo 1 > "$1.tmp"; mv "$1.tmp" "$1""#, file.path) }),
+            ("linked", { try test.start(#"echo 1 > "$1.old"; ln "$1.old" "$1""#, file.path) }),
+            ("created as a directory", { try test.start(#"mkdir "$1""#, file.path) }),
+            ("saved atomically", { try Data("1".utf8).write(to: file, options: .atomic) }),
+            ("coordinated", { try writing(file, options: .forReplacing) { try Data("1".utf8).write(to: $0) } }),
+            ("written on b", { try test.start(#"echo 1 > "$1""#, there.path) }),
+            ("renamed on b", { try test.start(#"echo 1 > "$1.tmp"; sleep 1; mv "$1.tmp" "$1""#, there.path) }),
+        ]
+        for (way, create) in ways {
+            let listener = Listener(file)
+            NSFileCoordinator.addFilePresenter(listener)
+            try create()
+            try await test.eventually("\(way): \(listener.heard.value)") { listener.hears("changed") }
+            try test.check(!listener.hears("moved to new.txt"), "\(way): \(listener.heard.value)")
+            NSFileCoordinator.removeFilePresenter(listener)
+            try test.start(#"rm -rf "$1" "$1.old""#, file.path)
+            try await test.eventually("b still has it") {
+                !FileManager.default.fileExists(atPath: file.path)
+                    && !FileManager.default.fileExists(atPath: there.path)
+            }
+        }
+    }
+
     private static func writing(
         _ url: URL, options: NSFileCoordinator.WritingOptions = [], _ body: (URL) throws -> Void
     ) throws {

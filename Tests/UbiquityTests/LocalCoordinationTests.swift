@@ -145,6 +145,32 @@ import Ubiquity
         NSFileCoordinator.removeFilePresenter(ofDirectory)
     }
 
+    @Test func `the presenter of a missing file is told when it is created, by writing or by renaming`() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file("a.txt")
+        let presenter = RecordingPresenter(file)
+        NSFileCoordinator.addFilePresenter(presenter)
+        func write(_ body: @escaping (URL) throws -> Void) {
+            NSFileCoordinator().coordinate(writingItemAt: file, error: nil) { url in try? body(url) }
+        }
+        write { try Data("one".utf8).write(to: $0) }
+        #expect(try await presenter.messages(count: 2) == ["relinquish to writer", "changed"])
+        write { try FileManager.default.removeItem(at: $0) }
+        write { try Data("two".utf8).write(to: $0, options: .atomic) }
+        #expect(
+            try await presenter.messages(count: 5).dropFirst(2)
+                == ["relinquish to writer", "relinquish to writer", "changed"])
+        write { try FileManager.default.removeItem(at: $0) }
+        let other = try directory.file("b.txt", "three")
+        NSFileCoordinator().coordinate(
+            writingItemAt: other, options: .forMoving, writingItemAt: file, options: .forReplacing, error: nil
+        ) { try? FileManager.default.moveItem(at: $0, to: $1) }
+        #expect(
+            try await presenter.messages(count: 9).dropFirst(5)
+                == ["relinquish to writer", "relinquish to writer", "accommodate deletion", "changed"])
+        NSFileCoordinator.removeFilePresenter(presenter)
+    }
+
     @Test func `a presenter does not hear of a later file that got its removed file's inode number`() async throws {
         let directory = try TemporaryDirectory()
         let number = { (file: URL) in

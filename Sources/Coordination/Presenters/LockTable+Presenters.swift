@@ -45,12 +45,18 @@ extension LockTable {
 
     /// The notices of an event for each presenter: presenters in ascending order, each presenter's notices in theirs.
     ///
-    /// - Parameter origin: The presenter of the coordinator that caused it; it is notified of versions only.
+    /// - Parameters:
+    ///   - origin: The presenter of the coordinator that caused it; it is notified of versions only.
+    ///   - awaiting: The answer of ``presentersAwaiting(_:)`` before a move.
     package func notices(
-        of event: ItemEvent, by origin: PresenterID? = nil
+        of event: ItemEvent, by origin: PresenterID? = nil, awaiting: Set<PresenterID> = []
     ) -> [(presenter: PresenterID, notice: PresenterNotice)] {
-        claims.presenters.notices(of: event, by: origin).map { (presenter: $0.0, notice: $0.1) }
+        claims.presenters.notices(of: event, by: origin, awaiting: awaiting)
+            .map { (presenter: $0.0, notice: $0.1) }
     }
+
+    /// The presenters of a place where there is no item yet.
+    package func presentersAwaiting(_ place: ClaimItem) -> Set<PresenterID> { claims.presenters.awaiting(place) }
 }
 
 extension LockTable {

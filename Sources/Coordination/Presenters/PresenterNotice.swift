@@ -56,8 +56,12 @@ package enum PresenterNotice: Hashable, Sendable {
 extension Presenters {
     /// The notices of an event for each presenter; presenters in ascending order.
     ///
-    /// - Parameter origin: The presenter of the coordinator that caused it: it is notified of versions only.
-    func notices(of event: ItemEvent, by origin: PresenterID?) -> [(PresenterID, PresenterNotice)] {
+    /// - Parameters:
+    ///   - origin: The presenter of the coordinator that caused it: it is notified of versions only.
+    ///   - awaiting: The presenters that had no item at the place to which one was moved: for them it was created.
+    func notices(
+        of event: ItemEvent, by origin: PresenterID?, awaiting: Set<PresenterID> = []
+    ) -> [(PresenterID, PresenterNotice)] {
         var told: [(Presenter, PresenterNotice)] = []
         var isForAll = false
         func above(_ item: ClaimItem, _ notice: PresenterNotice) {
@@ -68,9 +72,11 @@ extension Presenters {
             told += presenting(item).map { ($0, .didChange) }
             above(item, .subitemDidChange(item))
         case .appeared(let item):
+            // They were there first: the item was missing.
+            told += presenting(item).map { ($0, .didChange) }
             above(item, .subitemDidAppear(item))
         case .moved(let from, let to):
-            told += presenting(to).map { ($0, .didMove(to: to)) }
+            told += presenting(to).map { ($0, awaiting.contains($0.id) ? .didChange : .didMove(to: to)) }
             if let inode = to.inode {
                 told += inside(to).compactMap { presenter in
                     presenter.item.map { (presenter, .didMove(to: $0.following(inode, to: to))) }

@@ -59,6 +59,11 @@ struct Presenters: Sendable {
 
     func presenting(_ item: ClaimItem) -> [Presenter] { all.filter { $0.item?.isSame(as: item) == true } }
 
+    /// The presenters of a place where there is no item yet.
+    func awaiting(_ place: ClaimItem) -> Set<PresenterID> {
+        Set(registered.values.filter { $0.item?.inode == nil && $0.item?.isAt(place) == true }.map(\.id))
+    }
+
     /// The presenters of everything inside a directory.
     func inside(_ item: ClaimItem) -> [Presenter] { all.filter { $0.item?.isContained(in: item) == true } }
 

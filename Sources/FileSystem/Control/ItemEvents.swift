@@ -102,16 +102,16 @@ final class ItemEvents: Sendable {
     func moved(_ from: ClaimItem, to: ClaimItem, replacing replaced: InodeNumber?, by origin: Origin) {
         guard let inode = to.inode else { return }
         let names = names(of: [inode, replaced])
-        let isPresented = lockManager.change { state, now in
-            let isPresented = state.table.isPresented(from)
-            return (isPresented, state.table.moved(inode, to: to, replacing: replaced, names: names, now: now))
+        let (isPresented, awaiting) = lockManager.change { state, now in
+            let seen = (state.table.isPresented(from), state.table.presentersAwaiting(to))
+            return (seen, state.table.moved(inode, to: to, replacing: replaced, names: names, now: now))
         }
         // An atomic save: reported as a write of the item with that name, since only a temporary file came and went.
         if replaced != nil, !isPresented {
             tell(.deleted(from), by: origin)
             tell(.changed(to), by: origin)
         } else {
-            tell(.moved(from: from, to: to), by: origin)
+            tell(.moved(from: from, to: to), by: origin, awaiting: awaiting)
         }
     }
 
@@ -162,9 +162,9 @@ final class ItemEvents: Sendable {
 
     /// Notifies presenters and followers when the kernel shows the change, as a rule: the request that makes it is not answered
     /// yet, and a program that looks at once would see the names and bytes of before. In the order of the events.
-    private func tell(_ event: ItemEvent, by origin: Origin) {
+    private func tell(_ event: ItemEvent, by origin: Origin, awaiting: Set<PresenterID> = []) {
         guard hasObservers else { return }
-        let notices = lockManager.hasClaimsOrPresenters ? self.notices(of: event, by: origin) : []
+        let notices = lockManager.hasClaimsOrPresenters ? self.notices(of: event, by: origin, awaiting) : []
         let news = hasFollowers ? self.news(of: event, by: origin) : nil
         guard !notices.isEmpty || news != nil else { return }
         kernel.whenCurrent(in: event.directories) { [self] in
@@ -175,14 +175,15 @@ final class ItemEvents: Sendable {
 
     /// Determined at the event: afterwards its claim may be over, and its process gone.
     private func notices(
-        of event: ItemEvent, by origin: Origin
+        of event: ItemEvent, by origin: Origin, _ awaiting: Set<PresenterID>
     ) -> [(presenter: PresenterID, notice: PresenterNotice)] {
         let ancestors: Set<ProcessID> =
             if case .program(let caller) = origin {
                 ProcessTable.ancestors(of: ProcessID(ProcessTable.process(ofThread: caller.thread)))
             } else { [] }
         return lockManager.ask { table in
-            table.notices(of: event, by: table.presenter(behind: ancestors, writing: event.item))
+            table.notices(
+                of: event, by: table.presenter(behind: ancestors, writing: event.item), awaiting: awaiting)
         }
     }
 

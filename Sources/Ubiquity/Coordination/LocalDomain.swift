@@ -179,8 +179,12 @@ final class LocalDomain: CoordinationDomain {
     /// Notifies presenters of what an accessor did, by comparing its items before and after.
     private func publishChanges(of call: Call) {
         for change in LocalChanges.of(call) {
+            let awaiting =
+                if case .moved(_, let to) = change.event { state.withLock { $0.table.presentersAwaiting(to) } } else {
+                    Set<PresenterID>()
+                }
             apply(change)
-            tell(change.event, change.path, from: change.from, by: call.presenter)
+            tell(change.event, change.path, from: change.from, by: call.presenter, awaiting: awaiting)
         }
     }
 
@@ -204,9 +208,13 @@ final class LocalDomain: CoordinationDomain {
         }
     }
 
-    private func tell(_ event: ItemEvent, _ path: String, from: String? = nil, by presenter: UInt64?) {
+    private func tell(
+        _ event: ItemEvent, _ path: String, from: String? = nil, by presenter: UInt64?,
+        awaiting: Set<PresenterID> = []
+    ) {
         let (notices, mailboxes) = state.withLock { state in
-            (state.table.notices(of: event, by: presenter.map { PresenterID($0) }), state.mailboxes)
+            let presenter = presenter.map { PresenterID($0) }
+            return (state.table.notices(of: event, by: presenter, awaiting: awaiting), state.mailboxes)
         }
         for (id, notice) in notices {
             var news = PresenterNews(presenter: id.rawValue, notice: notice.method, path: path)
