@@ -12,7 +12,7 @@ extension LockTable {
             hasChanged = false
             for id in claims.line where step(id, now: now, &effects) { hasChanged = true }
             // A set refused for a deadlock makes way for others.
-            if !hasChanged, claims.graphHasGrown { nameDeadlocks(now: now, &effects) }
+            if !hasChanged, claims.graphHasGrown { nameDeadlocks(&effects) }
         } while hasChanged || claims.gatesAreStale
     }
 

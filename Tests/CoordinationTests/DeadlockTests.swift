@@ -25,6 +25,18 @@ import Testing
         #expect(stage.converge(stage.table.revoke(1, now: .ms(1))).granted == [4])
     }
 
+    @Test func `a standing deadlock costs later claims of other items nothing`() throws {
+        var stage = ClaimStage()
+        _ = try crossing(&stage)
+        for number in 10..<310 {
+            let item = plainFile(UInt64(1_000 + number / 3), in: [root], "other \(number / 3)")
+            _ = try stage.request(claims(UInt64(number), [(.write(.plain), item)]))
+            // The deadlocked sets and the processes of those that are held, and none of the others.
+            #expect(stage.table.searchedWaits == 6)
+        }
+        #expect(stage.table.deadlockedSets == [1, 2, 3, 4])
+    }
+
     @Test func `with refusesDeadlocks the request that completes a cycle is refused`() throws {
         var stage = ClaimStage { $0.refusesDeadlocks = true }
         let cycle = circle(.claims(1), .claims(3), .claims(2), .claims(4))

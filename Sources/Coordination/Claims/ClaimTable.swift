@@ -27,6 +27,8 @@ struct ClaimTable: Sendable {
     var gatesAreStale = false
     /// A new wait began since cycles were last searched.
     var graphHasGrown = false
+    /// How many parties' waits the last search for cycles looked up.
+    var searchedWaits = 0
     var isAdvancing = false
     private var lastQuestion: UInt64 = 0
 
@@ -34,11 +36,6 @@ struct ClaimTable: Sendable {
 
     /// Whether no claim is held or waited for, so that plain writers need not consult the table.
     var hasNoSets: Bool { entries.isEmpty }
-
-    /// Whether a call was made from a presenter's queue or within another call's accessor.
-    var hasNestedCalls: Bool {
-        entries.values.contains { $0.set.fromPresenter != nil || !$0.set.within.isEmpty }
-    }
 
     var isEmpty: Bool { entries.isEmpty && presenters.isEmpty && questions.isEmpty && names.isEmpty }
 
