@@ -31,7 +31,7 @@ extension RealMount {
             }
         }
 
-        @Test(arguments: Client.allCases, ["coordination", "presenters", "move", "threads"])
+        @Test(arguments: Client.allCases, ["coordination", "presenters", "creations", "move", "threads", "main-queue"])
         func `programs coordinate with plain programs and another device`(
             _ client: Client, _ scenario: String
         ) async throws {
@@ -48,7 +48,7 @@ extension RealMount {
             try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
         }
 
-        @Test(arguments: Client.allCases, ["documents", "document-conflicts"])
+        @Test(arguments: Client.allCases, ["documents", "document-moves", "document-conflicts"])
         func `documents follow plain programs and another device`(_ client: Client, _ scenario: String) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
         }

@@ -60,13 +60,10 @@ enum AccessLine {
 
     // MARK: Blocking
 
-    static func acquire(_ request: AccessRequest) -> Result<Grant, NSError> {
-        waiting { completion in acquire(request, completion: completion) }
-    }
-
     static func release(_ grant: Grant) { waiting { completion in release(grant) { completion(()) } } }
 
-    /// Blocks the thread until the completion is called.
+    /// Blocks the thread until the completion is called; meanwhile the messages of presenters on the thread's queue are
+    /// delivered by it.
     static func waiting<Value: Sendable>(_ body: (@escaping @Sendable (Value) -> Void) -> Void) -> Value {
         let answer = Mutex<Value?>(nil)
         let isThere = DispatchSemaphore(value: 0)
@@ -74,9 +71,9 @@ enum AccessLine {
             answer.withLock { $0 = value }
             isThere.signal()
         }
-        isThere.wait()
+        QueueWork.shared.block(on: isThere) { answer.withLock { $0 != nil } }
         guard let value = answer.withLock({ $0 }) else {
-            preconditionFailure("the semaphore was signalled without an answer")
+            preconditionFailure("the wait ended without an answer")
         }
         return value
     }

@@ -1,7 +1,11 @@
-/// What the current thread is doing: the accessors that it runs, and the presenter whose message it handles.
+/// What the current thread is doing: the accessors that it runs, and the presenter whose answer it prepares.
+///
+/// A call on the queue of a presenter, or in its handler of a notice, holds up no answer of it: see ``QueueWork``.
 enum CoordinationThread {
     private final class Context {
         var held: [HeldClaim] = []
+        /// The moves to other domains that the innermost accessor has reported; `nil` outside of accessors.
+        var moves: [DomainMove]?
         var presenter: UInt64?
     }
 
@@ -18,17 +22,30 @@ enum CoordinationThread {
     /// The claims in whose accessors the thread is.
     static var held: [HeldClaim] { context.held }
 
-    /// The number of the presenter whose message the thread handles, or on whose queue it runs.
-    static var presenter: UInt64? {
-        context.presenter ?? OperationQueue.current.flatMap { PresenterRegistry.shared.presenter(on: $0)?.number }
+    /// The number of the presenter whose answer to a question the thread prepares.
+    static var presenter: UInt64? { context.presenter }
+
+    /// Runs an accessor.
+    ///
+    /// - Returns: The moves to other domains that it reported.
+    static func holding(_ claims: [HeldClaim], _ accessor: () -> Void) -> [DomainMove] {
+        let context = context
+        let (held, moves) = (context.held, context.moves)
+        context.held = held + claims
+        context.moves = []
+        accessor()
+        defer {
+            context.held = held
+            context.moves = moves
+        }
+        return context.moves ?? []
     }
 
-    static func holding<Value>(_ claims: [HeldClaim], _ body: () throws -> Value) rethrows -> Value {
-        let context = context
-        let before = context.held
-        context.held = before + claims
-        defer { context.held = before }
-        return try body()
+    /// - Returns: `false` outside of accessors.
+    static func note(_ move: DomainMove) -> Bool {
+        guard context.moves != nil else { return false }
+        context.moves?.append(move)
+        return true
     }
 
     static func delivering(to presenter: UInt64, _ body: () -> Void) {

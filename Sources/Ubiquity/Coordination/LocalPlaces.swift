@@ -54,7 +54,7 @@ enum LocalPlaces {
     }
 
     /// Without symbolic links, except in the last component.
-    private static func canonical(_ path: String) -> String {
+    static func canonical(_ path: String) -> String {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         guard url.path != "/" else { return "/" }
         return url.deletingLastPathComponent().resolvingSymlinksInPath().appendingPathComponent(url.fileName)

@@ -182,14 +182,17 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
     ) {
         guard !intents.isEmpty else { return queue.addOperation { accessor(nil) } }
         let request = request(intents.map { .init(url: $0.url, access: $0.access) })
-        AccessLine.acquire(request) { [self] result in
+        acquire(request) { [self] result in
             queue.addOperation { [self] in
                 switch checked(result) {
                 case .failure(let error): accessor(error)
                 case .success(let grant):
                     for (intent, url) in zip(intents, grant.urls) { intent.url = url }
-                    CoordinationThread.holding(grant.held) { accessor(nil) }
-                    AccessLine.release(grant) {}
+                    let moves = CoordinationThread.holding(grant.held) { accessor(nil) }
+                    let moved = follow(moves)
+                    // On the queue of the accessor, which settling blocks.
+                    AccessLine.release(grant)
+                    for presenter in moved { presenter.settleAfterMove() }
                     settlePresenter(after: request)
                 }
             }
@@ -215,11 +218,12 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
         guard !items.isEmpty else { return batchAccessor {} }
         var request = request(items)
         request.isBatch = true
-        switch checked(AccessLine.acquire(request)) {
+        switch checked(acquire(request)) {
         case .failure(let error): outError?.pointee = error
         case .success(let grant):
             let end = BatchEnd(grant)
-            CoordinationThread.holding(grant.held) { batchAccessor { end.end() } }
+            let moves = CoordinationThread.holding(grant.held) { batchAccessor { end.end() } }
+            for presenter in follow(moves) { presenter.settleAfterMove() }
         }
     }
 
@@ -230,11 +234,20 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
 
     /// Reports that the accessor has moved an item, so that its presenters are told.
     ///
-    /// Differences from Apple's: moves in a container are reported by the mount, so this is needed only for files
-    /// elsewhere whose destination is not an item of the call.
+    /// The presenters of the item, and of everything in a directory, are told after the accessor has returned; calls
+    /// that wait for the item follow it.
+    ///
+    /// Differences from Apple's: moves within a container are reported by the mount, and moves of files elsewhere are
+    /// noticed if the destination is an item of the call. So this is needed for moves into a container, out of one and
+    /// to another one, of which presenters in this process are told, and for other destinations.
     open func item(at oldURL: URL, didMoveTo newURL: URL) {
-        CoordinationDomains.domain(of: oldURL)
-            .moved(oldURL, to: newURL, within: CoordinationThread.held, by: presenter?.number)
+        let domain = CoordinationDomains.domain(of: oldURL)
+        guard CoordinationDomains.domain(of: newURL) !== domain else {
+            return domain.moved(oldURL, to: newURL, within: CoordinationThread.held, by: presenter?.number)
+        }
+        let move = DomainMove(from: oldURL, to: newURL, presenter: presenter?.number)
+        if CoordinationThread.note(move) { return }
+        for presenter in follow([move]) { presenter.settleAfterMove() }
     }
 
     /// Reports changed ubiquity attributes to the presenters of an item.
@@ -258,14 +271,16 @@ open class NSFileCoordinator: NSObject, @unchecked Sendable {
 extension NSFileCoordinator {
     private func access(_ items: [AccessRequest.Item], _ outError: NSErrorPointer, _ body: ([URL]) -> Void) {
         let request = request(items)
-        switch checked(AccessLine.acquire(request)) {
+        switch checked(acquire(request)) {
         case .failure(let error): outError?.pointee = error
         case .success(var grant):
             if let index = items.firstIndex(where: { $0.access.isForUploading }) {
                 upload(index, &grant, outError, body)
             } else {
-                CoordinationThread.holding(grant.held) { body(grant.urls) }
+                let moves = CoordinationThread.holding(grant.held) { body(grant.urls) }
+                let moved = follow(moves)
                 AccessLine.release(grant)
+                for presenter in moved { presenter.settleAfterMove() }
             }
             settlePresenter(after: request)
         }
@@ -287,13 +302,50 @@ extension NSFileCoordinator {
         grant.urls[index] = snapshot.url
         let isOnlyItem = grant.urls.count == 1
         if isOnlyItem { AccessLine.release(grant) }
-        CoordinationThread.holding(isOnlyItem ? [] : grant.held) { body(grant.urls) }
+        let moves = CoordinationThread.holding(isOnlyItem ? [] : grant.held) { body(grant.urls) }
+        let moved = follow(moves)
         if !isOnlyItem { AccessLine.release(grant) }
+        for presenter in moved { presenter.settleAfterMove() }
+    }
+
+    private func acquire(_ request: AccessRequest) -> Result<AccessLine.Grant, NSError> {
+        AccessLine.waiting { completion in acquire(request, completion: completion) }
+    }
+
+    /// Takes the claims of a call, at the new places of items that left their domains while it waited.
+    private func acquire(
+        _ request: AccessRequest, completion: @escaping @Sendable (Result<AccessLine.Grant, NSError>) -> Void
+    ) {
+        let start = DomainMoves.shared.now
+        AccessLine.acquire(request) { [self] result in
+            guard case .success(let grant) = result, DomainMoves.shared.now != start,
+                let followed = request.followingMoves(since: start)
+            else { return completion(result) }
+            // Ends when nobody moves the items any more.
+            AccessLine.release(grant) { [self] in acquire(followed, completion: completion) }
+        }
+    }
+
+    /// Before the release of the claims under which items were moved to other domains.
+    private func follow(_ moves: [DomainMove]) -> [RegisteredPresenter] {
+        var presenters: [RegisteredPresenter] = []
+        for move in moves {
+            let moved = PresenterRegistry.shared.follow(move)
+            presenters += moved.filter { new in !presenters.contains { $0 === new } }
+            DomainMoves.shared.note(move.from, to: move.to)
+        }
+        return presenters
     }
 
     private func request(_ items: [AccessRequest.Item]) -> AccessRequest {
-        AccessRequest(
-            items: items.map(\.checked), coordinator: name, purpose: purposeIdentifier, presenter: presenter?.number,
+        let presenter = presenter
+        let items = items.map { item in
+            var item = item.checked
+            if let presenter, presenter.isLeaving { item.url = presenter.current(item.url) }
+            return item
+        }
+        return AccessRequest(
+            items: items, coordinator: name, purpose: purposeIdentifier, presenter: presenter?.number,
             fromPresenter: CoordinationThread.presenter, within: CoordinationThread.held)
     }
 
@@ -326,6 +378,20 @@ private final class BatchEnd: Sendable {
     }
 }
 
+extension AccessRequest {
+    /// The request for the items at their new places; `nil` when none has left its domain. A place to be replaced stays.
+    fileprivate func followingMoves(since moment: UInt64) -> AccessRequest? {
+        var request = self
+        var hasMoved = false
+        for index in items.indices where !items[index].access.isFixed {
+            guard let url = DomainMoves.shared.place(of: items[index].url, since: moment) else { continue }
+            request.items[index].url = url
+            hasMoved = true
+        }
+        return hasMoved ? request : nil
+    }
+}
+
 extension AccessRequest.Item {
     /// The item with a symbolic link followed where that was asked for, and a stored version replaced by its item.
     fileprivate var checked: AccessRequest.Item {
@@ -343,6 +409,11 @@ extension AccessRequest.Item {
 }
 
 extension NSFileAccessIntent.Access {
+    /// Whether the item is a place, whatever is there.
+    fileprivate var isFixed: Bool {
+        if case .writing(let options) = self { options.contains(.forReplacing) } else { false }
+    }
+
     fileprivate var isForUploading: Bool {
         if case .reading(let options) = self { options.contains(.forUploading) } else { false }
     }

@@ -2,7 +2,7 @@ import ControlClient
 import Model
 import Synchronization
 
-/// Delivers the messages of one domain to a presenter, on its queue and in order.
+/// Delivers the messages of one domain to a presenter, on its queue and in order: see ``QueueWork``.
 final class PresenterMailbox: PresenterInbox {
     private let registered: RegisteredPresenter
     private let url: @Sendable (_ path: String) -> URL
@@ -55,17 +55,25 @@ final class PresenterMailbox: PresenterInbox {
                 if case .ask(let question) = message { answer(PresenterReply(question: question.question)) }
                 return
             }
+            // Nobody waits for the end of a notice's handler.
+            guard case .ask = message else { return deliver(message, to: presenter) }
             CoordinationThread.delivering(to: registered.number) { deliver(message, to: presenter) }
         }
-        presenter.presentedItemOperationQueue.addOperation(delivery)
+        QueueWork.shared.add(to: presenter.presentedItemOperationQueue, delivery)
         return true
     }
 
     func close() {
-        state.withLock { state in
-            state.isClosed = true
-            state.reacquirers = [:]
+        let reacquirers = state.withLock { state in
+            defer {
+                state.isClosed = true
+                state.reacquirers = [:]
+            }
+            return state.reacquirers.sorted { $0.key < $1.key }.map(\.value)
         }
+        // The claim for which it relinquished the item was that of the move.
+        guard registered.isLeaving, let presenter = registered.presenter else { return }
+        for reacquirer in reacquirers { QueueWork.shared.add(to: presenter.presentedItemOperationQueue, reacquirer) }
     }
 
     private func deliver(_ message: PresenterMessage, to presenter: any NSFilePresenter) {

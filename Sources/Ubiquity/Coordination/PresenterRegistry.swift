@@ -48,10 +48,17 @@ final class PresenterRegistry: Sendable {
         state.withLock { $0.presenters[ObjectIdentifier(presenter)] }
     }
 
-    /// The presenter whose messages arrive on a queue; the main queue may be that of many, of which none is meant.
-    func presenter(on queue: OperationQueue) -> RegisteredPresenter? {
-        guard queue !== OperationQueue.main else { return nil }
+    /// Has the presenters of an item, and of everything in it, follow it to another domain.
+    ///
+    /// Called before the claim of the move is released: whoever waits for it finds the presenters at the new place.
+    /// - Returns: Those to which ``RegisteredPresenter/settleAfterMove()`` has to be sent after the release.
+    func follow(_ move: DomainMove) -> [RegisteredPresenter] {
         let presenters = state.withLock { Array($0.presenters.values) }
-        return presenters.first { $0.presenter?.presentedItemOperationQueue === queue }
+        let place = ItemPlace(move.from)
+        return presenters.filter { $0.number != move.presenter && $0.leave(place, to: move.to) }
+    }
+
+    func contains(_ registered: RegisteredPresenter) -> Bool {
+        state.withLock { $0.presenters[registered.identity] === registered }
     }
 }

@@ -13,6 +13,8 @@ final class RegisteredPresenter: Sendable {
     struct Place: Sendable {
         var domain: (any CoordinationDomain)?
         var url: URL?
+        /// Where the presenter thinks that its item is, until it is told of a move to another domain.
+        var former: URL?
     }
 
     init(_ presenter: any NSFilePresenter, number: UInt64) {
@@ -34,7 +36,7 @@ final class RegisteredPresenter: Sendable {
         guard let url = presenter?.presentedItemURL else { return }
         let domain = CoordinationDomains.domain(of: url)
         let before = place.withLock { place in
-            defer { place = Place(domain: domain, url: url) }
+            defer { place = Place(domain: domain, url: url, former: nil) }
             return place
         }
         guard isNew || before.domain == nil || before.url?.standardizedFileURL != url.standardizedFileURL else {
@@ -46,7 +48,54 @@ final class RegisteredPresenter: Sendable {
     }
 
     /// The item was moved, as the presenter is being told.
-    func follow(to url: URL) { place.withLock { $0.url = url } }
+    func follow(to url: URL) {
+        place.withLock { place in
+            place.url = url
+            place.former = nil
+        }
+    }
+
+    // MARK: Moves to another domain
+
+    /// Whether the item left its domain and the presenter does not know yet.
+    var isLeaving: Bool { place.withLock { $0.former != nil } }
+
+    /// Notes the new place if the item is at or in one that was moved.
+    func leave(_ old: ItemPlace, to new: URL) -> Bool {
+        place.withLock { place in
+            guard let url = place.url, let moved = old.follow(url, to: new) else { return false }
+            if place.former == nil { place.former = url }
+            place.url = moved
+            return true
+        }
+    }
+
+    /// Where an item is that the presenter names: its own may have moved without its knowledge.
+    func current(_ url: URL) -> URL {
+        let (former, new) = place.withLock { ($0.former, $0.url) }
+        guard let former, let new else { return url }
+        return ItemPlace(former).follow(url, to: new) ?? url
+    }
+
+    /// Registers the presenter in the new domain, and tells it of the move. Blocks until it is registered.
+    func settleAfterMove() {
+        guard let presenter, let url = place.withLock({ $0.url }) else { return }
+        let domain = CoordinationDomains.domain(of: url)
+        let old = place.withLock { place in
+            defer { place.domain = domain }
+            return place.domain
+        }
+        if let old, old !== domain { old.withdraw(self) }
+        guard PresenterRegistry.shared.contains(self) else { return }
+        _ = AccessLine.waiting { completion in domain.present(self, at: url, completion: completion) } as NSError?
+        // Removed meanwhile.
+        guard PresenterRegistry.shared.contains(self) else { return domain.withdraw(self) }
+        QueueWork.shared.add(to: presenter.presentedItemOperationQueue) { [self] in
+            guard PresenterRegistry.shared.contains(self), let presenter = self.presenter else { return }
+            follow(to: url)
+            presenter.presentedItemDidMove(to: url)
+        }
+    }
 
     func withdraw() { domain?.withdraw(self) }
 }

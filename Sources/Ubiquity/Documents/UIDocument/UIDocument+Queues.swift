@@ -5,7 +5,7 @@ extension UIDocument {
     static let accessKey = DispatchSpecificKey<ObjectIdentifier>()
 
     /// Where the handler of a call that is made now runs.
-    var callbackQueue: DispatchQueue { CallbackQueue.isMain ? .main : completionQueue }
+    var callbackQueue: DispatchQueue { CallbackQueue.isMain ? CallbackQueue.main : completionQueue }
 
     var home: DispatchQueue { record.withLock { $0.home } }
 
@@ -18,16 +18,23 @@ extension UIDocument {
 
     func perform(on queue: DispatchQueue, _ body: @escaping () -> Void) {
         let body = Carried(value: body)
+        // As an operation: a notification that is posted in it then finds itself on the main queue.
+        if queue === CallbackQueue.main { return QueueWork.shared.add(to: .main) { body.value() } }
         queue.async { body.value() }
     }
 
     /// Runs later, unless the document is gone.
     func perform(on queue: DispatchQueue, after delay: Duration, _ body: @escaping @Sendable (UIDocument) -> Void) {
         let document = WeakDocument(self)
+        if delay == .zero {
+            return perform(on: queue) {
+                if let document = document.document { body(document) }
+            }
+        }
         let (seconds, attoseconds) = delay.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) {
-            if let document = document.document { body(document) }
+            document.document?.perform(on: queue, after: .zero, body)
         }
     }
 
