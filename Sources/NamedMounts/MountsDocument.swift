@@ -26,8 +26,17 @@ package struct MountsDocument: Sendable {
     package init(_ text: String, _ surroundings: MountSurroundings) {
         self.text = text
         self.surroundings = surroundings
+        let outline = TOMLOutline(text)
+        if let obstacle = outline.obstacle {
+            problems = [
+                Problem(
+                    line: obstacle.position.line, column: obstacle.position.column,
+                    sentence: "this is not valid TOML: \(obstacle.sentence)")
+            ]
+            return
+        }
         do {
-            try read(try TOMLTable(string: text), TOMLOutline(text))
+            try read(try TOMLTable(string: text), outline)
         } catch let error as TOMLParseError {
             let place = error.source.begin
             problems = [

@@ -27,7 +27,19 @@ struct TOMLOutline {
         var lines: ClosedRange<Int>
     }
 
+    /// What the parser must not be given, since it would end the process instead of refusing it.
+    struct Obstacle: Equatable {
+        var position: Position
+        var sentence: String
+    }
+
     private(set) var statements: [Statement] = []
+    /// The first one of the document.
+    private(set) var obstacle: Obstacle?
+
+    /// The most dots of one statement outside of quotes and comments. The parser makes a table for each of a key's
+    /// parts, and frees them by recursion: some 100,000 of them exhaust the stack.
+    static let dotLimit = 1000
 
     init(_ text: String) {
         var scanner = TOMLScanner(text)
@@ -36,6 +48,7 @@ struct TOMLOutline {
             if statement.isHeader { header = statement.path }
             statements.append(statement)
         }
+        obstacle = scanner.obstacle
     }
 
     /// The statement that defines a value, or the innermost one around it.
@@ -50,6 +63,7 @@ struct TOMLOutline {
 /// Reads the statements of a TOML document one after the other.
 private struct TOMLScanner {
     private let scalars: [Unicode.Scalar]
+    private(set) var obstacle: TOMLOutline.Obstacle?
     private var index = 0
     private var line = 1
     private var lineStart = 0
@@ -88,10 +102,39 @@ private struct TOMLScanner {
 
     private mutating func tableHeader() -> TOMLOutline.Statement {
         let start = position
+        let first = index
         skip { $0 == "[" }
+        noteBlankHeader(brackets: index - first)
         let path = keys(until: "]")
         skipLine()
         return .init(isHeader: true, path: path, position: start, lines: start.line...line)
+    }
+
+    /// The parser (toml++, `parse_key`) asserts that a header begins with a key, where it does not begin with `]`.
+    private mutating func noteBlankHeader(brackets: Int) {
+        skip { $0 == " " || $0 == "\t" }
+        guard let scalar = current else { return }
+        if brackets <= 2, scalar == "]" || scalar == "\"" || scalar == "'" || Self.isBare(scalar) { return }
+        note("a table's name must follow the bracket, as in [mounts.NAME]")
+    }
+
+    /// Whether a scalar may stand in a key without quotes. Source: TOML 1.0, unquoted-key.
+    private static func isBare(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", "_": true
+        default: false
+        }
+    }
+
+    private mutating func note(_ sentence: String) {
+        if obstacle == nil { obstacle = .init(position: position, sentence: sentence) }
+    }
+
+    /// Goes over a dot of a key or a value.
+    private mutating func countDot(_ dots: inout Int) {
+        dots += 1
+        if dots > TOMLOutline.dotLimit { note("a key must not have more than \(TOMLOutline.dotLimit) parts") }
+        advance()
     }
 
     private mutating func assignment(below header: [String]) -> TOMLOutline.Statement {
@@ -108,10 +151,12 @@ private struct TOMLScanner {
     /// Reads `a."b c".'d'` up to an end, or the end of the line.
     private mutating func keys(until end: Unicode.Scalar) -> [String] {
         var keys: [String] = []
+        var dots = 0
         while let scalar = current, scalar != end, scalar != "\n" {
             switch scalar {
             case "\"", "'": keys.append(quotedText())
-            case ".", " ", "\t", "\r": advance()
+            case ".": countDot(&dots)
+            case " ", "\t", "\r": advance()
             default:
                 let first = index
                 skip { $0 != end && $0 != "." && $0 != " " && $0 != "\t" && $0 != "\n" && $0 != "\r" }
@@ -126,6 +171,7 @@ private struct TOMLScanner {
     /// - Returns: The positions of the texts directly in an array.
     private mutating func skipValue() -> [TOMLOutline.Position] {
         var depth = 0
+        var dots = 0
         var elements: [TOMLOutline.Position] = []
         while let scalar = current {
             switch scalar {
@@ -134,6 +180,7 @@ private struct TOMLScanner {
             case "\"", "'":
                 if depth == 1 { elements.append(position) }
                 _ = quotedText()
+            case ".": countDot(&dots)
             case "[", "{":
                 depth += 1
                 advance()

@@ -53,6 +53,33 @@ import Testing
         #expect(problem.name == nil && problem.sentence.hasPrefix("this is not valid TOML: "))
     }
 
+    /// The parser ends the process at these.
+    @Test(arguments: [
+        ("[=a]\n", 1, 2), ("[.a]", 1, 2), ("[%]", 1, 2), ("[\n", 1, 2), ("[ #a]", 1, 3), ("[[,a]]", 1, 3),
+        ("[[[a]]]", 1, 4), ("[é]", 1, 2), ("[\u{301}]", 1, 2), ("[mounts.a]\nurl = \"[=\"\n[\t}", 3, 3),
+        ("\u{FEFF}[\\a]", 1, 3),
+    ])
+    func `a header without a name is a mistake`(_ text: String, _ line: Int, _ column: Int) {
+        let sentence = "this is not valid TOML: a table's name must follow the bracket, as in [mounts.NAME]"
+        #expect(
+            MountsDocument(text).problems == [.init(name: nil, line: line, column: column, sentence: sentence)])
+    }
+
+    /// Frees of the parser's tables take the stack of the process.
+    @Test(arguments: ["%", "[%]", "x = {%=1}", "x = [[{a = 1}, {%=1}]]"])
+    func `a key of very many parts is a mistake`(_ form: String) throws {
+        let limit = 1000
+        let deep = Array(repeating: "a", count: limit + 2).joined(separator: ".")
+        let problem = try #require(MountsDocument(form.replacing("%", with: deep)).problems.first)
+        #expect(problem.sentence == "this is not valid TOML: a key must not have more than \(limit) parts")
+        #expect(problem.line == 1 && problem.column > 2 * limit)
+    }
+
+    @Test(arguments: ["[]", "[ ]", "[[]]", "[ [a]]", "[\"\"]", "[a", "["])
+    func `what the parser refuses by itself is left to it`(_ text: String) {
+        #expect(MountsDocument(text).problems.count == 1)
+    }
+
     @Test(arguments: [
         (
             "[mount.a]\n",
