@@ -122,7 +122,7 @@ struct Diagnosis {
     // MARK: Writing
 
     /// - Throws: ``CommandFailure`` when it cannot be written.
-    func write(to archive: String) async throws {
+    func write(to archive: DiagnosisArchive) async throws {
         var template = Array("/tmp/dewpoint-diagnosis-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw CommandFailure(
@@ -137,11 +137,14 @@ struct Diagnosis {
             try file.text.write(toFile: "\(folder)/\(file.name)", atomically: false, encoding: .utf8)
         }
         umask(0o077)
+        // In the directory that nobody else may enter.
+        let packed = parent + "/archive.tar.gz"
         let tar = try ChildProcess(
-            ["tar", "-C", parent, "-czf", archive, "dewpoint-diagnosis"], environment: [:], inheritance: Inheritance())
+            ["tar", "-C", parent, "-czf", packed, "dewpoint-diagnosis"], environment: [:], inheritance: Inheritance())
         guard await tar.status() == 0 else {
-            throw CommandFailure(.cannotCreate, "tar failed to write \(archive); choose another --output")
+            throw CommandFailure(.cannotCreate, "tar failed to pack the archive in /tmp; make room there")
         }
+        try archive.write(try Data(contentsOf: URL(fileURLWithPath: packed)))
     }
 }
 

@@ -44,28 +44,46 @@ struct DiagnoseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let archive = try MountedPath.absolute(output ?? "dewpoint-diagnosis-\(Self.stamp()).tar.gz")
-        guard !FileManager.default.fileExists(atPath: archive) else {
-            throw CommandFailure(.cannotCreate, "\(archive) exists already; choose another --output")
-        }
         let subject: Diagnosis.Subject =
             if let state {
                 .state(try StatePlace(given: state, resolved: try MountedPath.absolute(state)))
             } else {
                 .mount(try MountedPath.mount(mountpoint))
             }
+        let archive = try createArchive()
         var diagnosis = Diagnosis(
             subject,
             redaction: Redaction(keepsNames: names, environment: ProcessInfo.processInfo.environment))
-        try await diagnosis.collect()
-        try await diagnosis.write(to: archive)
-        let report = Report(archive: archive, files: diagnosis.files.map(\.name).sorted())
+        do {
+            try await diagnosis.collect()
+            try await diagnosis.write(to: archive)
+        } catch {
+            archive.discard()
+            throw error
+        }
+        let report = Report(archive: archive.path, files: diagnosis.files.map(\.name).sorted())
         if json { return try JSONOutput.print(report) }
-        print("\(archive.printable): \(report.files.joined(separator: ", "))")
+        print("\(archive.path.printable): \(report.files.joined(separator: ", "))")
         print(
             names
                 ? "It has names of files, and no keys."
                 : "It has no keys and no names of files; read it before you send it.")
+    }
+
+    /// How many archives get a name of their own within one second.
+    private static let nameLimit = 99
+
+    private func createArchive() throws -> DiagnosisArchive {
+        if let output {
+            if let archive = try DiagnosisArchive(creating: output) { return archive }
+            throw CommandFailure(.cannotCreate, "\(output) exists already; choose another --output")
+        }
+        let name = "dewpoint-diagnosis-\(Self.stamp())"
+        for number in 1...Self.nameLimit {
+            let end = number == 1 ? "" : "-\(number)"
+            if let archive = try DiagnosisArchive(creating: "\(name)\(end).tar.gz") { return archive }
+        }
+        throw CommandFailure(.cannotCreate, "all names for an archive are taken here; choose one with --output")
     }
 
     private static func stamp() -> String {
