@@ -22,6 +22,7 @@ extension ControlSocket {
 
     /// Creates the directory, or checks an existing one: in `/tmp` another user may have created it first.
     func prepareDirectory() throws(FileError) {
+        makeDirectoriesAbove()
         if mkdir(directory, 0o700) != 0, errno != EEXIST {
             throw FileError(systemCall: errno, "cannot create the directory \(directory) for the control socket")
         }
@@ -31,6 +32,29 @@ extension ControlSocket {
                 "\(directory) must be a directory that you own, with mode 0700; remove it or set XDG_RUNTIME_DIR")
         }
     }
+
+    /// Creates what is missing above the directory, below the home directory; elsewhere it exists already. What fails
+    /// here fails again for the directory itself.
+    private func makeDirectoriesAbove() {
+        guard directory.hasByteSuffix(Self.directoryInHome) else { return }
+        let above = URL(fileURLWithPath: directory).deletingLastPathComponent()
+        try? FileManager.default.createDirectory(
+            at: above, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    /// The home directory of a user in the password database; `nil` for users who are not in it.
+    package static func home(of user: UInt32) -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: passwordByteLimit)
+        guard getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0, found != nil, let home = entry.pw_dir else {
+            return nil
+        }
+        return String(cString: home)
+    }
+
+    /// The longest entry of the password database: 16 KiB.
+    private static let passwordByteLimit = 16 << 10
 
     /// Whether a daemon listens at the socket.
     package func answers() -> Bool {

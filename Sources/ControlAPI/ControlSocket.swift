@@ -5,7 +5,7 @@ import Model
 ///     DIRECTORY/HASH.sock     HASH: 64 bits of FNV-1a over the canonical mountpoint, 16 hex digits
 ///
 /// `DIRECTORY` is `$XDG_RUNTIME_DIR/dewpoint`; without that variable `/run/dewpoint` for root and `/tmp/dewpoint-UID`
-/// for all other users. It belongs to its user and has mode 0700, the socket 0600: the kernel lets only that user and
+/// for all other users, or `~/.local/state/dewpoint/sockets` where another user took that name. It belongs to its user and has mode 0700, the socket 0600: the kernel lets only that user and
 /// root connect.
 package struct ControlSocket: Hashable, Sendable {
     package let directory: String
@@ -14,26 +14,39 @@ package struct ControlSocket: Hashable, Sendable {
     /// The longest path of a socket in bytes: `sun_path` less its terminating zero.
     package static let pathByteLimit = 107
 
+    static let directoryInHome = "/.local/state/dewpoint/sockets"
+
     private init(directory: String, mountpoint: String) {
         self.directory = directory
         path = "\(directory)/\(Self.name(of: mountpoint))"
     }
 
     /// The paths at which a daemon of `user` tries to create the socket of a mountpoint, best first.
-    package static func places(mountpoint: String, environment: [String: String], user: UInt32) -> [ControlSocket] {
+    ///
+    /// - Parameter home: The home directory of `user` in the password database: with it, clients of all users and
+    ///   sessions find the same place.
+    package static func places(
+        mountpoint: String, environment: [String: String], user: UInt32, home: (UInt32) -> String? = home(of:)
+    ) -> [ControlSocket] {
         var directories: [String] = []
         if let runtime = environment["XDG_RUNTIME_DIR"], ItemPath(runtime).isAbsolute {
             directories.append("\(runtime)/dewpoint")
         }
         directories.append(user == 0 ? "/run/dewpoint" : "/tmp/dewpoint-\(user)")
+        // Anyone may take a name in /tmp.
+        if user != 0, let home = home(user), ItemPath(home).isAbsolute {
+            directories.append(home + directoryInHome)
+        }
         return directories.map { ControlSocket(directory: $0, mountpoint: mountpoint) }
             .filter { $0.path.utf8.count <= pathByteLimit }
     }
 
     /// The paths at which a client looks for the socket of a mount made by `user`, likeliest first: the daemon may have
     /// been started with another environment, such as that of another session.
-    package static func candidates(mountpoint: String, environment: [String: String], user: UInt32) -> [ControlSocket] {
-        let places = places(mountpoint: mountpoint, environment: environment, user: user)
+    package static func candidates(
+        mountpoint: String, environment: [String: String], user: UInt32, home: (UInt32) -> String? = home(of:)
+    ) -> [ControlSocket] {
+        let places = places(mountpoint: mountpoint, environment: environment, user: user, home: home)
         let session = ControlSocket(directory: "/run/user/\(user)/dewpoint", mountpoint: mountpoint)
         return places.contains(session) ? places : places + [session]
     }

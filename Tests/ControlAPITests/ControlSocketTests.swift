@@ -12,23 +12,31 @@ import Testing
         #expect(place.path == "/run/user/7/dewpoint/d8682f1a88a00d99.sock")
     }
 
+    private static func home(_ user: UInt32) -> String? { user == 8 ? nil : "/home/\(user)" }
+
+    private static let inHome = "/home/7/.local/state/dewpoint/sockets"
+
+    private func directories(_ user: UInt32, _ environment: [String: String] = [:]) -> [String] {
+        ControlSocket.places(mountpoint: "/m", environment: environment, user: user, home: Self.home).map(\.directory)
+    }
+
     @Test func `without XDG_RUNTIME_DIR, root and other users have different socket directories`() {
-        #expect(ControlSocket.places(mountpoint: "/m", environment: [:], user: 0).map(\.directory) == ["/run/dewpoint"])
-        #expect(
-            ControlSocket.places(mountpoint: "/m", environment: [:], user: 7).map(\.directory) == ["/tmp/dewpoint-7"])
+        #expect(directories(0) == ["/run/dewpoint"])
+        #expect(directories(7) == ["/tmp/dewpoint-7", Self.inHome])
+        #expect(directories(8) == ["/tmp/dewpoint-8"])
     }
 
     @Test func `a path that is too long for a socket is not used`() {
         let environment = ["XDG_RUNTIME_DIR": "/" + String(repeating: "x", count: 100)]
-        #expect(
-            ControlSocket.places(mountpoint: "/m", environment: environment, user: 7).map(\.directory)
-                == ["/tmp/dewpoint-7"])
+        #expect(directories(7, environment) == ["/tmp/dewpoint-7", Self.inHome])
     }
 
     @Test func `a client searches every directory in which the owner of the mount may have created the socket`() {
         let candidates = ControlSocket.candidates(
-            mountpoint: "/m", environment: ["XDG_RUNTIME_DIR": "/run/user/0"], user: 7)
-        #expect(candidates.map(\.directory) == ["/run/user/0/dewpoint", "/tmp/dewpoint-7", "/run/user/7/dewpoint"])
+            mountpoint: "/m", environment: ["XDG_RUNTIME_DIR": "/run/user/0"], user: 7, home: Self.home)
+        #expect(
+            candidates.map(\.directory)
+                == ["/run/user/0/dewpoint", "/tmp/dewpoint-7", Self.inHome, "/run/user/7/dewpoint"])
     }
 
     @Test func `a directory that other users can enter is refused`() throws {

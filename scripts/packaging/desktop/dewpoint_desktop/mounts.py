@@ -5,6 +5,7 @@ The same as MountTable in Sources/Model/Mounts and ControlSocket in Sources/Cont
 
 import dataclasses
 import os
+import pwd
 import re
 import socket
 import stat
@@ -72,6 +73,8 @@ def socket_candidates(point, owner, environment=os.environ):
     if runtime.startswith("/"):
         directories.append(f"{runtime}/dewpoint")
     directories.append("/run/dewpoint" if owner == 0 else f"/tmp/dewpoint-{owner}")
+    if owner != 0 and (home := _home(owner)):
+        directories.append(f"{home}/.local/state/dewpoint/sockets")
     paths = [f"{directory}/{_socket_name(point)}" for directory in directories]
     paths = [path for path in paths if len(os.fsencode(path)) <= SOCKET_PATH_BYTES]
     session = f"/run/user/{owner}/dewpoint/{_socket_name(point)}"
@@ -91,6 +94,15 @@ def is_listener_trusted(connection, path):
     """Whether the user that listens is the owner of the socket's directory, who may have put a link to another's there."""
     _, user, _ = struct.unpack("=iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return _is_trusted(os.path.dirname(path), user)
+
+
+def _home(user):
+    """The home directory in the password database."""
+    try:
+        home = pwd.getpwuid(user).pw_dir
+    except KeyError:
+        return None
+    return home if home.startswith("/") else None
 
 
 def _socket_name(point):

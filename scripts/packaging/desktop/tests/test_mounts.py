@@ -2,6 +2,7 @@ import dataclasses
 import os
 import tempfile
 import unittest
+import unittest.mock
 
 from dewpoint_desktop import control, mounts
 
@@ -46,13 +47,17 @@ class MountTests(unittest.TestCase):
 
     def test_the_socket_is_where_the_daemon_makes_it(self):
         # The same as in Tests/ControlAPITests/ControlSocketTests.swift.
+        home = "/home/1000/.local/state/dewpoint/sockets/"
         for owner, environment, expected in [
-            (1000, {"XDG_RUNTIME_DIR": "/run/user/1000"}, ["/run/user/1000/dewpoint/", "/tmp/dewpoint-1000/"]),
+            (1000, {"XDG_RUNTIME_DIR": "/run/user/1000"}, ["/run/user/1000/dewpoint/", "/tmp/dewpoint-1000/", home]),
             (0, {}, ["/run/dewpoint/", "/run/user/0/dewpoint/"]),
-            (1000, {"XDG_RUNTIME_DIR": "relative"}, ["/tmp/dewpoint-1000/", "/run/user/1000/dewpoint/"]),
-            (1000, {"XDG_RUNTIME_DIR": "/" + "x" * 90}, ["/tmp/dewpoint-1000/", "/run/user/1000/dewpoint/"]),
+            (1000, {"XDG_RUNTIME_DIR": "relative"}, ["/tmp/dewpoint-1000/", home, "/run/user/1000/dewpoint/"]),
+            (1000, {"XDG_RUNTIME_DIR": "/" + "x" * 90}, ["/tmp/dewpoint-1000/", home, "/run/user/1000/dewpoint/"]),
         ]:
-            with self.subTest(owner=owner, environment=environment):
+            with (
+                self.subTest(owner=owner, environment=environment),
+                unittest.mock.patch.object(mounts, "_home", lambda user: f"/home/{user}"),
+            ):
                 found = mounts.socket_candidates(b"/mnt/work", owner, environment)
                 self.assertEqual([os.path.dirname(path) + "/" for path in found], expected)
         self.assertEqual(os.path.basename(mounts.socket_candidates(b"", 0, {})[0]), "cbf29ce484222325.sock")
