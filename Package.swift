@@ -136,7 +136,7 @@ let package = Package(
             // In the program itself, which is installed as one file.
             resources: [
                 .embedInCode("Page/dashboard.html"), .embedInCode("Page/dashboard.css"),
-                .embedInCode("Page/dashboard.js"),
+                .embedInCode("Page/dashboard.js"), .embedInCode("Page/refused.html"), .embedInCode("Page/reopen.js"),
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -225,7 +225,8 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "dewpoint", "ControlClient", "ControlAPI", "Daemon", "RemoteS3", "Remote", "Replica", "Model",
+                "dewpoint", "ControlClient", "ControlAPI", "Daemon", "Programs", "RemoteS3", "Remote", "Replica",
+                "Model",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],

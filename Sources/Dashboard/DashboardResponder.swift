@@ -9,6 +9,8 @@ import NIOCore
 /// Answers the requests of the page.
 ///
 ///     GET  /?token=…                       the page; /dashboard.css and /dashboard.js alike
+///     GET  /                               401, and a page that opens the former with the token that the tab has kept
+///     GET  /reopen.js                      what that page does
 ///     GET  /api/containers                 → [DashboardContainers.Container]
 ///     …    /api/containers/ID/v1/…         the control API of one container, as far as ``ForwardedRoute`` allows
 struct DashboardResponder: HTTPResponder {
@@ -39,7 +41,10 @@ struct DashboardResponder: HTTPResponder {
     ].compactMap { name, value in HTTPField.Name(name).map { ($0, value) } }
 
     private func answer(_ request: Request) async -> Response {
-        if let (status, error) = guardian.refusal(of: request.head) { return fault(error, status: status) }
+        if let (status, error) = guardian.refusal(of: request.head) {
+            if status == 401, request.method == .get, request.head.path == PageFile.html.rawValue { return reopening }
+            return fault(error, status: status)
+        }
         do {
             return try await carryOut(request)
         } catch let error as FileError {
@@ -73,6 +78,12 @@ struct DashboardResponder: HTTPResponder {
         }
         return try await proxy.forward(
             request, route, target: rest + target.dropFirst(path.count), to: try containers.socket(of: parts[3]))
+    }
+
+    private var reopening: Response {
+        Response(
+            status: .unauthorized, headers: [.contentType: PageFile.html.contentType],
+            body: .init(byteBuffer: ByteBuffer(bytes: PageFile.refused)))
     }
 
     private func json(_ value: some Encodable, status: Int = 200) throws -> Response {

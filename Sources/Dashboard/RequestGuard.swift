@@ -7,7 +7,8 @@ import Synchronization
 /// - A page of another site can send requests here, and by DNS rebinding even read the answers: so the request must
 ///   name this server as its host, and its origin, if it names one, must be this server.
 /// - Other users of the machine can connect: so each request needs the token. The page's own files take it from the
-///   query, where the link has it; the API takes it from a header only, which no link and no form can send.
+///   query, where the link has it; the API takes it from a header only, which no link and no form can send. Only
+///   ``PageFile/reopening``, which is the same for everyone, is answered without.
 /// - A form of another site can send a POST without asking first, but not one with JSON.
 package final class RequestGuard: Sendable {
     private let token: DashboardToken
@@ -31,7 +32,8 @@ package final class RequestGuard: Sendable {
         if let origin = Self.value("Origin", request), origin != "http://\(host)" {
             return (403, FileError(.denied, "requests of other pages are refused"))
         }
-        guard hasToken(request) else {
+        let isForEveryone = request.method == .get && request.path == PageFile.reopening.rawValue
+        guard isForEveryone || hasToken(request) else {
             return (
                 401, FileError(.denied, "the token is missing or wrong; open the link that dewpoint dashboard prints")
             )

@@ -76,6 +76,16 @@ import Testing
         }
     }
 
+    @Test func `the script that opens the page again needs no token, but a host and an origin as all do`() {
+        #expect(status(request(.get, "/reopen.js")) == nil)
+        #expect(status(request(.get, "/reopen.js", host: "evil.example:4711")) == 421)
+        #expect(status(request(.get, "/reopen.js", ["Origin": "http://evil.example"])) == 403)
+        for path in ["/reopen.js?", "/reopen.js/", "//reopen.js", "/reopen.js/../dashboard.js"] {
+            #expect(status(request(.get, path)) == 401)
+        }
+        #expect(status(request(.post, "/reopen.js", ["Content-Type": "application/json"])) == 401)
+    }
+
     @Test func `the API takes the token from its header only, which no link and no form can send`() {
         let query = "?token=\(token.text)"
         #expect(status(request(.get, Self.list + query)) == 401)

@@ -17,7 +17,10 @@
   const LOG_LINES = 300, NOTICE_TIME = 10000, REQUEST_LIMIT = 60000;
   const ROW = 34, OVERSCAN = 6, NARROW = 800;          // pixels of a row; rows beyond each edge; pixels of a narrow page
 
+  // Kept for this tab, and out of its address: people show and copy addresses. See reopen.js.
   const TOKEN = new URLSearchParams(location.search).get('token') ?? '';
+  sessionStorage.setItem('token', TOKEN);
+  history.replaceState(history.state, '', location.pathname + location.hash);
 
   // ---- Elements and text
 

@@ -118,6 +118,11 @@ class Case:
         self.fill()
         with Dashboard(self.dewpoint, "--no-open", "--json", self.point) as dashboard, Page() as page:
             self.open(page, dashboard)
+            # The token is out of the address, and the page can be loaded again all the same.
+            assert page.evaluate("location.search") == "" and dashboard.token not in page.evaluate("location.href")
+            page.evaluate("void (window.isFirst = true, location.reload())")
+            page.wait("!window.isFirst && document.querySelector('#connection')?.textContent === 'Live'")
+            assert page.evaluate("location.search") == "" and page.evaluate("location.hash").startswith("#")
             page.wait(self.row("report.txt"))
             page.wait("document.querySelector('#facts').textContent.includes('Safe to shut downYes')")
             # Nothing has moved away from under a click while the page was filled.
@@ -351,6 +356,9 @@ class Case:
             for path in ("/", "/dashboard.css", "/dashboard.js", "/api/containers", base + "/status", base + "/events?path="):
                 for token in (False, "0" * 64, dashboard.token[:-1]):
                     assert ask("GET", path, token=token)[0] == 401, (path, token)
+            # A tab without the link gets the link's page only with the token that it has kept itself.
+            assert b"reopen.js" in ask("GET", "/", token=False)[2]
+            assert b"reopen.js" not in ask("GET", "/?token=0", token=False)[2]
             for path in ("/api/containers", base + "/status"):
                 assert ask("GET", f"{path}?token={dashboard.token}", token=False)[0] == 401, path
             # By another name, or for another page.
