@@ -52,6 +52,36 @@ import Testing
         for commit in 1...number { try await log.trim(commit) }
     }
 
+    @Test func `set-id bits of other devices do not reach the files of root`() async throws {
+        let a = try await TestDevice.start(on: store, name: "A")
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await a.write("program", to: "old")
+        try await converge(a, b)
+        try await a.write("program", to: "new")
+        try a.makeDirectory("shared")
+        for path in ["old", "new"] { try a.setMode(0o6755, of: path) }
+        try a.setMode(0o2775, of: "shared")
+        try await converge(a, b)
+        #expect(try await a.fileSystem.syncEngine.snapshots.make() != nil)
+        let c = try await TestDevice.start(on: store, name: "C")
+        #expect(await c.fileSystem.syncEngine.waitForTree(atMost: .seconds(20)))
+        func mode(_ path: String, on device: TestDevice) throws -> UInt16 {
+            try device.fileSystem.attributes(of: try device.inode(path)).mode
+        }
+        for device in [b, c] {
+            for path in ["old", "new"] { #expect(try mode(path, on: device) == 0o755) }
+            #expect(try mode("shared", on: device) == 0o2775)
+        }
+        // Its own stay, on the device that set them.
+        try b.setMode(0o4755, of: "new")
+        try await converge(b, a)
+        try a.setModified(1_000_000, of: "new")
+        try await converge(a, b)
+        #expect(try mode("new", on: b) == 0o4755)
+        #expect(try mode("old", on: a) == 0o6755)
+        for device in [a, b, c] { try await device.close() }
+    }
+
     @Test func `a new device applies the snapshot and then the later commits`() async throws {
         let a = try await filled()
         let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())

@@ -123,7 +123,8 @@ private struct SnapshotImport {
             sql: """
                 INSERT INTO main.inodes(id, kind, mode, owner, grp, links, size, blocks, accessed, modified, changed, device,
                     local, backing_modified, backing_changed, dirty, generation, target, content)
-                SELECT rowid + :start, kind, mode, :owner, :group,
+                SELECT rowid + :start, kind, CASE WHEN kind = 0 AND :owner = 0 THEN mode & ~:setIDBits ELSE mode END,
+                    :owner, :group,
                     CASE kind WHEN 1 THEN 2 + (
                         SELECT count(*) FROM snapshot.items c WHERE c.parent = i.item AND c.kind = 1) ELSE 1 END,
                     CASE kind WHEN 0 THEN size WHEN 1 THEN :directorySize ELSE length(CAST(target AS BLOB)) END,
@@ -134,6 +135,8 @@ private struct SnapshotImport {
             arguments: [
                 "start": start, "owner": Int64(owner), "group": Int64(group),
                 "directorySize": InodeRow.directorySize, "directoryBlocks": InodeRow.directoryBlocks,
+                // As for what a commit adds: see ``ReplicaTransaction/insert(_:content:in:number:)``.
+                "setIDBits": 0o6000,
                 "placeholderBlocks": InodeRow.placeholderBlocks(size: 1), "now": now.rawValue,
             ])
         try database.execute(

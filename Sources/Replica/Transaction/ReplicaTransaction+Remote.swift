@@ -41,7 +41,8 @@ extension ReplicaTransaction {
         }
         var row = row(
             NewFile(
-                kind: record.kind, mode: record.mode, owner: environment.owner, group: environment.group,
+                kind: record.kind, mode: record.mode(ownedBy: environment.owner, now: 0), owner: environment.owner,
+                group: environment.group,
                 target: record.target))
         row.attributes.modified = record.modified
         switch record.kind {
@@ -89,7 +90,7 @@ extension ReplicaTransaction {
         try translated {
             let row = try rows.inodeRow(number)
             var attributes = row.attributes
-            attributes.mode = record.mode & 0o7777
+            attributes.mode = record.mode(ownedBy: attributes.owner, now: attributes.mode)
             if !row.isModified { attributes.modified = record.modified }
             attributes.changed = now
             if row.kind == .symbolicLink, let target = record.target {
@@ -204,5 +205,20 @@ extension ReplicaTransaction {
             try rows.execute(
                 "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name.string, value])
         }
+    }
+}
+
+extension ItemRecord {
+    /// The mode of another device's item here, 0 to 0o7777.
+    ///
+    /// A file of root gets no set-id bits from elsewhere: whoever may write to the container would choose what runs as
+    /// root on this machine. Those that it has here stay.
+    /// - Parameters:
+    ///   - owner: The owner of the file here; owners are not synced.
+    ///   - now: The mode that the file has here, 0 for a new one.
+    fileprivate func mode(ownedBy owner: UInt32, now: UInt16) -> UInt16 {
+        let setIDBits: UInt16 = 0o6000
+        guard kind == .file, owner == 0 else { return mode & 0o7777 }
+        return mode & 0o7777 & ~(setIDBits & ~now)
     }
 }
