@@ -16,6 +16,14 @@ extension Replica {
     /// The last state of every item that was deleted and not restored, the latest deletion first.
     package func deletedItems() throws(FileError) -> [EarlierState] { try readSnapshot { try $0.deletedItems() } }
 
+    /// The last state of an item whose deletion waits to be uploaded.
+    package func queuedDeletion(of item: ItemID) throws(FileError) -> ItemRecord? {
+        try readSnapshot { rows in
+            guard try rows.outboxRow(of: item)?.deletedBase != nil else { return nil }
+            return try rows.deletedItem(item)?.record
+        }
+    }
+
     /// - Returns: `nil` when the item was never deleted, was restored, or is no longer kept.
     package func deletedItem(_ item: ItemID) throws(FileError) -> EarlierState? {
         try readSnapshot { try $0.deletedItem(item) }

@@ -40,6 +40,9 @@ struct Simulate: ParsableCommand {
     @Flag(help: "Let weeks pass between phases, with snapshots, garbage collection and absent devices.")
     var weeks = false
 
+    @Flag(help: "Run each seed twice: changes and deletions meet, in either order of their commits, with one outcome.")
+    var orders = false
+
     func run() throws {
         Self.fixHashing()
         let first = seed ?? first ?? Scenario.firstSpelledSeed + UInt64.random(in: 0..<1_000_000_000)
@@ -55,7 +58,8 @@ struct Simulate: ParsableCommand {
     }
 
     private var options: ScenarioOptions {
-        ScenarioOptions(passesWeeks: weeks, hasSeveralPrograms: writers, hasClaims: claims)
+        ScenarioOptions(
+            passesWeeks: weeks, hasSeveralPrograms: writers, hasClaims: claims, comparesOrders: orders)
     }
 
     private func run(_ seeds: Range<UInt64>) -> [UInt64] {
@@ -63,10 +67,12 @@ struct Simulate: ParsableCommand {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var failed: [UInt64] = []
         for (index, seed) in seeds.enumerated() {
-            let world = World(
-                seed: seed, directory: "\(directory)/\(seed)", sabotage: sabotage, options: options, isTraced: trace)
-            let outcome = Simulation(world: world).run()
-            try? FileManager.default.removeItem(atPath: world.directory)
+            let makeWorld = {
+                World(
+                    seed: seed, directory: "\(directory)/\(seed)", sabotage: sabotage, options: options,
+                    isTraced: trace)
+            }
+            let (world, outcome) = orders ? OrderCheck.run(makeWorld) : Self.run(makeWorld())
             if let failure = outcome.failure {
                 failed.append(seed)
                 print(Report(world: world, failure: failure))
@@ -79,6 +85,11 @@ struct Simulate: ParsableCommand {
             }
         }
         return failed
+    }
+
+    private static func run(_ world: World) -> (World, Simulation.Outcome) {
+        defer { try? FileManager.default.removeItem(atPath: world.directory) }
+        return (world, Simulation(world: world).run())
     }
 
     /// In memory, if possible: nothing here needs to outlive the run.

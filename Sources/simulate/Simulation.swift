@@ -19,40 +19,36 @@ struct Simulation {
 
     /// Runs to the end, on this thread.
     func run() -> Outcome {
-        let holder = ResultHolder()
+        var failure: String?
+        if case .failure(let error) = result(of: live) { failure = "\(error)" }
+        return Outcome(failure: failure, fingerprint: world.trace.fingerprint)
+    }
+
+    func result<Value: Sendable>(of body: @escaping @Sendable () async throws -> Value) -> Result<Value, any Error> {
+        let holder = ResultHolder<Value>()
         BlockingWork.$isInline.withValue(true) {
-            _ = Task(executorPreference: world.executor) { [self] in
+            _ = Task(executorPreference: world.executor) {
                 do {
-                    try await live()
-                    holder.set(.success(()))
+                    holder.set(.success(try await body()))
                 } catch {
                     holder.set(.failure(error))
                 }
             }
         }
         var jobCount = 0
-        while holder.result == nil {
+        while true {
+            if let result = holder.result { return result }
             jobCount += 1
             guard jobCount < Self.jobLimit else {
-                holder.set(.failure(Violation("endless loop")))
-                break
+                return .failure(Violation("endless loop"))
             }
             if world.executor.runNext() || world.clock.advance() { continue }
-            holder.set(.failure(Violation("deadlock: all tasks wait")))
+            return .failure(Violation("deadlock: all tasks wait"))
         }
-        var failure: String?
-        if case .failure(let error)? = holder.result { failure = "\(error)" }
-        return Outcome(failure: failure, fingerprint: world.trace.fingerprint)
     }
 
     private func live() async throws {
-        try await Container.create(in: world.store, identity: world.identity)
-        let devices = (0..<world.scenario.deviceCount).map { number in
-            SimulatedDevice(
-                world: world, number: number, name: String(UnicodeScalar(UInt8(ascii: "A") + UInt8(number))),
-                skew: world.scenario.skews[number], tellsChanges: world.scenario.tellsChanges[number])
-        }
-        for device in devices { try device.start() }
+        let devices = try await startDevices()
         var programs = devices.flatMap { Program.all(on: $0) }
         var random = SeededRandom(seed: world.seed, stream: "simulation")
         for steps in world.scenario.phases {
@@ -75,6 +71,18 @@ struct Simulation {
             try await device.stop(.orderly)
         }
         try world.throwViolation()
+    }
+
+    /// The container, and devices that are running.
+    func startDevices() async throws -> [SimulatedDevice] {
+        try await Container.create(in: world.store, identity: world.identity)
+        let devices = (0..<world.scenario.deviceCount).map { number in
+            SimulatedDevice(
+                world: world, number: number, name: String(UnicodeScalar(UInt8(ascii: "A") + UInt8(number))),
+                skew: world.scenario.skews[number], tellsChanges: world.scenario.tellsChanges[number])
+        }
+        for device in devices { try device.start() }
+        return devices
     }
 
     /// How many operations there are while one device is away for long.
@@ -120,7 +128,7 @@ struct Simulation {
     /// Has all programs work at the same time.
     ///
     /// - Parameter isDisturbing: Whether devices crash, end and lose their network meanwhile.
-    private func work(
+    func work(
         _ programs: [Program], steps: Int, disturbing isDisturbing: Bool = true
     ) async throws -> [Program] {
         try await withThrowingTaskGroup(of: Program.self) { group in
@@ -139,10 +147,10 @@ struct Simulation {
 }
 
 /// The result of a run, for the loop that drives it.
-private final class ResultHolder: Sendable {
-    private let value = Mutex<Result<Void, any Error>?>(nil)
+private final class ResultHolder<Value: Sendable>: Sendable {
+    private let value = Mutex<Result<Value, any Error>?>(nil)
 
-    var result: Result<Void, any Error>? { value.withLock { $0 } }
+    var result: Result<Value, any Error>? { value.withLock { $0 } }
 
-    func set(_ result: sending Result<Void, any Error>) { value.withLock { $0 = $0 ?? result } }
+    func set(_ result: Result<Value, any Error>) { value.withLock { $0 = $0 ?? result } }
 }

@@ -101,7 +101,7 @@ import Testing
             for record in next.records {
                 if case .inline(let content)? = record.content { contents[record.id] = content }
             }
-            try device.fileSystem.syncEngine.session.applier.apply(next, contents: contents, localBytes: [:])
+            try device.fileSystem.syncEngine.session.applier.apply(next, RecordFindings(contents: contents))
         }
         #expect(records > 0 && rejected > 0 && refused > 0)
         #expect(try device.fileSystem.replica.check() == [])

@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import Model
 import Remote
+import Replica
 import Sync
 import Synchronization
 
@@ -199,6 +200,11 @@ final class TestDevice: Sendable {
         _ = try fileSystem.link(try inode(path), as: name, in: parent, by: Self.caller)
     }
 
+    func makeSymbolicLink(_ path: String, to target: String) throws {
+        let (parent, name) = try split(path)
+        _ = try fileSystem.makeSymbolicLink(name, in: parent, target: target, by: Self.caller)
+    }
+
     func setMode(_ mode: UInt16, of path: String) throws {
         _ = try fileSystem.setAttributes(of: try inode(path), AttributeChange(mode: mode), by: Self.caller)
     }
@@ -214,11 +220,15 @@ final class TestDevice: Sendable {
                 name, value: Array(text.utf8), mode: .any, of: try inode(path), by: Self.caller))
     }
 
+    func removeOrdinaryAttribute(_ name: String, of path: String) async throws {
+        try await value(fileSystem.removeExtendedAttribute(name, of: try inode(path), by: Self.caller))
+    }
+
     func ordinaryAttribute(_ name: String, of path: String) throws -> String {
         String(decoding: try fileSystem.extendedAttribute(name, of: try inode(path), by: Self.caller), as: UTF8.self)
     }
 
-    /// All items below a directory: a directory as `/`, a file as its text, which is downloaded.
+    /// All items below a directory: a directory as `/`, a link as its target, a file as its text, which is downloaded.
     func tree(_ path: String = "") async throws -> [String: String] {
         var tree: [String: String] = [:]
         for name in try names(path) {
@@ -226,6 +236,8 @@ final class TestDevice: Sendable {
             if try fileSystem.attributes(of: try inode(inner)).kind == .directory {
                 tree[inner] = "/"
                 tree.merge(try await self.tree(inner)) { first, _ in first }
+            } else if let target = try fileSystem.replica.inode(try inode(inner)).target {
+                tree[inner] = target.string
             } else {
                 try await setAttribute("download", "wait", of: inner)
                 tree[inner] = try await read(inner)

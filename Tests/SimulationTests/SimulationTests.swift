@@ -34,6 +34,11 @@ import Testing
         #expect(run.status == 0, "\(run.output)")
     }
 
+    @Test func `the outcome of deletions does not depend on whose commit is first`() async throws {
+        let run = try await SimulateTool.run("40", "--first", "1", "--orders")
+        #expect(run.status == 0, "\(run.output)")
+    }
+
     /// Seed 30 once failed: a claim was granted with old bytes, which newer ones replaced while it was held.
     @Test(arguments: [1, 2, 30])
     func `programs claim items and present them`(seed: Int) async throws {

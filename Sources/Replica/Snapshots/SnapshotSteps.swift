@@ -126,6 +126,10 @@ extension ReplicaTransaction {
             try rows.execute(
                 "UPDATE entries SET base_number = ? WHERE item = ? AND base IS NOT NULL",
                 [Int64(bitPattern: number), item.uuid])
+            // Its deletion may wait here.
+            try rows.execute(
+                "UPDATE outbox SET deleted_base = ? WHERE item = ? AND deleted_base IS NOT NULL",
+                [Int64(bitPattern: number), item.uuid])
         }
     }
 }

@@ -15,6 +15,33 @@ extension ReplicaTransaction {
         }
     }
 
+    /// Makes a waiting deletion one of a newer state of the item, without a change of its turn or its time.
+    package func renewDeletion(_ record: ItemRecord, number: CommitNumber) throws(FileError) {
+        try translated {
+            try rows.execute(
+                "UPDATE outbox SET deleted_base = ?, base_parent = ?, base = ? WHERE item = ?",
+                [Int64(bitPattern: number), record.parent.uuid, record.packed, record.id.uuid])
+            guard let state = try rows.history(of: record.id).first, state.isDeleted else {
+                return try rows.keepDeleted(record, number: number, replaced: now)
+            }
+            try rows.execute(
+                "DELETE FROM history WHERE item = ? AND number = ?",
+                [record.id.uuid, Int64(bitPattern: state.number)])
+            try rows.keepDeleted(record, number: number, replaced: state.replaced)
+        }
+    }
+
+    /// Removes an empty directory whose deletion had been dropped: it waits to be uploaded again.
+    package func removeAgain(_ entry: Entry) throws(FileError) -> RemovedEntry {
+        try translated {
+            let source = try current(entry)
+            try rows.leaveItem(of: source, at: now)
+            let removed = try removeEntry(source, try rows.inodeRow(source.inode))
+            try rows.setChanged(source.parent, now)
+            return removed
+        }
+    }
+
     /// Removes an item from the outbox, whatever its position.
     package func dequeueAll(_ item: ItemID) throws(FileError) { try translated { try rows.dequeue(item) } }
 

@@ -1,20 +1,34 @@
 import Model
 import Replica
 
-/// Applies the deletions of other devices.
+/// Deletions that meet changes of the same items.
+///
+/// What beats a deletion is the same whichever of the two reached the container first: an edit of the bytes or of a link's
+/// target, a new conflict version, and, for a directory, anything that is in it in the end. Everything else loses to it:
+/// another name, place, mode, time or attribute, a file that was opened, closed or written with the bytes that it had, a
+/// file in a directory that came and went.
 extension CommitApplication {
+    // MARK: Deleted on another device, changed here
+
     mutating func removeFile(_ entry: Entry) throws(FileError) {
-        let inode = try transaction.inode(entry.inode)
-        let base = entry.base?.conflicts ?? []
-        let isEdited =
-            bytesDifferFromBase(entry, inode) || inode.target != entry.base?.target
-            || entry.conflicts.contains { version in !base.contains { $0.id == version.id } }
-        if entry.isQueued && isEdited {
+        if entry.isQueued, try isEdited(entry) {
             // Edit beats delete: the item is uploaded again as a new one.
             try keepAlthoughDeleted(entry)
             return
         }
         try remove(entry)
+    }
+
+    private func isEdited(_ entry: Entry) throws(FileError) -> Bool {
+        let inode = try transaction.inode(entry.inode)
+        if inode.isModified, let item = entry.item {
+            if localBytes.bytes(meeting: item, inode) != .unchanged { return true }
+        } else if bytesDifferFromBase(entry, inode) {
+            return true
+        }
+        let base = entry.base?.conflicts ?? []
+        return inode.target != entry.base?.target
+            || entry.conflicts.contains { version in !base.contains { $0.id == version.id } }
     }
 
     mutating func removeDirectories(_ directories: [Entry]) throws(FileError) {
@@ -58,5 +72,53 @@ extension CommitApplication {
         let removed = try transaction.remove(entry)
         effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
         if removed.linkCount == 0 || removed.kind == .directory { effects.orphans.append(entry.inode) }
+    }
+
+    // MARK: Deleted here, changed on another device
+
+    /// Whether a record of an item whose deletion waits here is no edit: the deletion then stays, and is one of the state
+    /// in the record.
+    mutating func staysDeleted(_ record: ItemRecord) throws(FileError) -> Bool {
+        guard try transaction.isDeletionQueued(record.id), let deleted = try transaction.deletedItem(record.id)?.record,
+            !isEdit(record, of: deleted)
+        else { return false }
+        try transaction.renewDeletion(record, number: commit.sequence)
+        return true
+    }
+
+    private func isEdit(_ record: ItemRecord, of deleted: ItemRecord) -> Bool {
+        guard record.kind == deleted.kind else { return true }
+        switch record.kind {
+        case .directory: return false
+        case .file where record.content != deleted.content:
+            guard let new = contents[record.id], let old = findings.deleted[record.id], new.hasSameBytes(as: old) else {
+                return true
+            }
+        default: break
+        }
+        return record.target != deleted.target
+            || record.conflicts.contains { version in !deleted.conflicts.contains { $0.id == version.id } }
+    }
+
+    /// A directory that came back for what another device had put into it is deleted after all if all that is gone again,
+    /// as when the log has a temporary file's creation and its removal.
+    mutating func removeRevived() throws(FileError) {
+        guard !revived.isEmpty, !commit.tombstones.isEmpty else { return }
+        var wasRemoved = true
+        while wasRemoved {
+            wasRemoved = false
+            // In an order of their own, so that a simulation repeats itself.
+            for item in revived.sorted(by: { $0.description < $1.description }) {
+                guard let entry = try transaction.entry(of: item), entry.base != nil, !entry.isQueued,
+                    try transaction.isEmpty(entry.inode)
+                else { continue }
+                revived.remove(item)
+                let removed = try transaction.removeAgain(entry)
+                effects.kernel.append(.entryRemoved(entry.name, entry.parent, entry.inode))
+                effects.orphans.append(removed.inode)
+                effects.queued = true
+                wasRemoved = true
+            }
+        }
     }
 }

@@ -8,8 +8,7 @@ import Replica
 /// Tombstones first, so that their names become free; then the records, each after its parent directory.
 struct CommitApplication {
     let commit: Commit
-    let contents: [ItemID: Content]
-    let localBytes: [ItemID: LocalBytes]
+    let findings: RecordFindings
     let transaction: ReplicaTransaction
     let device: DeviceID
     let deviceName: String
@@ -20,16 +19,19 @@ struct CommitApplication {
     let recordByID: [ItemID: ItemRecord]
     let tombstones: Set<ItemID>
     var done: Set<ItemID> = []
+    /// The directories that came back here, although they were deleted, for the sake of what is in them, since the end of
+    /// the log was last reached.
+    var revived: Set<ItemID>
     var effects = ApplicationEffects()
 
     init(
-        commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
-        transaction: ReplicaTransaction, device: DeviceID, deviceName: String, followsPowerFailure: Bool,
-        makeUUID: @escaping () -> UUID, isOpen: @escaping (InodeNumber) -> Bool
-    ) {
+        commit: Commit, findings: RecordFindings, transaction: ReplicaTransaction, device: DeviceID,
+        deviceName: String, followsPowerFailure: Bool, revived: Set<ItemID>, makeUUID: @escaping () -> UUID,
+        isOpen: @escaping (InodeNumber) -> Bool
+    ) throws(FileError) {
         self.commit = commit
-        self.contents = contents
-        self.localBytes = localBytes
+        self.findings = findings
+        self.revived = revived
         self.transaction = transaction
         self.device = device
         self.deviceName = deviceName
@@ -39,6 +41,9 @@ struct CommitApplication {
         tombstones = Set(commit.tombstones.map(\.id))
         recordByID = Dictionary(commit.records.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }
+
+    var contents: [ItemID: Content] { findings.contents }
+    var localBytes: [ItemID: LocalBytes] { findings.localBytes }
 
     mutating func apply() throws(FileError) {
         try transaction.rememberDevice(commit.device, name: commit.deviceName)
@@ -57,6 +62,7 @@ struct CommitApplication {
         }
         for record in commit.records { try applyOnce(record) }
         try removeDirectories(directories)
+        try removeRevived()
         // In the same transaction, so that a crash cannot leave the older bytes here for good.
         for inode in effects.downloads { try transaction.setDownloadRequested(inode) }
         // A part of a snapshot is not a commit of the log.
@@ -125,6 +131,7 @@ struct CommitApplication {
         let item = deleted.record.id
         if let occupant = try transaction.entry(deleted.record.name, in: above) { try makeRoom(occupant) }
         try transaction.dequeueDeletion(item)
+        revived.insert(item)
         let inode = try transaction.insert(deleted.record, content: nil, in: above, number: deleted.number)
         effects.kernel.append(.entryChanged(deleted.record.name, above))
         effects.log.append("\(deleted.record.name) was deleted here, but has a new item in it; restoring it")

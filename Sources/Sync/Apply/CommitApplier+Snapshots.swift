@@ -14,7 +14,7 @@ extension CommitApplier {
             sequence: step.isLast ? number : replica.applied, device: DeviceID(uuid: ItemID.root.uuid), deviceName: "",
             time: Timestamp(rawValue: 0), nonce: ItemID.root.uuid, records: step.records.map(\.record),
             tombstones: step.tombstones)
-        try apply(commit, contents: findings.contents, localBytes: findings.localBytes) {
+        try apply(commit, findings) {
             transaction throws(FileError) in
             for (record, number) in step.records { try transaction.setBaseNumber(record.id, number) }
             guard step.isLast else { return try transaction.beginSnapshot(number) }

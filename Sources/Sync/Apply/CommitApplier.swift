@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Model
 import Replica
+import Synchronization
 
 /// Applies one commit to the replica, in one index transaction.
 ///
@@ -10,6 +11,8 @@ final class CommitApplier: Sendable {
     let context: SyncContext
     let local: any LocalFiles
     private let coordination: any SyncCoordination
+    /// See ``CommitApplication/revived``.
+    private let revived = Mutex<Set<ItemID>>([])
 
     var replica: Replica { context.replica }
 
@@ -20,20 +23,20 @@ final class CommitApplier: Sendable {
     }
 
     /// - Parameters:
-    ///   - contents: The chunk lists of the commit's records.
-    ///   - localBytes: The findings about local edits that the commit meets.
+    ///   - findings: What was found out for it before.
     ///   - finish: Further changes that belong in the same transaction.
     func apply(
-        _ commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
+        _ commit: Commit, _ findings: RecordFindings,
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
     ) throws(FileError) {
         let news = try coordination.events(of: commit)
-        let effects = try replica.write { transaction throws(FileError) in
-            var run = CommitApplication(
-                commit: commit, contents: contents, localBytes: localBytes, transaction: transaction,
-                device: replica.device, deviceName: context.location.deviceName,
-                followsPowerFailure: replica.repairReport.followsPowerFailure, makeUUID: context.environment.makeUUID,
-                isOpen: local.isOpen)
+        let before = revived.withLock(\.self)
+        let (effects, after) = try replica.write { transaction throws(FileError) in
+            var run = try CommitApplication(
+                commit: commit, findings: findings, transaction: transaction, device: replica.device,
+                deviceName: context.location.deviceName,
+                followsPowerFailure: replica.repairReport.followsPowerFailure, revived: before,
+                makeUUID: context.environment.makeUUID, isOpen: local.isOpen)
             try run.apply()
             try transaction.condemn(commit.condemned ?? [], number: commit.sequence, time: commit.time)
             try finish(transaction)
@@ -60,6 +63,11 @@ final class CommitApplier: Sendable {
             )
         }
     }
+}
+
+extension CommitApplier {
+    /// Called at the end of the log: what came back stays.
+    func settle() { revived.withLock { $0 = [] } }
 }
 
 /// What remains to be done after the transaction of a commit.

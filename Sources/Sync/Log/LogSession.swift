@@ -98,6 +98,7 @@ package final class LogSession: Sendable {
         switch try await next() {
         case .nothing:
             progress.noteEnd()
+            applier.settle()
             return false
         case .snapshot: return true
         case .commit(let found): read = found
@@ -112,17 +113,18 @@ package final class LogSession: Sendable {
                     "first": "\(read.rejected.examples)",
                 ])
         }
-        let contents = try await preparation.contents(of: read.commit.records)
+        var findings = RecordFindings(contents: try await preparation.contents(of: read.commit.records))
+        findings.deleted = try await preparation.deletedContents(met: read.commit.records, findings.contents)
         // Presenters save first, so that their unsaved changes are not lost; hence before the search for local edits.
         var grant: SyncGrant?
         defer { grant?.end() }
         var localBytes: [ItemID: LocalBytes] = [:]
         repeat {
             grant = try await coordination.toApply(read.commit) { [problem] in problem.set($0) }
-            localBytes = try await preparation.localBytes(met: read.commit.records, contents: contents)
+            findings.localBytes = try await preparation.localBytes(met: read.commit, contents: findings.contents)
             // Without a grant, somebody may have claimed an item while the local bytes were read.
         } while try grant == nil && coordination.isHeldOff(read.commit)
-        try applier.apply(read.commit, contents: contents, localBytes: localBytes)
+        try applier.apply(read.commit, findings)
         containerGuard.noteApplied(read.commit.sequence)
         progress.noteApplied()
         return true

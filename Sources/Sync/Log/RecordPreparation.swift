@@ -7,8 +7,10 @@ import Replica
 struct RecordFindings: Sendable {
     /// Their chunk lists, as far as they are undamaged.
     var contents: [ItemID: Content]
-    /// The findings about local edits that they meet.
-    var localBytes: [ItemID: LocalBytes]
+    /// The findings about local edits that they, or tombstones, meet.
+    var localBytes: [ItemID: LocalBytes] = [:]
+    /// The bytes of items that were deleted here, where the records seem to have others.
+    var deleted: [ItemID: Content] = [:]
 }
 
 /// Collects the data that records need, before the index transaction that applies them.
@@ -25,16 +27,52 @@ struct RecordPreparation: Sendable {
         logger = context.logger
     }
 
-    func findings(for records: [ItemRecord]) async throws -> RecordFindings {
-        let contents = try await contents(of: records)
-        return RecordFindings(contents: contents, localBytes: try await localBytes(met: records, contents: contents))
+    func findings(
+        for records: [ItemRecord], _ tombstones: [Commit.Tombstone]
+    ) async throws -> RecordFindings {
+        var findings = RecordFindings(contents: try await contents(of: records))
+        findings.deleted = try await deletedContents(met: records, findings.contents)
+        findings.localBytes = try await localBytes(met: records, tombstones, contents: findings.contents)
+        return findings
     }
 
-    /// The findings about local edits that records meet.
+    /// The findings about local edits that a commit meets.
     ///
-    /// - Parameter contents: Their chunk lists.
-    func localBytes(met records: [ItemRecord], contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
-        try await finder.find(for: records, contents: contents)
+    /// - Parameter contents: The chunk lists of its records.
+    func localBytes(met commit: Commit, contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
+        try await localBytes(met: commit.records, commit.tombstones, contents: contents)
+    }
+
+    private func localBytes(
+        met records: [ItemRecord], _ tombstones: [Commit.Tombstone], contents: [ItemID: Content]
+    ) async throws -> [ItemID: LocalBytes] {
+        var found = try await finder.find(for: records, contents: contents)
+        for tombstone in tombstones where found[tombstone.id] == nil {
+            guard let entry = try replica.entry(of: tombstone.id), entry.kind == .file, entry.isQueued,
+                let base = entry.base, let reference = base.content
+            else { continue }
+            let inode = try replica.inode(entry.inode)
+            guard inode.isModified, inode.isLocal, inode.attributes.size == base.size,
+                let content = try await content(of: base, reference)
+            else { continue }
+            found[tombstone.id] = try finder.compare(inode, with: content)
+        }
+        return found
+    }
+
+    /// The bytes of items that were deleted here, of which records have another list of chunks of the same length: the same
+    /// bytes may have been written again.
+    func deletedContents(
+        met records: [ItemRecord], _ contents: [ItemID: Content]
+    ) async throws -> [ItemID: Content] {
+        var deleted: [ItemID: Content] = [:]
+        for record in records where record.kind == .file && contents[record.id] != nil {
+            guard let state = try replica.queuedDeletion(of: record.id), state.size == record.size,
+                let reference = state.content, reference != record.content
+            else { continue }
+            deleted[record.id] = try await content(of: state, reference)
+        }
+        return deleted
     }
 
     /// How many chunks may be read ahead from manifests for one commit: those of 1 TiB.

@@ -171,7 +171,8 @@ package final class Snapshots: Sendable {
             let step = try await file.step(after: position, limit: Self.stepLimit)
             position += step.records.count + step.tombstones.count
             let records = step.records.map(\.record)
-            try applier.apply(step, of: number, nonce: nonce, try await preparation.findings(for: records))
+            let findings = try await preparation.findings(for: records, step.tombstones)
+            try applier.apply(step, of: number, nonce: nonce, findings)
             if step.isLast { break }
             try Task.checkCancellation()
         }

@@ -31,7 +31,7 @@ struct LocalBytesFinder: Sendable {
         var found: [ItemID: LocalBytes] = [:]
         let directories = Dictionary(
             records.filter { $0.kind == .directory }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        for record in records where record.kind == .file && record.device != replica.device {
+        for record in records where record.kind == .file {
             guard let content = contents[record.id], let (number, base) = try meeting(record, content, directories)
             else { continue }
             found[record.id] = try await examine(number, base: base, remote: content)
@@ -91,6 +91,20 @@ struct LocalBytesFinder: Sendable {
             return try find()
         } catch {
             guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether a file that is marked as modified has the bytes of the container's state after all; sends nothing.
+    func compare(_ inode: Inode, with base: Content) throws(FileError) -> LocalBytes? {
+        let number = inode.attributes.inode
+        if local.isOpenForWriting(number) { return nil }
+        do throws(FileError) {
+            guard try ChunkScan.content(of: replica.openBytes(of: number)).hasSameBytes(as: base) else { return nil }
+            return LocalBytes(inode: number, generation: inode.generation, finding: .sameAsBase)
+        } catch {
+            logger.notice(
+                "failed to compare a file that another device deleted; keeping it", metadata: ["error": "\(error)"])
             return nil
         }
     }

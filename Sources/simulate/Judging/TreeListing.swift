@@ -8,6 +8,8 @@ import Replica
 /// A whole tree, one line per item, for comparisons.
 struct TreeListing {
     private(set) var lines: [String] = []
+    /// The same without times.
+    private(set) var timelessLines: [String] = []
     private(set) var tokens: Set<Token> = []
     /// The tokens of items that are not synced: in no line.
     private(set) var localTokens: Set<Token> = []
@@ -34,6 +36,11 @@ struct TreeListing {
             \(item.path) \(item.kind) \(String(item.mode, radix: 8)) \(item.modified.rawValue) \(item.content) \
             \(item.target?.string ?? "") \(xattrs.joined(separator: " "))
             """)
+        timelessLines.append(
+            """
+            \(item.path) \(item.kind) \(String(item.mode, radix: 8)) \(item.content) \(item.target?.string ?? "") \
+            \(xattrs.joined(separator: " "))
+            """)
         contents.append((item.path, item.content))
         tokens.formUnion(item.content.cells.values)
         names.append(String(ItemPath(item.path).last ?? ""))
@@ -42,7 +49,16 @@ struct TreeListing {
 
     /// The differences between the two.
     func difference(from other: TreeListing) -> [String] {
-        lines.difference(from: other.lines) { $0.isBytewiseEqual(to: $1) }.map { change in
+        Self.difference(lines, other.lines)
+    }
+
+    /// The same without times.
+    func timelessDifference(from other: TreeListing) -> [String] {
+        Self.difference(timelessLines, other.timelessLines)
+    }
+
+    private static func difference(_ lines: [String], _ others: [String]) -> [String] {
+        lines.difference(from: others) { $0.isBytewiseEqual(to: $1) }.map { change in
             switch change {
             case .insert(_, let line, _): "+ \(line)"
             case .remove(_, let line, _): "- \(line)"

@@ -46,6 +46,17 @@ extension Program {
         if let removed = sight.moved { try forget(removed.inode) }
     }
 
+    /// Removes an item, and everything in it.
+    mutating func removeTree(_ place: ResolvedPath? = nil) async throws {
+        let place = try place ?? taken().0
+        let attributes = try Self.attributes(place)
+        guard attributes.kind == .directory else { return try await remove(place) }
+        for child in try fileSystem.names(of: attributes.inode) {
+            try await removeTree(try self.place(child.name, in: attributes.inode, path: "\(place)/"))
+        }
+        try await removeDirectory(try self.place(place.name, in: place.parent, path: place.directory))
+    }
+
     /// A file that got another name with link(2), and lost the first one, has moved.
     private func noteLastName(of attributes: Attributes?) throws {
         guard let attributes, attributes.kind == .file, !device.isDead else { return }

@@ -143,13 +143,27 @@ struct Program: Sendable {
         endSession()
     }
 
+    /// Removes trees, and does nothing else.
+    mutating func removeTrees(_ count: Int) async throws {
+        noticeRestart()
+        for _ in 0..<count {
+            try await pause()
+            try await attempt(.remove) { program in try await program.removeTree() }
+        }
+        endSession()
+    }
+
     private mutating func step() async throws {
         noticeRestart()
         let isReader = world.scenario.hasOneWriter && device.number > 0
         let action = pickAction(isReader: isReader)
+        try await attempt(action) { program in try await program.perform(action) }
+    }
+
+    private mutating func attempt(_ action: Action, _ body: (inout Program) async throws -> Void) async throws {
         let before = world.clock.now
         do {
-            try await perform(action)
+            try await body(&self)
             note(action, "done", since: before)
         } catch let error as FileError {
             note(action, "\(error.code)", since: before)

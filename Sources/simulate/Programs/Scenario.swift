@@ -40,21 +40,23 @@ struct Scenario: Sendable, CustomStringConvertible {
     let sabotage: Sabotage?
 
     init(seed: UInt64, sabotage: Sabotage?, options: ScenarioOptions) {
+        // In both orders everything must happen in the same way, but for the order.
+        let isCalm = options.comparesOrders
         var random = SeededRandom(seed: seed, stream: "scenario")
-        deviceCount = random.number(2...4)
+        deviceCount = isCalm ? 2 : random.number(2...4)
         let stepCount = random.number(40...150)
         let phaseCount = random.number(1...3)
         phases = Array(repeating: stepCount / phaseCount, count: phaseCount)
-        faultShare = random.pick([0, 0.02, 0.1, 0.3])
+        faultShare = isCalm ? 0 : random.pick([0, 0.02, 0.1, 0.3])
         longestDelay = random.pick([.milliseconds(1), .milliseconds(50), .seconds(2)])
         crashShare = random.pick([0, 0, 0.05, 0.15])
         killShare = random.pick([0, 0, 0.05])
         restartShare = random.pick([0, 0.03])
-        offlineShare = random.pick([0, 0.1, 0.3])
+        offlineShare = isCalm ? 0.1 : random.pick([0, 0.1, 0.3])
         let skew = random.pick([0, 3, 3600, 400_000])
         skews = (0..<deviceCount).map { _ in .seconds(random.number(-skew...skew)) }
         tellsChanges = (0..<deviceCount).map { _ in random.happens(0.5) }
-        hasOneWriter = random.happens(0.1)
+        hasOneWriter = random.happens(0.1) && !isCalm
         hasLargeFiles = random.happens(0.1)
         // A separate stream leaves the draws of all other seeds unchanged.
         var later = SeededRandom(seed: seed, stream: "local names")
@@ -99,10 +101,15 @@ struct ScenarioOptions: Sendable {
     var passesWeeks = false
     var hasSeveralPrograms = false
     var hasClaims = false
+    /// Whether each seed runs twice, see ``OrderCheck``.
+    var comparesOrders = false
 
     /// The same for another process.
     var arguments: [String] {
-        [(passesWeeks, "--weeks"), (hasSeveralPrograms, "--writers"), (hasClaims, "--claims")].filter(\.0).map(\.1)
+        [
+            (passesWeeks, "--weeks"), (hasSeveralPrograms, "--writers"), (hasClaims, "--claims"),
+            (comparesOrders, "--orders"),
+        ].filter(\.0).map(\.1)
     }
 }
 
