@@ -167,6 +167,7 @@ package final class FileSystem: Sendable {
             group.addTask { await self.cache.evictor.run(evicting: self.eviction) }
             group.addTask { await self.settleNowAndThen() }
             group.addTask { await self.noticeMappedWritesNowAndThen() }
+            group.addTask { await self.syncUnlikeTemporaryNowAndThen() }
             group.addTask { await self.forgetOldVersions() }
             group.addTask { await self.resumeWhenStoreReturns() }
             resumeDownloads()

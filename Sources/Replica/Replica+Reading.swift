@@ -12,8 +12,10 @@ extension Replica {
         return found
     }
 
-    /// Whether a name is excluded from sync by the rules.
-    package func isLocalOnly(_ name: ItemName) -> Bool { environment.ignorePatterns.ignores(name) }
+    /// Whether an item of a name is excluded from sync by the rules.
+    package func isLocalOnly(_ name: ItemName, _ sample: ItemSample) throws -> Bool {
+        try environment.ignorePatterns.ignores(name, sample)
+    }
 
     package func attributes(of number: InodeNumber) throws(FileError) -> Attributes {
         try read { try $0.attributes(of: number) }

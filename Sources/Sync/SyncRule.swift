@@ -5,19 +5,23 @@ import Replica
 package struct SyncRule {
     /// How many directories may nest below `Documents`; `nil` for no limit.
     let levelLimit: Int?
-    let isLocalOnly: @Sendable (ItemName) -> Bool
+    let isLocalOnly: @Sendable (ItemName, ItemSample) throws -> Bool
 
-    package init(_ identity: ContainerIdentity, isLocalOnly: @escaping @Sendable (ItemName) -> Bool) {
+    package init(
+        _ identity: ContainerIdentity, isLocalOnly: @escaping @Sendable (ItemName, ItemSample) throws -> Bool
+    ) {
         levelLimit = identity.settings.folderLevels.limit
         self.isLocalOnly = isLocalOnly
     }
 
     /// A valid name, or why it is refused.
-    package func name(_ bytes: some Sequence<UInt8>) -> Result<ItemName, Refusal> {
+    ///
+    /// - Parameter sample: What the item is.
+    package func name(_ bytes: some Sequence<UInt8>, _ sample: ItemSample) -> Result<ItemName, Refusal> {
         let bytes = Array(bytes)
+        let name: ItemName
         do throws(FileError) {
-            let name = try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try ItemName(bytes: buffer) }
-            return isLocalOnly(name) ? .failure(Refusal("files with such names are not synced")) : .success(name)
+            name = try bytes.withUnsafeBufferPointer { buffer throws(FileError) in try ItemName(bytes: buffer) }
         } catch {
             let reason =
                 switch error.code {
@@ -26,6 +30,12 @@ package struct SyncRule {
                 default: "it has a name that no item can have"
                 }
             return .failure(Refusal(reason))
+        }
+        do {
+            if try !isLocalOnly(name, sample) { return .success(name) }
+            return .failure(Refusal("files with such names are not synced"))
+        } catch {
+            return .failure(Refusal("it cannot be read: \(error)"))
         }
     }
 

@@ -100,14 +100,19 @@ package struct Adoption {
     }
 
     /// - Returns: The place of an object, or why it cannot be an item; `nil` for the prefix itself.
-    private func keyPath(_ key: String) -> Result<KeyPath, SyncRule.Refusal>? {
+    private func keyPath(_ object: NeighbourObject) -> Result<KeyPath, SyncRule.Refusal>? {
         var names: [ItemName] = []
-        let components = key.utf8.dropFirst(prefix.utf8.count).split(
+        let components = object.key.utf8.dropFirst(prefix.utf8.count).split(
             separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         if components.count == 1, components[0].isEmpty { return nil }
         let isFolder = components.last?.isEmpty == true
-        for component in isFolder ? components.dropLast() : components {
-            switch rule.name(component) {
+        for (index, component) in (isFolder ? components.dropLast() : components).enumerated() {
+            // Its bytes are not read.
+            let sample =
+                index == components.count - 1
+                ? ItemSample(kind: .file, byteCount: object.byteCount, age: .seconds(Int64(Int32.max)))
+                : ItemSample(new: .directory)
+            switch rule.name(component, sample) {
             case .success(let name): names.append(name)
             case .failure(let refusal): return .failure(refusal)
             }
@@ -135,7 +140,7 @@ package struct Adoption {
             after = page.last?.object.key
             guard let target else { break }
             for listing in page {
-                guard case .success(let path)? = keyPath(listing.object.key) else { continue }
+                guard case .success(let path)? = keyPath(listing.object) else { continue }
                 guard let clash = try await clash(path, listing.object, in: target) else { continue }
                 // All conflicts in one directory count as one clash.
                 if clash != last { clashes.add(clash) }
@@ -181,7 +186,7 @@ package struct Adoption {
         let object = listing.object
         let shownPath = path(of: object.key)
         let path: KeyPath
-        switch keyPath(object.key) {
+        switch keyPath(object) {
         case nil: return
         case .failure(let refusal)?:
             return sender.tell(TransferProblem(.skipped, path: shownPath, refusal.reason))

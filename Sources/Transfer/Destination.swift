@@ -22,7 +22,7 @@ struct Destination {
     init(_ path: String, _ rule: SyncRule) throws(FileError) {
         var names: [ItemName] = []
         for component in ItemPath(path).components {
-            switch rule.name(component.utf8) {
+            switch rule.name(component.utf8, ItemSample(new: .directory)) {
             case .success(let name): names.append(name)
             case .failure(let refusal): throw FileError(.badName, "\(component) in \(path): \(refusal.reason)")
             }

@@ -79,7 +79,8 @@ package struct Import {
         while let (directory, parent) = rest.popLast() {
             try Task.checkCancellation()
             for bytes in try directory.names() {
-                guard case .success(let name) = rule.name(bytes) else { continue }
+                guard case .success(let name) = try self.name(bytes, in: directory, directory.status(bytes))
+                else { continue }
                 guard let occupant = try await sender.occupant(name, in: parent) else { continue }
                 guard isContinued, let placement = try placement(bytes, in: directory, meeting: occupant) else {
                     clashes.add(directory.path(of: bytes))
@@ -151,8 +152,9 @@ package struct Import {
     private mutating func take(_ bytes: [UInt8], _ frame: Frame) async throws -> Frame? {
         let directory = frame.directory
         let path = directory.path(of: bytes)
+        let status = try directory.status(bytes)
         let name: ItemName
-        switch rule.name(bytes) {
+        switch self.name(bytes, in: directory, status) {
         case .success(let found): name = found
         case .failure(let refusal):
             sender.tell(TransferProblem(.skipped, path: path, refusal.reason))
@@ -162,7 +164,6 @@ package struct Import {
             sender.notePresent()
             return nil
         }
-        let status = try directory.status(bytes)
         var record = scratch.record(name, in: frame.item, status.kind, mode: status.mode, modified: status.modified)
         switch status.kind {
         case .file:
@@ -194,6 +195,18 @@ package struct Import {
             sender.tell(TransferProblem(.skipped, path: path, "items of its kind are not synced"))
             return nil
         }
+    }
+
+    /// A valid name, or why the item is left out.
+    private func name(
+        _ bytes: [UInt8], in directory: SourceDirectory, _ status: SourceDirectory.Status
+    ) -> Result<ItemName, SyncRule.Refusal> {
+        // What is imported is there for longer than a temporary file.
+        rule.name(
+            bytes,
+            ItemSample(kind: status.kind, byteCount: status.size, age: .seconds(Int64(Int32.max))) {
+                try directory.file(bytes).descriptor.read(byteCount: ItemSample.headByteCount, at: 0)
+            })
     }
 
     private func existingDirectory(_ name: ItemName, in parent: ItemID) async throws -> ItemID? {

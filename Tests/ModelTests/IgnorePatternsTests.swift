@@ -8,7 +8,9 @@ import Testing
     private static func ignores(_ patterns: IgnorePatterns, _ path: String, isDirectory: Bool) -> Bool {
         let names = path.utf8.split(separator: UInt8(ascii: "/")).map(Array.init)
         return names.indices.contains { last in
-            patterns.ignores(name: names[last], isDirectory: isDirectory || last < names.count - 1) {
+            let sample = ItemSample(new: isDirectory || last < names.count - 1 ? .directory : .file)
+            // Only reading a file could fail.
+            return try! patterns.ignores(name: names[last], sample) {
                 Array(names[...last].joined(separator: [UInt8(ascii: "/")]))
             }
         }

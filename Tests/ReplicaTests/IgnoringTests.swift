@@ -107,3 +107,91 @@ import Testing
         #expect(try lab.pendingNames() == [".DS_Store"])
     }
 }
+
+/// The usual names match only what programs make under them.
+@Suite struct ProgramFileTests {
+    private func move(_ lab: Lab, _ name: String, to newName: String) throws -> Renamed {
+        try lab.replica.rename(
+            try ItemName(name), in: .root, to: try ItemName(newName), in: .root, mode: .replace)
+    }
+
+    @Test(arguments: ["4913", "lu2024.tmp", ".movie.swf", "~$x", ".~lock.x#", ".DS_Store", ".#x", ".fuse_hidden1"])
+    func `a directory with the name of a temporary file is synced, with what is in it`(_ name: String) throws {
+        let lab = try Lab()
+        let orders = try lab.makeDirectory("orders")
+        try lab.makeFile("inside", in: try lab.makeDirectory(name, in: orders))
+        #expect(try lab.item("orders/\(name)") != nil && lab.item("orders/\(name)/inside") != nil)
+        _ = try lab.makeDirectory("plain")
+        try lab.uploadAll()
+        let item = try lab.item("plain")
+        #expect(try move(lab, "plain", to: name).departed.itemCount == 0)
+        #expect(try lab.item(name) == item && item != nil)
+    }
+
+    @Test(arguments: ["4913", "lu2024.tmp", ".movie.swf", "~$x", ".~lock.x#", ".DS_Store", ".fuse_hidden1"])
+    func `a new file with the name of a temporary file is not synced while it may be one`(_ name: String) throws {
+        let lab = try Lab()
+        try lab.makeFile(name, bytes: "")
+        #expect(try lab.item(name) == nil)
+        #expect(try lab.replica.syncUnlikeTemporary { _ in false } == 0)
+        #expect(try lab.item(name) == nil)
+    }
+
+    @Test func `a file with the name of a temporary file and other bytes is synced when it is closed`() throws {
+        let lab = try Lab()
+        let long = String(repeating: "x", count: 2000)
+        try lab.makeFile("4913", bytes: "x")
+        try lab.makeFile(".movie.swf", bytes: "CWS film")
+        try lab.makeFile("~$x", bytes: long)
+        try lab.makeFile(".~lock.x#", bytes: long)
+        for (name, bytes) in [(".a.swp", "b0VIM 9.0"), ("~$y", "Anna"), (".~lock.y#", ",anna;"), (".DS_Store", long)] {
+            try lab.makeFile(name, bytes: bytes)
+        }
+        let open = try lab.inode("4913")
+        #expect(try lab.replica.syncUnlikeTemporary { $0 == open } == 3)
+        #expect(try lab.replica.syncUnlikeTemporary { _ in false } == 1)
+        for name in ["4913", ".movie.swf", "~$x", ".~lock.x#"] { #expect(try lab.item(name) != nil, "\(name)") }
+        for name in [".a.swp", "~$y", ".~lock.y#", ".DS_Store"] { #expect(try lab.item(name) == nil, "\(name)") }
+        #expect(try lab.replica.unsyncedItems().itemCount == 4)
+        #expect(try lab.replica.check() == [])
+    }
+
+    @Test func `a temporary file that stays is synced`() throws {
+        let lab = try Lab()
+        try lab.makeFile("lu1.tmp", bytes: "a document")
+        try lab.makeFile("4913", bytes: "")
+        // By the clock of the test, which the disk does not know.
+        for name in ["lu1.tmp", "4913"] {
+            _ = try lab.replica.setAttributes(of: try lab.inode(name), AttributeChange(mode: 0o600))
+        }
+        #expect(try lab.replica.syncUnlikeTemporary { _ in false } == 0)
+        lab.clock.pass(seconds: 700)
+        #expect(try lab.replica.syncUnlikeTemporary { _ in false } == 2)
+        #expect(try lab.item("lu1.tmp") != nil && lab.item("4913") != nil)
+    }
+
+    @Test func `a synced file with bytes of its own stays synced under the name of a temporary file`() throws {
+        let lab = try Lab()
+        try lab.makeFile("film", bytes: "CWS film")
+        try lab.makeFile("probe", bytes: "x")
+        try lab.uploadAll()
+        let items = [try lab.item("film"), try lab.item("probe")]
+        #expect(try move(lab, "film", to: ".movie.swf").departed.itemCount == 0)
+        #expect(try move(lab, "probe", to: "4913").departed.itemCount == 0)
+        #expect(try [lab.item(".movie.swf"), lab.item("4913")] == items)
+    }
+
+    @Test func `a rename says what it takes from the container`() throws {
+        let lab = try Lab(ignoring: ["out/"])
+        let directory = try lab.makeDirectory("in")
+        try lab.makeFile("x", in: directory, bytes: "12345")
+        try lab.makeFile("y", in: directory, bytes: "123")
+        try lab.uploadAll()
+        let renamed = try move(lab, "in", to: "out")
+        #expect(renamed.departed.itemCount == 3 && renamed.departed.byteCount == 8)
+        let unsynced = try lab.replica.unsyncedItems()
+        #expect(unsynced.itemCount == 3 && unsynced.byteCount == 8)
+        #expect(try move(lab, "out", to: "in").departed.itemCount == 0)
+        #expect(try lab.replica.unsyncedItems().itemCount == 0)
+    }
+}

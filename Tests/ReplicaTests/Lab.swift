@@ -11,7 +11,7 @@ final class Lab {
     let path: String
     private(set) var replica: Replica
     let crash = CrashTrigger()
-    private let clock = TestClock()
+    let clock = TestClock()
     /// Patterns of new items that are not synced; they apply when the replica is opened.
     var ignoring: [String]
     let container: ContainerIdentity
@@ -106,6 +106,8 @@ final class CrashTrigger: Sendable {
 /// A clock that advances by a second with every reading.
 final class TestClock: Sendable {
     private let seconds = Atomic<Int64>(1_700_000_000)
+
+    func pass(seconds count: Int64) { seconds.add(count, ordering: .relaxed) }
 
     func now() -> Timestamp {
         Timestamp(seconds: seconds.add(1, ordering: .relaxed).newValue, nanoseconds: 0)

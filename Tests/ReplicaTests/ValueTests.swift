@@ -11,7 +11,9 @@ import Testing
         ".fuse_hidden0001", ".~lock.report.odt#", "lu15340w7wmr.tmp",
     ])
     func `local-only names are recognized`(_ text: String) throws {
-        #expect(LocalOnlyNames.standard(try ItemName(text)))
+        // Emacs makes links.
+        let sample = ItemSample(new: text == ".#a" ? .symbolicLink : .file)
+        #expect(try LocalOnlyNames.standard(try ItemName(text), sample))
     }
 
     @Test(arguments: [
@@ -19,7 +21,9 @@ import Testing
         ".~lock.a", "lu1.tmp.odt", ".Trash", ".Trash-1000", "Trash-1", "node_modules",
     ])
     func `all other names are synced`(_ text: String) throws {
-        #expect(!LocalOnlyNames.standard(try ItemName(text)))
+        for kind in [ItemKind.file, .directory, .symbolicLink] {
+            #expect(try !LocalOnlyNames.standard(try ItemName(text), ItemSample(new: kind)))
+        }
     }
 }
 

@@ -140,6 +140,7 @@ extension FileSystem {
             storms: reading.throttle.reports)
         status.totals = totals
         status.quota = QuotaStatus(total: replica.quota?.byteCount, used: try replica.usedByteCount())
+        status.unsynced = try replica.unsyncedItems()
         status.store = storeState
         status.readOnly = readOnly
         status.lastCommit = try replica.lastCommitTime()?.rfc3339

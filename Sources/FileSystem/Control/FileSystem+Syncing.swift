@@ -29,6 +29,7 @@ extension FileSystem {
     ///   once when the remaining changes are paused or held, `overQuota` when the store has no room for them;
     ///   `readOnly` when there are changes and the store refuses writing.
     package func sync(wait: Bool) async throws(FileError) {
+        try syncUnlikeTemporary()
         syncEngine.uploader.retry(nil)
         syncEngine.follower.wakeUp()
         if let stuckChanges { throw FileError(.readOnly, stuckChanges) }

@@ -16,5 +16,6 @@ enum UbiquityKeys {
     /// Ours: Apple has no keys for them.
     static let pinned: Set<String> = ["pinned"]
     static let paused: Set<String> = ["syncPaused"]
+    static let isUbiquitous: Set<String> = ["NSURLIsUbiquitousItemKey"]
     static let conflicts: Set<String> = ["NSURLUbiquitousItemHasUnresolvedConflictsKey"]
 }

@@ -191,6 +191,7 @@ extension FileSystem {
         let renamed = try replica.rename(name, in: parent, to: newName, in: newParent, mode: mode)
         activity.noteLocalChange()
         for number in renamed.requestedDownloads { reading.downloads.enqueue(number) }
+        noteDeparture(renamed)
         if let replaced = renamed.replaced {
             if replaced.kind == .directory {
                 files.orphans.insert(replaced.inode)

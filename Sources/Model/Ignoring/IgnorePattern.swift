@@ -6,14 +6,19 @@ struct IgnorePattern: Hashable, Sendable {
     let isForDirectories: Bool
     /// Whether it has no other slash: it matches names in any directory.
     let isName: Bool
+    /// What of the name it matches; `nil`: any item.
+    let maker: ProgramFile?
     private let bytes: [UInt8]
     /// How many bytes at the beginning stand for themselves.
     private let literalCount: Int
     private let isLiteralEnd: Bool
 
-    /// - Parameter line: As a line of `.gitignore`.
+    /// - Parameters:
+    ///   - line: As a line of `.gitignore`.
+    ///   - maker: What of the name it matches; `nil`: any item.
     /// - Returns: `nil` for an empty line and for a comment.
-    init?(_ line: String) {
+    init?(_ line: String, maker: ProgramFile? = nil) {
+        self.maker = maker
         var bytes = Self.withoutTrailingSpaces(Array(line.utf8))
         guard !bytes.isEmpty, bytes[0] != UInt8(ascii: "#") else { return nil }
         isNegative = bytes[0] == UInt8(ascii: "!")

@@ -13,8 +13,13 @@ package struct IgnorePatterns: Hashable, Sendable {
 
     /// - Parameter lines: As the lines of `.gitignore`: comments and empty lines have no effect.
     package init(_ lines: [String] = []) {
-        patterns = lines.compactMap(IgnorePattern.init)
+        patterns = lines.compactMap { IgnorePattern($0) }
         needsPaths = patterns.contains { !$0.isName }
+    }
+
+    /// Patterns that match only what a program makes.
+    package init(_ lines: [(String, ProgramFile)]) {
+        self.init(lines.compactMap { IgnorePattern($0.0, maker: $0.1) })
     }
 
     /// Those, and then others, which win.
@@ -32,14 +37,24 @@ package struct IgnorePatterns: Hashable, Sendable {
     /// - Parameter path: From the container's root, ending with the name, without a slash at its beginning. Called only
     ///   if a pattern needs it.
     package func ignores(
-        name: some Sequence<UInt8>, isDirectory: Bool, path: () throws -> [UInt8]
-    ) rethrows -> Bool {
+        name: some Sequence<UInt8>, _ sample: ItemSample, path: () throws -> [UInt8]
+    ) throws -> Bool {
         let name = Array(name)
         let path = needsPaths ? try path() : name
-        let last = patterns.last { pattern in
-            if pattern.isForDirectories, !isDirectory { return false }
-            return pattern.isName ? pattern.matches(name: name) : pattern.matches(path: path)
+        let last = try patterns.last { pattern in
+            if pattern.isForDirectories, sample.kind != .directory { return false }
+            guard pattern.isName ? pattern.matches(name: name) : pattern.matches(path: path) else { return false }
+            return try pattern.maker?.isMade(of: sample) ?? true
         }
         return last.map { !$0.isNegative } ?? false
+    }
+
+    /// Whether what an item is, and not only its name, decides: it may be synced later.
+    package func mayChange(name: some Sequence<UInt8>) -> Bool {
+        let name = Array(name)
+        return patterns.contains { pattern in
+            guard let maker = pattern.maker, maker != .marked else { return false }
+            return pattern.matches(name: name)
+        }
     }
 }

@@ -35,6 +35,9 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var storms: [StormReport]?
     /// Counts over the whole container; `nil` from a daemon that does not send it.
     package var totals: ItemTotals?
+    /// What is on this device only, because its name is ignored or it was excluded; `nil` from a daemon that does not send
+    /// it.
+    package var unsynced: UnsyncedItems?
     /// What the container holds, and its quota; `nil` from a daemon that does not send it.
     package var quota: QuotaStatus?
     /// Whether the store answers; `nil` from a daemon that does not send it.

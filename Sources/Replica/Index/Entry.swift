@@ -46,6 +46,19 @@ package struct Renamed: Hashable, Sendable {
     package var exchanged: InodeNumber?
     /// Files that ceased to be synced and are not local: their downloads are requested.
     package var requestedDownloads: [InodeNumber] = []
+    package var departed = DepartedItems()
+}
+
+/// Items that ceased to be synced, since they have ignored names or are in an ignored directory now.
+package struct DepartedItems: Hashable, Sendable {
+    package private(set) var itemCount = 0
+    /// The length of the files.
+    package private(set) var byteCount: Int64 = 0
+
+    mutating func note(_ row: InodeRow) {
+        itemCount += 1
+        if row.kind == .file { byteCount += row.attributes.size }
+    }
 }
 
 /// One change that waits to be uploaded.

@@ -68,6 +68,15 @@ extension Rows {
             Self.entryRow)
     }
 
+    /// The entries of no item whose names are in a range.
+    func unsyncedEntryRows(from first: String, to end: String) throws -> [EntryRow] {
+        try all(
+            """
+            SELECT \(Self.entryColumns) FROM entries e INDEXED BY entries_unsynced
+            WHERE e.item IS NULL AND e.name >= ? AND e.name < ?
+            """, [first, end], Self.entryRow)
+    }
+
     func existingEntry(_ name: ItemName, in parent: InodeNumber) throws -> EntryRow {
         guard let entry = try entryRow(name, in: parent) else { throw FileError(.notFound, name.string) }
         return entry

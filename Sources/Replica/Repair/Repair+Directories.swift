@@ -106,7 +106,7 @@ extension Repair {
                 group: transaction.environment.group))
         row.stand(on: status)
         row.attributes.modified = transaction.environment.diskTime?() ?? status.modified
-        let isSynced = try transaction.isSynced(.directory, name, in: rows.parentInfo(parent))
+        let isSynced = try transaction.isSynced(ItemSample(new: .directory), name, in: rows.parentInfo(parent))
         let attributes = try transaction.insert(
             row, name, in: parent, item: isSynced ? transaction.environment.makeItemID() : nil)
         stand(attributes.inode, on: node)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import Model
 
 extension Repair {
@@ -84,7 +85,7 @@ extension Repair {
             let target = RepairTree.EntryKey(
                 node: try node(of: parent), name: PlaceholderName.backingName(of: name))
             if target != place { try tree.moveFile(inode, from: place, to: target) }
-            let isSynced = try transaction.isSynced(.file, name, in: rows.parentInfo(parent))
+            let isSynced = try transaction.isSynced(sample(at: target), name, in: rows.parentInfo(parent))
             let item = isSynced ? transaction.environment.makeItemID() : nil
             if let number {
                 try rows.insertEntry(name, in: parent, inode: number, item: item)
@@ -103,6 +104,13 @@ extension Repair {
             try rows.setBackingTimes(number, try SystemCalls.status(try tree.backingPlace(place)))
         }
         tree.found[inode]?.isClaimed = true
+    }
+
+    private func sample(at target: RepairTree.EntryKey) throws -> ItemSample {
+        let place = try tree.backingPlace(target)
+        return ItemSample(kind: .file, byteCount: try SystemCalls.status(place).size) {
+            try SystemCalls.open(place, O_RDONLY).read(byteCount: ItemSample.headByteCount, at: 0)
+        }
     }
 
     private mutating func insertAdopted(
@@ -212,7 +220,7 @@ extension Repair {
                 group: transaction.environment.group, target: LinkTarget(target)))
         row.stand(on: status)
         row.attributes.size = Int64(target.utf8.count)
-        let isSynced = try transaction.isSynced(.symbolicLink, name, in: rows.parentInfo(parent))
+        let isSynced = try transaction.isSynced(ItemSample(new: .symbolicLink), name, in: rows.parentInfo(parent))
         report.adoptedCount += 1
         report.lines.append("\(path(goal)): a symbolic link unknown to the index; added as an item")
         // It may have been made for another device's commit, which is applied again: then nothing changed in its

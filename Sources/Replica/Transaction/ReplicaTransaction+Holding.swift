@@ -13,7 +13,7 @@ extension ReplicaTransaction {
         if isExcluded { try checkBytes(of: row) }
         for entry in try rows.entryRows(of: number) where entry.isExcluded != isExcluded {
             try rows.setExcluded(isExcluded, entry.name, in: entry.parent)
-            let isSynced = try !isExcluded && isSynced(row.kind, entry.name, in: rows.parentInfo(entry.parent))
+            let isSynced = try !isExcluded && isSynced(sample(of: row), entry.name, in: rows.parentInfo(entry.parent))
             guard isSynced != (entry.item != nil) else { continue }
             let item = try carry(entry, row, isSynced: isSynced)
             try rows.execute(

@@ -81,7 +81,7 @@ extension ReplicaTransaction {
         guard let first = try rows.firstEntryRow(of: number) else {
             throw FileError(.notFound, "\(number) no longer has a name")
         }
-        let item = try prepare(row.kind, name, in: parent, try rows.parentInfo(parent))
+        let item = try prepare(sample(of: row), name, in: parent, try rows.parentInfo(parent))
         if row.identity != nil {
             let old = try backing.objectPlace(of: first, rows)
             let directory = try backing.directory(parent, rows, making: changes)
@@ -222,33 +222,16 @@ extension ReplicaTransaction {
             new.group = group
             if new.kind == .directory { new.mode |= ParentInfo.setGroupID }
         }
-        return try prepare(new.kind, name, in: parent, info)
+        return try prepare(ItemSample(new: new.kind), name, in: parent, info)
     }
 
     /// Checks that a name can be created.
     /// - Returns: The item that it will be; `nil` when it is not synced.
-    func prepare(_ kind: ItemKind, _ name: ItemName, in parent: InodeNumber, _ info: ParentInfo) throws -> ItemID? {
+    func prepare(
+        _ sample: ItemSample, _ name: ItemName, in parent: InodeNumber, _ info: ParentInfo
+    ) throws -> ItemID? {
         guard try rows.entryRow(name, in: parent) == nil else { throw FileError(.exists, name.string) }
-        return try isSynced(kind, name, in: info) ? environment.makeItemID() : nil
-    }
-
-    /// Whether a new item is synced.
-    func isSynced(_ kind: ItemKind, _ name: ItemName, in parent: ParentInfo) throws -> Bool {
-        guard parent.isSynced, kind.isSynced else { return false }
-        return try !environment.ignorePatterns.ignores(name: name.string.utf8, isDirectory: kind == .directory) {
-            try rows.path(of: name, in: parent.directory)
-        }
-    }
-
-    /// Whether an item is synced at a new place.
-    ///
-    /// An item that is synced although a pattern matches it, since it is older than the pattern or comes from another
-    /// device, stays synced: only a change to a name that matches takes an item from the container.
-    func isSynced(_ entry: EntryRow, _ kind: ItemKind, at name: ItemName, in parent: ParentInfo) throws -> Bool {
-        if entry.isExcluded { return false }
-        if try isSynced(kind, name, in: parent) { return true }
-        guard parent.isSynced, entry.item != nil else { return false }
-        return try !isSynced(kind, entry.name, in: try rows.parentInfo(entry.parent))
+        return try isSynced(sample, name, in: info) ? environment.makeItemID() : nil
     }
 
     func row(_ new: NewFile) -> InodeRow {

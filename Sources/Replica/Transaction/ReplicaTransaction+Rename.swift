@@ -21,7 +21,7 @@ extension ReplicaTransaction {
         guard let target else {
             if mode == .exchange { throw FileError(.notFound, newName.string) }
             try shift(source, row, to: newName, in: newParent, destination)
-            return Renamed(moved: row.number, requestedDownloads: requestedDownloads)
+            return Renamed(moved: row.number, requestedDownloads: requestedDownloads, departed: departed)
         }
         if mode == .noReplace { throw FileError(.exists, newName.string) }
         if target.inode == source.inode { return Renamed(moved: row.number) }
@@ -29,7 +29,8 @@ extension ReplicaTransaction {
         if mode == .exchange { return try exchange(source, row, target, other) }
         try checkReplaceable(target, other, by: row)
         let replaced = try replace(target, other, with: source, row, destination)
-        return Renamed(moved: row.number, replaced: replaced, requestedDownloads: requestedDownloads)
+        return Renamed(
+            moved: row.number, replaced: replaced, requestedDownloads: requestedDownloads, departed: departed)
     }
 
     private func checkReplaceable(_ target: EntryRow, _ other: InodeRow, by row: InodeRow) throws {
@@ -45,8 +46,9 @@ extension ReplicaTransaction {
     private func shift(
         _ source: EntryRow, _ row: InodeRow, to name: ItemName, in parent: InodeNumber, _ destination: ParentInfo
     ) throws {
+        // Before the object moves: its bytes may count.
+        let isSynced = try isSynced(source, row, at: name, in: destination)
         try moveObject(of: source, row, to: name, in: parent)
-        let isSynced = try isSynced(source, row.kind, at: name, in: destination)
         let item = try carry(source, row, isSynced: isSynced)
         try rows.execute(
             "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?",
@@ -125,6 +127,9 @@ extension ReplicaTransaction {
         if other.kind == .directory, try rows.isInside(source.parent, other.number) {
             throw FileError(.invalid, "\(target.name) cannot be moved into itself")
         }
+        // Before the objects move: their bytes may count.
+        let isSourceSynced = try isSynced(source, row, at: target.name, in: rows.parentInfo(target.parent))
+        let isTargetSynced = try isSynced(target, other, at: source.name, in: rows.parentInfo(source.parent))
         try exchangeObjects(source, row, target, other)
         if row.kind == other.kind && row.kind != .directory {
             try keepUnseenOfMoved(row)
@@ -134,14 +139,15 @@ extension ReplicaTransaction {
             try setInode(of: target, to: row.number, wish)
             for item in [source.item, target.item].compactMap({ $0 }) { try rows.enqueue(item) }
         } else {
-            try exchangeItems(source, row, target, other)
+            try exchangeItems(source, row, isSourceSynced, target, other, isTargetSynced)
         }
         try rows.setChanged(row.number, now)
         try rows.setChanged(other.number, now)
         try touch(source.parent)
         try touch(target.parent)
         refresh(source, target.name, target.parent, row, other)
-        return Renamed(moved: row.number, exchanged: other.number, requestedDownloads: requestedDownloads)
+        return Renamed(
+            moved: row.number, exchanged: other.number, requestedDownloads: requestedDownloads, departed: departed)
     }
 
     /// - Parameter wish: The request of the file's former entry for its download: it is still requested under its other
@@ -154,10 +160,9 @@ extension ReplicaTransaction {
 
     /// Exchanges two names with everything that belongs to them.
     private func exchangeItems(
-        _ source: EntryRow, _ row: InodeRow, _ target: EntryRow, _ other: InodeRow
+        _ source: EntryRow, _ row: InodeRow, _ isSourceSynced: Bool, _ target: EntryRow, _ other: InodeRow,
+        _ isTargetSynced: Bool
     ) throws {
-        let isSourceSynced = try isSynced(source, row.kind, at: target.name, in: rows.parentInfo(target.parent))
-        let isTargetSynced = try isSynced(target, other.kind, at: source.name, in: rows.parentInfo(source.parent))
         let sourceItem = try carry(source, row, isSynced: isSourceSynced)
         let targetItem = try carry(target, other, isSynced: isTargetSynced)
         // No directory has the number -1: it holds the source while its name is taken.
@@ -188,6 +193,7 @@ extension ReplicaTransaction {
     /// The item of an entry after it moved to a place where it is synced or not.
     func carry(_ entry: EntryRow, _ row: InodeRow, isSynced: Bool) throws -> ItemID? {
         if isSynced { return entry.item ?? environment.makeItemID() }
+        if entry.item != nil { departed.note(row) }
         if entry.item != nil, row.kind == .file, !row.isLocal { try requestLastBytes(of: row.number) }
         try rows.leaveItem(of: entry, at: now)
         return nil
@@ -204,7 +210,8 @@ extension ReplicaTransaction {
         for entry in try rows.entryRows(in: directory) {
             let row = try rows.inodeRow(entry.inode)
             let itemTravels =
-                try self.isSynced(row.kind, entry.name, in: ParentInfo(directory: directory, isSynced: isSynced))
+                try self.isSynced(
+                    sample(of: row), entry.name, in: ParentInfo(directory: directory, isSynced: isSynced))
                 && !entry.isExcluded
             guard itemTravels != (entry.item != nil) else { continue }
             let item = try carry(entry, row, isSynced: itemTravels)

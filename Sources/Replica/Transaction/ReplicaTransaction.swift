@@ -17,6 +17,8 @@ package final class ReplicaTransaction {
     private(set) var applied: CommitNumber?
     /// The files whose downloads the change has requested.
     var requestedDownloads: [InodeNumber] = []
+    /// What the change has taken from the container, although it stays here.
+    var departed = DepartedItems()
 
     init(rows: Rows, backing: BackingDirectory, changes: BackingChanges, environment: ReplicaEnvironment) {
         self.rows = rows

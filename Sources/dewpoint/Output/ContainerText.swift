@@ -16,6 +16,14 @@ enum ContainerText {
         if let store = status.store { lines.append(("store", text(store))) }
         if let readOnly = status.readOnly { lines.append(("changes", text(readOnly))) }
         if let totals = status.totals { lines += TotalsText.rows(totals, path: status.mountpoint) }
+        if let unsynced = status.unsynced, unsynced.itemCount > 0 {
+            lines.append(
+                (
+                    "not synced",
+                    "\(count(unsynced.itemCount, "item")) (\(ByteCount(unsynced.byteCount))), on this device only: ignored "
+                        + "names and what was excluded"
+                ))
+        }
         if let quota = status.quota.flatMap(QuotaText.line) { lines.append(("quota", quota)) }
         lines += [
             ("sync", sync(status)), ("reads", status.readMode), ("fast paths", fastPaths(status.fastPaths)),

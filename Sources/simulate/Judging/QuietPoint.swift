@@ -150,7 +150,7 @@ extension Program {
         var plain = name
         if mayConflict { plain.replace(#/ [0-9]+/#, with: "") }
         // A crash can leave an object whose real name only the index would have known.
-        return (names + spelledNames).contains { $0.isBytewiseEqual(to: plain) } || plain == "Recovered"
+        return (names + spelledNames + localNames).contains { $0.isBytewiseEqual(to: plain) } || plain == "Recovered"
             || (plain.hasPrefix(".") && plain.hasSuffix(".tmp"))
     }
 }

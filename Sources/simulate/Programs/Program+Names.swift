@@ -106,7 +106,7 @@ extension Program {
         let replica = try fileSystem.replica
         let moved = try replica.lookup(source.name, in: source.parent)
         let versions = try device.conflictVersions(at: source.name, in: source.parent, withIncoming: true)
-        var sight = Sight(versions: [versions], leaving: try isLocalOnly(target) ? versions : [], moved: moved)
+        var sight = Sight(versions: [versions], leaving: try isLocalOnly(target, moved) ? versions : [], moved: moved)
         guard mode == .replace, let replaced = try replica.whereabouts(of: target.name, in: target.parent).inode,
             replaced != moved.inode
         else { return sight }
@@ -126,10 +126,12 @@ extension Program {
         return sight
     }
 
-    private func isLocalOnly(_ place: ResolvedPath) throws -> Bool {
+    private func isLocalOnly(_ place: ResolvedPath, _ moved: Attributes) throws -> Bool {
         let replica = try fileSystem.replica
         let above = try ItemPath(replica.path(of: place.parent)).components.map { try ItemName(String($0)) }
-        return (above + [place.name]).contains(where: replica.isLocalOnly)
+        let sample = ItemSample(kind: moved.kind, byteCount: moved.size)
+        return try above.contains { try replica.isLocalOnly($0, ItemSample(new: .directory)) }
+            || replica.isLocalOnly(place.name, sample)
     }
 
     /// An item that moves to a local-only name leaves the container with its conflict versions, as the user intends,
@@ -149,7 +151,8 @@ extension Program {
             let versions = try [source, target].map {
                 try device.conflictVersions(at: $0.name, in: $0.parent, withIncoming: true)
             }
-            let leaving = try zip(versions, [target, source]).filter { try isLocalOnly($1) }.flatMap(\.0)
+            let leaving = try zip(versions, zip([target, source], moved)).filter { try isLocalOnly($1.0, $1.1) }
+                .flatMap(\.0)
             return Sight(
                 versions: versions, leaving: leaving, moved: moved[0], replaced: moved[1],
                 links: try moved.filter { $0.kind == .symbolicLink }.map { try device.content(of: $0.inode) })

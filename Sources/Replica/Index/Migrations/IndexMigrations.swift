@@ -17,6 +17,7 @@ enum IndexMigrations {
         migrator.registerMigration("v11") { try $0.execute(sql: version11) }
         migrator.registerMigration("v12") { try $0.execute(sql: version12) }
         migrator.registerMigration("v13") { try $0.execute(sql: version13) }
+        migrator.registerMigration("v14") { try $0.execute(sql: version14) }
         return migrator
     }
 
