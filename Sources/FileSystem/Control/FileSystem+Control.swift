@@ -143,8 +143,20 @@ extension FileSystem {
         status.unsynced = try replica.unsyncedItems()
         status.store = storeState
         status.readOnly = readOnly
+        status.busyFiles = try busyFiles()
+        status.putBack = try putBack()
         status.lastCommit = try replica.lastCommitTime()?.rfc3339
         return status
+    }
+
+    /// How long a status mentions that the state was put back: 30 days.
+    private static let putBackDays: Int64 = 30
+
+    private func putBack() throws(FileError) -> ContainerStatus.PutBack? {
+        guard let found = try replica.putBack(),
+            environment.now().rawValue - found.time.rawValue < Self.putBackDays * 86_400_000_000_000
+        else { return nil }
+        return ContainerStatus.PutBack(commit: found.number, time: found.time.rfc3339)
     }
 
     /// The devices that have changed the container, as far as this one has followed it, and this one first.

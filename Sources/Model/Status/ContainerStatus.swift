@@ -46,6 +46,10 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     package var lastCommit: String?
     /// The conditions of the link to the store, while it is conditioned; else `nil`.
     package var link: LinkSettings?
+    /// The files that wait because they are being written, the first of them; `nil` from a daemon that does not send it.
+    package var busyFiles: [BusyFile]?
+    /// That this device's state was put back to an earlier one; `nil` when it was not.
+    package var putBack: PutBack?
     /// Why the mount refuses changes; `nil` when it does not, and from a daemon that does not send it.
     package var readOnly: ReadOnly?
 
@@ -83,6 +87,33 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
 }
 
 extension ContainerStatus {
+    /// A file that is written without a pause.
+    package struct BusyFile: Hashable, Sendable, Codable {
+        /// How many a status has.
+        package static let limit = 20
+
+        package var path: String
+        /// When a copy of it was last uploaded, RFC 3339; `nil` when none was.
+        package var uploaded: String?
+
+        package init(path: String, uploaded: String?) {
+            self.path = path
+            self.uploaded = uploaded
+        }
+    }
+
+    /// A device met a commit of its own that it does not remember.
+    package struct PutBack: Hashable, Sendable, Codable {
+        package var commit: CommitNumber
+        /// When, RFC 3339.
+        package var time: String
+
+        package init(commit: CommitNumber, time: String) {
+            self.commit = commit
+            self.time = time
+        }
+    }
+
     /// Why a mount refuses changes.
     package struct ReadOnly: Hashable, Sendable, Codable {
         package enum Reason: String, Hashable, Sendable, Codable {

@@ -93,6 +93,11 @@ enum MetaKey: String {
     /// The container's quota in bytes when it was last read there; 0 for none, absent if it was never read since the
     /// replica was created.
     case quota
+    /// The commits that were sent and whose outcome is unknown: the number that they have, and their nonces, as text; without
+    /// nonces when none is.
+    case sending
+    /// The newest commit of this device that it met without remembering it, and when, as text.
+    case putBack = "put_back"
     /// Counts the transactions that were listed for those who follow the index.
     case changeSequence = "change_sequence"
 }

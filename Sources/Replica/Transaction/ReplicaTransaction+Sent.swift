@@ -1,7 +1,8 @@
 import GRDB
+package import Foundation
 package import Model
 
-/// New items that are being sent to the container.
+/// What is being sent to the container.
 extension ReplicaTransaction {
     /// Notes that new items are about to be sent. An item that is removed here before the outcome of the commit is
     /// known must be deleted in the container when it turns out that the commit has landed.
@@ -27,5 +28,83 @@ extension Rows {
     /// A commit of that number is applied: the items sent with it have landed or have not.
     func forgetSent(through number: CommitNumber) throws {
         try execute("DELETE FROM sent WHERE number <= ?", [Int64(bitPattern: number)])
+        guard let sending = try sending(), !sending.nonces.isEmpty, sending.number <= number else { return }
+        try setMeta(.sending, SendingCommits(number: number).text)
+    }
+
+    /// `nil` as long as none was ever noted.
+    func sending() throws -> SendingCommits? {
+        try meta(.sending, as: String.self).flatMap { SendingCommits(text: $0) }
+    }
+}
+
+/// The commits of one number that were sent from here and whose outcome is unknown.
+struct SendingCommits {
+    /// How many are remembered: each is an attempt while the store did not answer. The newest are kept.
+    static let limit = 256
+
+    var number: CommitNumber
+    var nonces: [UUID] = []
+
+    init(number: CommitNumber) { self.number = number }
+
+    init?(text: String) {
+        let parts = text.split(separator: " ")
+        guard let number = parts.first.flatMap({ CommitNumber($0) }) else { return nil }
+        self.number = number
+        nonces = parts.dropFirst().compactMap { UUID(uuidString: String($0)) }
+    }
+
+    var text: String { (["\(number)"] + nonces.map(\.uuidString)).joined(separator: " ") }
+}
+
+extension ReplicaTransaction {
+    /// Notes a commit that is about to be sent: it may land although the response is lost, even after this process has
+    /// ended.
+    package func noteSending(_ number: CommitNumber, nonce: UUID) throws(FileError) {
+        try translated {
+            var sending = try rows.sending() ?? SendingCommits(number: number)
+            if sending.number != number { sending = SendingCommits(number: number) }
+            sending.nonces = (sending.nonces + [nonce]).suffix(SendingCommits.limit)
+            try rows.setMeta(.sending, sending.text)
+        }
+    }
+
+    /// Whether a commit of this device was sent by it as it is now.
+    ///
+    /// - Parameter nonce: That of the commit; `nil` for the records of a snapshot, of which only the newest commits are in
+    ///   question.
+    package func remembersSending(_ nonce: UUID?) throws(FileError) -> Bool {
+        try translated {
+            // An index of a version that noted none.
+            guard let sending = try rows.sending() else { return true }
+            return nonce.map { sending.nonces.contains($0) } ?? !sending.nonces.isEmpty
+        }
+    }
+
+    /// Notes that this device met a commit of its own that it does not remember.
+    ///
+    /// - Returns: Whether it is the first for an hour.
+    package func notePutBack(_ number: CommitNumber) throws(FileError) -> Bool {
+        try translated {
+            let last = try rows.putBack()
+            try rows.setMeta(.putBack, "\(number) \(now.rawValue)")
+            return last.map { now.rawValue - $0.time.rawValue > 3_600_000_000_000 } ?? true
+        }
+    }
+}
+
+extension Rows {
+    fileprivate func putBack() throws -> (number: CommitNumber, time: Timestamp)? {
+        let parts = try meta(.putBack, as: String.self)?.split(separator: " ") ?? []
+        guard parts.count == 2, let number = CommitNumber(parts[0]), let time = Int64(parts[1]) else { return nil }
+        return (number, Timestamp(rawValue: time))
+    }
+}
+
+extension Replica {
+    /// The newest commit of this device that it met without remembering it, and when; `nil` when there was none.
+    package func putBack() throws(FileError) -> (number: CommitNumber, time: Timestamp)? {
+        try read { try $0.putBack() }
     }
 }

@@ -6,7 +6,7 @@ import Replica
 extension CommitApplication {
     mutating func update(_ entry: Entry, with record: ItemRecord) throws(FileError) {
         let inode = try transaction.inode(entry.inode)
-        if record.device == device, entry.isQueued, !wasLost(record, inode, entry.base) {
+        if record.device == device, remembersOwn, entry.isQueued, !wasLost(record, inode, entry.base) {
             // Our own commit, which landed although its response was lost: the local state is at least as new, and
             // stays queued.
             try transaction.setBase(entry, record: record, number: commit.sequence)

@@ -16,6 +16,9 @@ struct CommitApplication {
     let followsPowerFailure: Bool
     let makeUUID: () -> UUID
     let isOpen: (InodeNumber) -> Bool
+    /// Whether this device's own records in it were sent by this device as it is now. Otherwise its state was put back to an
+    /// earlier one, and its own records are like those of another device.
+    let remembersOwn: Bool
     let recordByID: [ItemID: ItemRecord]
     let tombstones: Set<ItemID>
     var done: Set<ItemID> = []
@@ -38,6 +41,10 @@ struct CommitApplication {
         self.followsPowerFailure = followsPowerFailure
         self.makeUUID = makeUUID
         self.isOpen = isOpen
+        // A part of a snapshot is not a commit of the log.
+        let isCommit = commit.nonce != ItemID.root.uuid
+        let isOfOther = isCommit && commit.device != device
+        remembersOwn = isOfOther ? true : try transaction.remembersSending(isCommit ? commit.nonce : nil)
         tombstones = Set(commit.tombstones.map(\.id))
         recordByID = Dictionary(commit.records.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }
@@ -47,6 +54,9 @@ struct CommitApplication {
 
     mutating func apply() throws(FileError) {
         try transaction.rememberDevice(commit.device, name: commit.deviceName)
+        if commit.device == device, !remembersOwn, try transaction.notePutBack(commit.sequence) {
+            effects.isPutBack = true
+        }
         // Files before directories; directories in reverse order of depth, so that each is empty when it is removed.
         var directories: [Entry] = []
         for tombstone in commit.tombstones where recordByID[tombstone.id] == nil {
@@ -139,7 +149,8 @@ struct CommitApplication {
     }
 
     mutating func insert(_ record: ItemRecord) throws(FileError) {
-        if record.device == device, try wasRemovedSince(record) { return }
+        if record.device == device, remembersOwn, try wasRemovedSince(record) { return }
+        if try staysDeleted(record) { return }
         let directory = try parent(of: record)
         if let occupant = try transaction.entry(record.name, in: directory) {
             if try merges(occupant, record) { return try merge(occupant, with: record) }

@@ -40,7 +40,16 @@ final class CommitApplier: Sendable {
             try run.apply()
             try transaction.condemn(commit.condemned ?? [], number: commit.sequence, time: commit.time)
             try finish(transaction)
-            return run.effects
+            return (run.effects, run.revived)
+        }
+        revived.withLock { $0 = after }
+        if effects.isPutBack {
+            context.logger.warning(
+                """
+                the state of this device is older than a commit of its own: it was put back, as from a disk snapshot or a \
+                backup or by a power failure, or another machine uses a copy of it; changes that wait here are merged like those \
+                of another device
+                """, metadata: ["commit": "\(commit.sequence)"])
         }
         for line in effects.log { context.logger.notice("\(line)", metadata: ["commit": "\(commit.sequence)"]) }
         let kernel = local.kernel
@@ -84,5 +93,7 @@ struct ApplicationEffects: Sendable {
     /// Inodes that were displaced or moved back without being items of the commit.
     var displaced: [InodeNumber] = []
     var queued = false
+    /// Whether a commit of this device is unknown here; told once.
+    var isPutBack = false
     var log: [String] = []
 }

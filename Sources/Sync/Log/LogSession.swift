@@ -118,7 +118,6 @@ package final class LogSession: Sendable {
         // Presenters save first, so that their unsaved changes are not lost; hence before the search for local edits.
         var grant: SyncGrant?
         defer { grant?.end() }
-        var localBytes: [ItemID: LocalBytes] = [:]
         repeat {
             grant = try await coordination.toApply(read.commit) { [problem] in problem.set($0) }
             findings.localBytes = try await preparation.localBytes(met: read.commit, contents: findings.contents)
@@ -158,6 +157,9 @@ package final class LogSession: Sendable {
             guard try await isAtEnd() else { return .overtaken }
             guard let draft = try await draft() else { return .nothing }
             let commit = try commit(draft)
+            try replica.write { transaction throws(FileError) in
+                try transaction.noteSending(commit.sequence, nonce: commit.nonce)
+            }
             guard try await lands(commit, pauses) else {
                 _ = try await applyNext()
                 return .overtaken
@@ -174,7 +176,7 @@ package final class LogSession: Sendable {
     ///
     /// - Parameter contents: The chunk lists of its records.
     package func applyAppended(_ commit: Commit, contents: [ItemID: Content] = [:]) throws(FileError) {
-        try applier.apply(commit, contents: contents, localBytes: [:])
+        try applier.apply(commit, RecordFindings(contents: contents))
     }
 
     /// - Returns: `false` when there were more commits to apply.

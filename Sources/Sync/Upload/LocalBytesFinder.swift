@@ -31,7 +31,9 @@ struct LocalBytesFinder: Sendable {
         var found: [ItemID: LocalBytes] = [:]
         let directories = Dictionary(
             records.filter { $0.kind == .directory }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        for record in records where record.kind == .file {
+        // After a power failure, what this device has sent may be newer than its files, which then stay current.
+        let skipsOwn = replica.repairReport.followsPowerFailure
+        for record in records where record.kind == .file && !(skipsOwn && record.device == replica.device) {
             guard let content = contents[record.id], let (number, base) = try meeting(record, content, directories)
             else { continue }
             found[record.id] = try await examine(number, base: base, remote: content)

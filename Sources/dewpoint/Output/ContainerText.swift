@@ -31,6 +31,16 @@ enum ContainerText {
         if let cache = status.cache { lines += self.cache(cache) }
         lines += (status.storms ?? []).map { ("bulk reads", storm($0)) }
         if let link = status.link { lines.append(("link", "\(link.text); see: dewpoint link")) }
+        lines += (status.busyFiles ?? []).map { ("written now", text($0)) }
+        if let putBack = status.putBack {
+            lines.append(
+                (
+                    "put back",
+                    "this device's state is older than its own commit \(putBack.commit), met at "
+                        + "\(LocalTime.text(putBack.time)): what waited here was merged; see: dewpoint conflicts "
+                        + status.mountpoint
+                ))
+        }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let isStuck = status.readOnly?.reason == .store
         let verdict = status.totals.map { [TotalsText.verdict($0, isStuck: isStuck)] } ?? []
