@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 const int CLinux_O_PATH = O_PATH;
+const int CLinux_O_TMPFILE = O_TMPFILE;
 const int CLinux_AT_EMPTY_PATH = AT_EMPTY_PATH;
 const int CLinux_SEEK_DATA = SEEK_DATA;
 const int CLinux_SEEK_HOLE = SEEK_HOLE;

@@ -20,6 +20,7 @@ package struct DaemonOptions: Hashable, Sendable {
     package var stormByteLimit: Int64?
     package var cacheLimits = CacheLimits()
     package var networkTimeout = Duration.seconds(20)
+    package var busyUploadInterval = Duration.seconds(300)
     package var link = Link()
     package var off: Set<FastPath> = []
     package var logLevel = Logger.Level.info
@@ -88,6 +89,7 @@ package struct DaemonOptions: Hashable, Sendable {
             }
         case "deadlock": refusesDeadlocks = try Self.choice(name, value, ["wait": false, "fail": true])
         case "network_timeout": networkTimeout = try Self.duration(name, value, .seconds(1)...(.seconds(3600)))
+        case "busy_upload": busyUploadInterval = try Self.duration(name, value, .seconds(10)...(.seconds(86_400)))
         case "link_delay": link.delay = try Self.duration(name, value, .zero...(.seconds(60)))
         case "link_down": link.downKiBPerSecond = try Self.rate(name, value)
         case "link_up": link.upKiBPerSecond = try Self.rate(name, value)
@@ -127,7 +129,7 @@ package struct DaemonOptions: Hashable, Sendable {
 extension DaemonOptions {
     private static let valueNames = [
         "turn_quiet", "turn_limit", "presenter_timeout", "presenter_patience", "deadlock", "no_download", "ignore",
-        "storm_files", "storm_bytes", "cache_limit", "free_space", "network_timeout",
+        "storm_files", "storm_bytes", "cache_limit", "free_space", "network_timeout", "busy_upload",
         "link_delay", "link_down", "link_up", "metrics_port", "off",
         "log_level",
     ]
@@ -243,6 +245,7 @@ extension DaemonOptions {
         options.refusesDeadlocks = refusesDeadlocks
         options.nonDownloadingPrograms = nonDownloadingPrograms
         options.networkTimeout = networkTimeout
+        options.busyUploadInterval = busyUploadInterval
         options.off = off
         options.ignoredPatterns = ignoredPatterns
         options.stormFileLimit = stormFileLimit

@@ -75,7 +75,8 @@ package final class FileSystem: Sendable {
     ) throws(FileError) {
         let context = try SyncContext(
             identity: container.identity, location: location, environment: environment, logger: logger, owner: owner,
-            group: group, ignoring: options.ignoredPatterns, metrics: metrics, storeRefusal: options.storeRefusal)
+            group: group, ignoring: options.ignoredPatterns, metrics: metrics, storeRefusal: options.storeRefusal,
+            busyUploadInterval: options.busyUploadInterval)
         self.init(context, container: container, options: options)
     }
 

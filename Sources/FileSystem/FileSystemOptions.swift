@@ -38,6 +38,10 @@ package struct FileSystemOptions: Sendable, Hashable {
     /// Patterns of new items that stay on this machine, after the usual ones; see ``IgnorePatterns``. Default none.
     package var ignoredPatterns: [String] = []
 
+    /// How long a file may be written without a pause before a copy of it is uploaded, and how often from then on. Default
+    /// 300 s; 10 s to 24 h.
+    package var busyUploadInterval = Duration.seconds(300)
+
     /// Whether the mount refuses changes (`ro`). Default no.
     package var isReadOnly = false
 

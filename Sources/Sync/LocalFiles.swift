@@ -13,6 +13,8 @@ package protocol LocalFiles: Sendable {
     /// - Returns: `false` while a write is in flight, or while a writer has the file open or mapped and wrote less than
     ///   `quiet` ago.
     func beginUpload(of inode: InodeNumber, quiet: Duration) throws(FileError) -> Bool
+    /// Whether no write is in flight.
+    func isUnwritten(_ inode: InodeNumber) throws(FileError) -> Bool
     /// Records size and times of an open file in the index.
     ///
     /// - Returns: The bytes; `nil` when the file is not open, or not local.
@@ -34,6 +36,7 @@ package struct NoLocalFiles: LocalFiles {
     package func isOpen(_ inode: InodeNumber) -> Bool { false }
     package func isOpenForWriting(_ inode: InodeNumber) -> Bool { false }
     package func beginUpload(of inode: InodeNumber, quiet: Duration) throws(FileError) -> Bool { true }
+    package func isUnwritten(_ inode: InodeNumber) throws(FileError) -> Bool { true }
     package func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor? { nil }
     package func becameOrphan(_ inode: InodeNumber) throws(FileError) { try replica.forget(inode) }
     package func requestDownload(of inode: InodeNumber) {}

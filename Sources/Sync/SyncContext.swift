@@ -14,6 +14,8 @@ package struct SyncContext: Sendable {
     /// Why the store refuses every write of this device, in a sentence; `nil` when it does not. If it does, nothing is
     /// sent to it.
     package let storeRefusal: String?
+    /// How long a file may be written without a pause before a copy of it is uploaded.
+    package let busyUploadInterval: Duration
 
     /// Opens the replica below `location.state`, repairing it if the last run ended uncleanly.
     ///
@@ -23,12 +25,13 @@ package struct SyncContext: Sendable {
     ///   - ignoring: Patterns of new items that are not synced, besides the usual ones.
     ///   - metrics: Where its metrics are shown.
     ///   - storeRefusal: Why the store refuses every write of this device; `nil` when it does not.
+    ///   - busyUploadInterval: How long a file may be written without a pause before a copy of it is uploaded.
     /// - Throws: ``FileError`` with `busy` when another daemon uses the state, `invalid` when it belongs to another
     ///   container.
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry(),
-        storeRefusal: String? = nil
+        storeRefusal: String? = nil, busyUploadInterval: Duration = .seconds(300)
     ) throws(FileError) {
         var replicaEnvironment = environment.replica(owner: owner, group: group)
         replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)
@@ -37,6 +40,7 @@ package struct SyncContext: Sendable {
         self.environment = environment
         self.logger = logger
         self.storeRefusal = storeRefusal
+        self.busyUploadInterval = busyUploadInterval
         activity = Activity(environment: environment)
         instruments = Instruments(metrics)
         for line in replica.repairReport.lines {

@@ -1,4 +1,5 @@
 import ControlClient
+import Foundation
 import Model
 import Synchronization
 
@@ -36,6 +37,10 @@ struct UploadWait {
         } progress: {
             let totals = try await client.containerStatus().totals ?? ItemTotals()
             return state.value.withLock { $0.add(totals.uploads) }
+        }
+        for file in try await client.containerStatus().busyFiles ?? [] {
+            FileHandle.standardError.write(
+                Data("\("still being written: \(ContainerText.text(file))".printable)\n".utf8))
         }
     }
 

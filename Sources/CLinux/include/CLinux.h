@@ -18,6 +18,7 @@
 
 // open(2), openat(2)
 extern const int CLinux_O_PATH;
+extern const int CLinux_O_TMPFILE;
 extern const int CLinux_AT_EMPTY_PATH;
 // lseek(2)
 extern const int CLinux_SEEK_DATA;

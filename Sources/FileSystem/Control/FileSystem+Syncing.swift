@@ -34,6 +34,9 @@ extension FileSystem {
         syncEngine.follower.wakeUp()
         if let stuckChanges { throw FileError(.readOnly, stuckChanges) }
         guard wait else { return }
+        syncEngine.uploader.beginWaiting()
+        defer { syncEngine.uploader.endWaiting() }
+        let began = environment.uptime()
         var troubleSince: Duration?
         while true {
             if Task.isCancelled { throw FileError(.interrupted, "the wait was interrupted") }
@@ -43,6 +46,8 @@ extension FileSystem {
             do {
                 _ = try await syncEngine.follower.catchUp()
                 if try replica.pendingCount() == 0 { return }
+                // What is written for ever is uploaded as of a moment since the wait began.
+                if try isAllBusy(since: began) { return }
                 if let problem = syncEngine.uploader.problem { throw FileError(.unreachable, problem) }
                 troubleSince = nil
             } catch {
@@ -60,6 +65,27 @@ extension FileSystem {
             if let heldBack = try heldBack() { throw heldBack }
             await activity.waitForProgress(atMost: .milliseconds(100))
         }
+    }
+
+    /// Whether everything that waits is being written, and a copy of each was uploaded since a moment.
+    private func isAllBusy(since began: Duration) throws(FileError) -> Bool {
+        let waited = environment.uptime() - began
+        let files = syncEngine.uploader.busyFiles
+        guard !files.isEmpty, files.allSatisfy({ $0.age.map { $0 <= waited } ?? false }) else { return false }
+        return try replica.pendingCount(otherThan: files.map(\.number)) == 0
+    }
+
+    /// The paths of the files that wait because they are being written.
+    func busyFiles() throws(FileError) -> [ContainerStatus.BusyFile] {
+        var found: [ContainerStatus.BusyFile] = []
+        for file in syncEngine.uploader.busyFiles.prefix(ContainerStatus.BusyFile.limit) {
+            guard let path = try? replica.path(of: file.number) else { continue }
+            let uploaded = file.age.map { age in
+                Timestamp(rawValue: environment.now().rawValue - Int64(age / .nanoseconds(1))).rfc3339
+            }
+            found.append(ContainerStatus.BusyFile(path: path, uploaded: uploaded))
+        }
+        return found
     }
 
     /// Why the rest of the outbox is not uploaded although the store answers; `nil` while it is.

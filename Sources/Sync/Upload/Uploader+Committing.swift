@@ -64,7 +64,10 @@ extension Uploader {
         var candidate = candidate
         if let inode = candidate.inode, candidate.content == nil {
             // Changed or removed since it was read.
-            guard try replica.generation(of: inode) == candidate.generation else { return placeOnly(candidate) }
+            let generation = try replica.generation(of: inode)
+            guard generation == candidate.generation || candidate.isCopy && generation != nil else {
+                return placeOnly(candidate)
+            }
             if let content = try upload.content(of: inode) {
                 candidate.content = content
                 candidate.record?.size = content.byteCount
@@ -116,9 +119,14 @@ extension Uploader {
             try note(commit, sent)
         }
         guard case .landed = outcome else { return }
+        let now = environment.uptime()
         state.withLock { state in
             state.faults.sent(sent.map(\.pending.item))
-            for inode in sent.compactMap(\.inode) { state.current[inode] = nil }
+            for candidate in sent {
+                guard let inode = candidate.inode else { continue }
+                state.current[inode] = nil
+                if candidate.isCopy { state.busy.copied(inode, at: now) } else { state.busy.remove(inode) }
+            }
         }
         coordination.didUpload(sent.compactMap(\.inode))
         activity.noteProgress()
@@ -168,8 +176,9 @@ extension Uploader {
     private func ifUnchanged(_ candidate: Candidate) throws(FileError) -> Candidate? {
         let item = candidate.pending.item
         if try replica.isPending(item, position: candidate.pending.position) { return candidate }
-        guard let moved = candidate.isPlaceOnly ? candidate : placeOnly(candidate), let record = moved.record,
-            let entry = try replica.entry(of: item), entry.name == record.name, entry.baseNumber == record.base,
+        guard let moved = candidate.isPlaceOnly || candidate.isCopy ? candidate : placeOnly(candidate),
+            let record = moved.record, let entry = try replica.entry(of: item), entry.name == record.name,
+            entry.baseNumber == record.base,
             try (entry.parent == .root ? .root : replica.entries(of: entry.parent).first?.item) == record.parent
         else { return nil }
         return moved

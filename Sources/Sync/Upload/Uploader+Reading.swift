@@ -59,7 +59,14 @@ extension Uploader {
                 return candidate
             }
             let number = inode.attributes.inode
-            guard try local.beginUpload(of: number, quiet: Self.quiet) else { return placeOnly(candidate, entry) }
+            guard try local.beginUpload(of: number, quiet: Self.quiet) else {
+                // A claim for writing is not finished yet.
+                if try coordination.mayUpload(number), let copy = try copyIfDue(number) {
+                    return try await read(copy, of: candidate, base: inode.content, into: &upload, within: &quota)
+                }
+                return placeOnly(candidate, entry)
+            }
+            state.withLock { $0.busy.remove(number) }
             // A presenter saves first; a claim for writing is not finished yet.
             guard try coordination.mayUpload(number) else { return placeOnly(candidate, entry) }
             // The index does not know the size and times of an open file yet.
@@ -73,17 +80,41 @@ extension Uploader {
             if let growth = quota.excess(of: candidate) { return leaveOut(candidate, exceeding: growth, quota) }
             let descriptor: Descriptor
             if let opened { descriptor = opened } else { descriptor = try replica.openBytes(of: number) }
-            let progress = UploadProgress(byteCount: now.attributes.size, began: environment.uptime())
-            state.withLock { $0.current[number] = progress }
-            coordination.uploadBegan(number)
             do {
-                try await upload.add(number, base: now.content, from: descriptor) { done in
-                    state.withLock { $0.current[number]?.bytesDone = min(done, progress.byteCount) }
-                }
+                try await add(
+                    number, from: descriptor, byteCount: now.attributes.size, base: now.content, to: &upload)
             } catch let error as FileError where error.code == .superseded {
                 return placeOnly(candidate, entry)
             }
             return candidate
+        }
+    }
+
+    private func read(
+        _ copy: Copy, of candidate: Candidate, base: Content?, into upload: inout ContentUpload,
+        within quota: inout BatchQuota
+    ) async throws -> Candidate? {
+        guard let number = candidate.inode else { return nil }
+        var candidate = candidate
+        candidate.generation = copy.generation
+        candidate.wasRead = true
+        candidate.isCopy = true
+        candidate.record?.modified = copy.modified
+        candidate.record?.size = copy.byteCount
+        if let growth = quota.excess(of: candidate) { return leaveOut(candidate, exceeding: growth, quota) }
+        try await add(number, from: copy.descriptor, byteCount: copy.byteCount, base: base, to: &upload)
+        return candidate
+    }
+
+    private func add(
+        _ number: InodeNumber, from descriptor: Descriptor, byteCount: Int64, base: Content?,
+        to upload: inout ContentUpload
+    ) async throws {
+        let progress = UploadProgress(byteCount: byteCount, began: environment.uptime())
+        state.withLock { $0.current[number] = progress }
+        coordination.uploadBegan(number)
+        try await upload.add(number, base: base, from: descriptor) { done in
+            state.withLock { $0.current[number]?.bytesDone = min(done, progress.byteCount) }
         }
     }
 

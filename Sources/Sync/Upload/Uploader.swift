@@ -36,9 +36,12 @@ package final class Uploader: Sendable {
         /// The files of the batch that were read or are being read, and how far: for `isUploading` and
         /// `percentUploaded`.
         var current: [InodeNumber: UploadProgress] = [:]
+        var busy: BusyFiles
+        /// How many callers wait for uploads.
+        var waiterCount = 0
     }
 
-    let state = Mutex(State())
+    let state: Mutex<State>
     let context: SyncContext
     let local: any LocalFiles
     let coordination: any SyncCoordination
@@ -54,6 +57,7 @@ package final class Uploader: Sendable {
 
     init(session: LogSession, store: any ObjectStore, local: any LocalFiles, coordination: any SyncCoordination) {
         context = session.context
+        state = Mutex(State(busy: BusyFiles(interval: session.context.busyUploadInterval)))
         self.session = session
         self.local = local
         self.coordination = coordination
@@ -182,6 +186,8 @@ package final class Uploader: Sendable {
         var wasRead = false
         /// Whether only the new place is uploaded and the bytes follow: the item stays in the outbox.
         var isPlaceOnly = false
+        /// Whether the bytes are those of a copy, since the file is being written: the item stays in the outbox.
+        var isCopy = false
     }
 
     /// Uploads the head of the outbox as one commit, as far as nothing holds it back.
@@ -204,6 +210,14 @@ package final class Uploader: Sendable {
         exclusion.items = faults.waiting(at: now)
         pause = [pause, faults.pause(at: now)].compactMap(\.self).min()
         let pending = try replica.pending(limit: faults.batchLimit, after: 0, except: exclusion)
+        // Beyond a full batch there may be more of them.
+        if pending.count < faults.batchLimit {
+            let inodes = pending.compactMap { item -> InodeNumber? in
+                guard case .put(let entry, _, _, _) = item.change else { return nil }
+                return entry.inode
+            }
+            state.withLock { $0.busy.keep(Set(inodes)) }
+        }
         guard !pending.isEmpty else { return pause.map { .waiting($0) } ?? .nothing }
         try await session.containerGuard.admitCommit()
         do {

@@ -1,0 +1,134 @@
+import FileSystem
+import Foundation
+import Glibc
+import Model
+import TestStores
+import Testing
+
+@testable import Sync
+
+/// Files that are written for ever.
+@Suite(.timeLimit(.minutes(5))) struct BusyFileTests {
+    @Test func `a copy is due after the interval, and again after the next one`() {
+        var busy = BusyFiles(interval: .seconds(300))
+        func isDue(_ number: InodeNumber, _ now: Int, _ limit: Int) -> Bool {
+            busy.isDue(number, at: .seconds(now), limit: .seconds(limit))
+        }
+        let (file, other) = (InodeNumber(rawValue: 2), InodeNumber(rawValue: 3))
+        #expect(!isDue(file, 10, 1000))
+        #expect(!isDue(file, 309, 1000))
+        #expect(isDue(file, 310, 1000))
+        busy.failed(file, at: .seconds(310))
+        #expect(!isDue(file, 314, 1000))
+        #expect(isDue(file, 315, 1000))
+        busy.copied(file, at: .seconds(316))
+        #expect(!isDue(file, 615, 1000))
+        #expect(isDue(file, 616, 1000))
+        // Somebody waits.
+        #expect(!isDue(other, 20, 10))
+        #expect(isDue(other, 30, 10))
+        #expect(busy.waiting.map(\.number) == [file, other])
+        #expect(busy.waiting.map(\.copied) == [.seconds(316), nil])
+        busy.remove(file)
+        #expect(busy.waiting.map(\.number) == [other])
+    }
+
+    /// Appends to a file until it is cancelled.
+    private func write(to handle: HandleID, on device: TestDevice) -> Task<Int64, any Error> {
+        Task {
+            var end: Int64 = 3
+            while !Task.isCancelled {
+                try await device.write("+", to: handle, at: end)
+                end += 1
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+            return end
+        }
+    }
+
+    @Test func `a file that is written without a pause is uploaded every five minutes, and named until then`()
+        async throws
+    {
+        let time = TestTime()
+        let store = MemoryStore()
+        let a = try await TestDevice.start(on: store, name: "A", time: time)
+        let b = try await TestDevice.start(on: store, name: "B")
+        let handle = try await a.open("log", O_RDWR | O_CREAT)
+        try await a.write("one", to: handle, at: 0)
+        let writer = write(to: handle, on: a)
+        #expect(
+            try await holds {
+                try a.fileSystem.containerStatus().busyFiles == [.init(path: "log", uploaded: nil)]
+            })
+        time.jump(by: .seconds(290))
+        try await Task.sleep(for: .seconds(2))
+        #expect(try b.names() == [])
+        time.jump(by: .seconds(10))
+        #expect(try await holds { try b.names() == ["log"] })
+        let first = try await b.read("log")
+        #expect(first.hasPrefix("one+") && first.dropFirst(3).allSatisfy { $0 == "+" })
+        #expect(try a.fileSystem.containerStatus().busyFiles?.first?.uploaded != nil)
+        #expect(try !a.fileSystem.itemStatus("log").isUploaded)
+        time.jump(by: .seconds(301))
+        #expect(try await holds { try await b.read("log").count > first.count })
+        writer.cancel()
+        let end = try await writer.value
+        try await a.close(handle)
+        try await converge(a, b)
+        try await b.setAttribute("download", "wait", of: "log")
+        #expect(try await b.read("log").utf8.count == Int(end))
+        #expect(try a.fileSystem.itemStatus("log").isUploaded)
+        #expect(try a.fileSystem.containerStatus().busyFiles == [])
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `a wait for uploads ends although a file is written for ever`() async throws {
+        let time = TestTime()
+        let store = MemoryStore()
+        let a = try await TestDevice.start(on: store, name: "A", time: time)
+        let b = try await TestDevice.start(on: store, name: "B")
+        let handle = try await a.open("log", O_RDWR | O_CREAT)
+        try await a.write("one", to: handle, at: 0)
+        let writer = write(to: handle, on: a)
+        try await a.write("other", to: "other")
+        async let wait: Void = a.fileSystem.sync(wait: true)
+        #expect(try await holds { try a.fileSystem.containerStatus().busyFiles?.count == 1 })
+        time.jump(by: .seconds(10))
+        try await wait
+        try await b.fileSystem.sync(wait: true)
+        #expect(try b.names() == ["log", "other"])
+        #expect(try await b.read("log").hasPrefix("one"))
+        #expect(try a.fileSystem.containerStatus().busyFiles?.map(\.path) == ["log"])
+        writer.cancel()
+        _ = try await writer.value
+        try await a.close(handle)
+        try await a.close()
+        try await b.close()
+    }
+
+    @Test func `an edit of another device meets a file of which a copy was uploaded`() async throws {
+        let time = TestTime()
+        let store = MemoryStore()
+        let a = try await TestDevice.start(on: store, name: "A", time: time)
+        let b = try await TestDevice.start(on: store, name: "B")
+        let handle = try await a.open("log", O_RDWR | O_CREAT)
+        try await a.write("one", to: handle, at: 0)
+        let writer = write(to: handle, on: a)
+        #expect(try await holds { try a.fileSystem.containerStatus().busyFiles?.count == 1 })
+        time.jump(by: .seconds(301))
+        #expect(try await holds { try b.names() == ["log"] })
+        try await b.write("edited elsewhere", to: "log")
+        try await b.fileSystem.sync(wait: true)
+        writer.cancel()
+        let end = try await writer.value
+        try await a.close(handle)
+        try await converge(a, b)
+        // What is being written stays, and the other edit becomes a version.
+        #expect(try await a.read("log").utf8.count == Int(end))
+        #expect(try b.fileSystem.itemStatus("log").conflictCount == 1)
+        try await a.close()
+        try await b.close()
+    }
+}
