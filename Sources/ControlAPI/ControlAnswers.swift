@@ -47,7 +47,8 @@ extension ControlFault {
             .notLocal, .notInContainer, .downloadRefused:
             409
         case .tooLarge, .attributeTooLarge: 413
-        case .badName, .nameTooLong, .notUTF8, .invalid, .notDirectory, .isDirectory, .tooManyLinks, .crossDevice,
+        case .badName, .nameTooLong, .notUTF8, .invalid, .notDirectory, .isDirectory, .tooManyLinks, .timeOutOfRange,
+            .crossDevice,
             .bufferTooSmall, .noSuchOffset, .badHandle:
             400
         case .diskFull, .overQuota: 507

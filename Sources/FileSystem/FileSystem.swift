@@ -118,6 +118,10 @@ package final class FileSystem: Sendable {
             followers: followers, transfers: transfers)
         syncEngine = SyncEngine(
             context, identity: container.identity, store: store, local: files, coordination: coordination.access)
+        freeSpaceFloor.attach { [weak self] byteCount in
+            guard let self else { return false }
+            return await cache.evictor.makeRoom(for: byteCount, on: cache.freeSpaceFloor, eviction())
+        }
     }
 
     package var replica: Replica { syncEngine.context.replica }

@@ -7,7 +7,7 @@ package struct FileError: Error, Equatable, Sendable {
     package enum Code: String, Sendable, CaseIterable, Codable {
         case notFound, exists, notDirectory, isDirectory, notEmpty
         case badName, nameTooLong, notUTF8
-        case invalid, denied, notPermitted, readOnly
+        case invalid, denied, notPermitted, readOnly, timeOutOfRange
         case diskFull, overQuota, tooLarge, tooManyLinks, crossDevice
         case busy, wouldBlock, deadlock
         case notLocal, notInContainer, downloadRefused
@@ -52,6 +52,7 @@ extension FileError {
         case .denied: EACCES
         case .notPermitted: EPERM
         case .readOnly: EROFS
+        case .timeOutOfRange: EOVERFLOW
         case .diskFull: ENOSPC
         case .overQuota: EDQUOT
         case .tooLarge: EFBIG

@@ -50,7 +50,8 @@ extension ExitStatus {
             case .denied, .notPermitted, .readOnly: .denied
             case .exists, .notEmpty, .diskFull, .overQuota, .attributeExists: .cannotCreate
             case .badName, .nameTooLong, .notUTF8, .invalid, .notDirectory, .isDirectory, .unsupported: .usage
-            case .tooLarge, .tooManyLinks, .crossDevice, .corrupt, .interrupted, .cancelled, .attributeTooLarge,
+            case .tooLarge, .tooManyLinks, .timeOutOfRange, .crossDevice, .corrupt, .interrupted, .cancelled,
+                .attributeTooLarge,
                 .bufferTooSmall, .noSuchOffset, .badHandle, .inputOutput:
                 .failed
             }

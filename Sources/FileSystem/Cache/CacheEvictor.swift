@@ -7,8 +7,8 @@ import Synchronization
 /// Keeps downloaded bytes within their limits: evicts the least recently used files, by the rules of every eviction.
 ///
 /// Checks the limits when a download begins or ends, when a written file is closed, and periodically, since other
-/// programs fill the disk too. No read waits for it, so a file larger than the limit is read like any other and evicted
-/// after its last close.
+/// programs fill the disk too. A read waits for it only while the disk has no room for what it downloads, so a file
+/// larger than the limit is read like any other and evicted after its last close.
 final class CacheEvictor: Sendable {
     /// The most files that one round evicts; another round follows.
     static let roundLimit = 1000
@@ -28,6 +28,8 @@ final class CacheEvictor: Sendable {
     private let wakes: Activity
     /// Whether the last round could not evict enough: then every close may make a file evictable.
     private let isStuck = Atomic(false)
+    /// One round at a time.
+    private let rounds = CommitLock()
     private let lastRound = Mutex<CacheStatus.Round?>(nil)
 
     init(_ context: SyncContext, limits: CacheLimits) {
@@ -44,6 +46,8 @@ final class CacheEvictor: Sendable {
         guard limits.isSet else { return }
         if uses.note(inode, at: environment.now()) { wakes.noteLocalChange() }
     }
+
+    var hasLimits: Bool { limits.isSet }
 
     /// Called when a download begins or ends.
     func wake() { if limits.isSet { wakes.noteLocalChange() } }
@@ -77,8 +81,40 @@ final class CacheEvictor: Sendable {
         }
     }
 
+    /// How much more is evicted than a full disk needs at the moment, so that a walk through many files does not ask for
+    /// each: 32 MiB, but at most a sixteenth of a small disk.
+    private static let slackByteCount: Int64 = 32 << 20
+    private static let smallDiskShare: Int64 = 16
+
+    /// Evicts files for bytes that the disk has no room for, if there is a limit: without one nothing is evicted unasked.
+    ///
+    /// - Returns: Whether there may be room now.
+    func makeRoom(for byteCount: Int64, on floor: FreeSpaceFloor, _ eviction: Eviction) async -> Bool {
+        guard limits.isSet else { return false }
+        let isDone = try? await rounds.withLock { () async throws -> Bool in
+            // Another caller may have made it.
+            if floor.hasRoom(for: byteCount) { return true }
+            try recordUses()
+            let disk = try FileSystemStatistics(ofDiskUnder: path)
+            let slack = min(Self.slackByteCount, disk.byteCount / Self.smallDiskShare)
+            let missing = byteCount + FreeSpaceFloor.reserve(of: disk) - disk.availableByteCount
+            let round = await round(eviction, max(missing, 0) + slack)
+            try replica.makeDurable()
+            tell(of: round)
+            return round.evictedFileCount > 0
+        }
+        return isDone ?? false
+    }
+
     /// - Returns: Whether the cache is within its limits.
     private func look(_ eviction: Eviction, _ recorded: inout Duration) async -> Bool {
+        var time = recorded
+        defer { recorded = time }
+        // Cancelled: the engine shuts down.
+        return (try? await rounds.withLock { await lookAlone(eviction, &time) }) ?? false
+    }
+
+    private func lookAlone(_ eviction: Eviction, _ recorded: inout Duration) async -> Bool {
         do throws(FileError) {
             let excess = try excess(eviction)
             if excess > 0 || uses.areMany || environment.uptime() - recorded >= CachePace.limit {

@@ -79,6 +79,9 @@ extension FileSystem {
         if count > 0 {
             waits.append("a decision between \(count + 1) versions; see: dewpoint versions, dewpoint resolve")
         }
+        if facts.attributes.inode == .root, facts.isModified {
+            waits.append("nothing: the mode and the attributes of a container's root stay on this device")
+        }
         guard let entry = facts.entry, let item = entry.item, entry.isQueued else { return waits }
         let number = facts.attributes.inode
         if let percent = syncEngine.uploader.percent(of: number) {

@@ -28,6 +28,11 @@ extension Download {
     /// - Returns: The outcome; the caller installs the bytes of a finished download.
     func fetchAll() async -> DownloadState.Outcome {
         verifyFound()
+        // Before the disk is full, so that others who write do not find it so.
+        let missingByteCount = byteCount - bytesDone
+        if !context.freeSpaceFloor.hasRoom(for: missingByteCount) {
+            _ = await context.freeSpaceFloor.makeRoom(for: missingByteCount)
+        }
         let now = context.environment.uptime()
         let plan = withState { $0.begin(now: now) }
         // Never awaited: it is cancelled when all pieces are local.
@@ -170,10 +175,18 @@ extension Download {
     /// Hands a verified piece to its readers, and writes it to the staging file.
     private func deliver(_ piece: Content.Piece, _ bytes: [UInt8]) async throws {
         if Task.isCancelled || withState({ $0.isEnding }) { throw CancellationError() }
-        try context.freeSpaceFloor.admit(bytes.count)
+        try await context.freeSpaceFloor.admitEvicting(bytes.count)
         // Waiters go first: writing to the disk takes as long as the hash did.
         if tell({ $0.pieceVerified(piece.index, bytes) }) { await Task.yield() }
-        try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
+        do throws(FileError) {
+            try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
+        } catch {
+            // Programs outside have taken the rest of the disk.
+            guard error.code == .diskFull, await context.freeSpaceFloor.makeRoom(for: Int64(bytes.count)) else {
+                throw error
+            }
+            try bytes.withBytes { bytes throws(FileError) in try staging.write(bytes, at: piece.fileOffset) }
+        }
         tell { $0.pieceWritten(piece.index) }
     }
 

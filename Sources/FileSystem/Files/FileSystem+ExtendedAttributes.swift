@@ -13,6 +13,7 @@ extension FileSystem {
         switch ControlAttribute.named(name) {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
+            try Self.checkNotEmpty(name)
             return try replica.xattr(name, of: inode)
         case .unknown:
             throw FileError(.noAttribute, name)
@@ -23,6 +24,11 @@ extension FileSystem {
             }
             return Array(value.utf8)
         }
+    }
+
+    /// The kernel lets the bare prefix through to a FUSE mount; ext4 refuses it in every call.
+    private static func checkNotEmpty(_ name: String) throws(FileError) {
+        if name.utf8.count == "user.".utf8.count { throw FileError(.invalid, "an attribute needs a name after user.") }
     }
 
     /// Only stored attributes: `cp -a`, `rsync -X` and `tar --xattrs` never copy the sync state. Related: listxattr(2).
@@ -37,6 +43,7 @@ extension FileSystem {
         switch ControlAttribute.named(name) {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.unsupported, "\(name) cannot be stored") }
+            try Self.checkNotEmpty(name)
             try cache.freeSpaceFloor.admitChange()
             try replica.setXattr(name, value, of: inode, mode: mode)
             activity.noteLocalChange()
@@ -62,6 +69,7 @@ extension FileSystem {
         switch ControlAttribute.named(name) {
         case .ordinary:
             guard name.hasBytePrefix("user.") else { throw FileError(.noAttribute, name) }
+            try Self.checkNotEmpty(name)
             try replica.removeXattr(name, of: inode)
             activity.noteLocalChange()
             coordination.events.changed(inode, by: .program(caller))

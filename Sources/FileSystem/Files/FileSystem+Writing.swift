@@ -127,7 +127,47 @@ extension FileSystem {
         _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer,
         _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
-        try admitBytes(of: change, in: open)
+        do throws(FileError) {
+            try admitBytes(of: change, in: open)
+        } catch {
+            guard error.code == .diskFull, cache.evictor.hasLimits else { throw error }
+            let copy = Array(bytes)
+            return .pending { [self] () async throws(FileError) in
+                try await makeRoom(for: change, in: open, orThrow: error)
+                let answer = try copy.withBytes { bytes throws(FileError) in
+                    try admittedChange(change, bytes, on: open, writer, caller)
+                }
+                switch answer {
+                case .ready(let count): return count
+                case .pending(let wait): return try await wait()
+                }
+            }
+        }
+        return try admittedChange(change, bytes, on: open, writer, caller)
+    }
+
+    /// How long a write to a full disk waits for an eviction: the kernel holds the file meanwhile.
+    private static let roomPatience = Duration.seconds(2)
+
+    /// Evicts other files for a change, for as long as a write may take.
+    private func makeRoom(
+        for change: ByteChange, in open: OpenInode, orThrow failure: FileError
+    ) async throws(FileError) {
+        let floor = cache.freeSpaceFloor
+        let byteCount = Int64(change.byteCount)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await floor.makeRoom(for: byteCount) }
+            group.addTask { [environment] in _ = try? await environment.sleep(Self.roomPatience) }
+            _ = await group.next()
+            group.cancelAll()
+        }
+        do throws(FileError) { try admitBytes(of: change, in: open) } catch { throw failure }
+    }
+
+    private func admittedChange(
+        _ change: ByteChange, _ bytes: UnsafeRawBufferPointer, on open: OpenInode, _ writer: Writer,
+        _ caller: Caller
+    ) throws(FileError) -> Answer<Int> {
         let finished: @Sendable () -> Void = { [manager = locking.manager] in
             manager.finished(open.number, by: writer, byteCount: change.byteCount)
         }

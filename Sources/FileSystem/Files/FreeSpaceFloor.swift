@@ -18,6 +18,7 @@ final class FreeSpaceFloor: Sendable {
     private let path: String
     private let makeRoom: @Sendable () -> Bool
     private let untilLook = Mutex<Int64>(0)
+    private let evictor = Mutex<(@Sendable (Int64) async -> Bool)?>(nil)
 
     /// - Parameter makeRoom: Called when only the reserve is left; returns whether to check again.
     init(path: String, makeRoom: @escaping @Sendable () -> Bool) {
@@ -32,6 +33,37 @@ final class FreeSpaceFloor: Sendable {
     /// Admits a write of `byteCount` bytes.
     /// - Throws: ``FileError`` with `diskFull` when only the reserve is left.
     func admit(_ byteCount: Int) throws(FileError) { try admit(byteCount, charging: Int64(byteCount)) }
+
+    /// - Parameter evict: Evicts files until the disk has room for some bytes; returns whether it evicted any.
+    func attach(evict: @escaping @Sendable (Int64) async -> Bool) { evictor.withLock { $0 = evict } }
+
+    /// Admits a write of `byteCount` bytes, after evicting files if the disk is full and they may be evicted for it.
+    ///
+    /// - Throws: ``FileError`` with `diskFull` when nothing more can be evicted.
+    func admitEvicting(_ byteCount: Int) async throws(FileError) {
+        for _ in 0..<Self.evictionLimit {
+            do throws(FileError) {
+                return try admit(byteCount)
+            } catch {
+                guard error.code == .diskFull, await makeRoom(for: Int64(byteCount)) else { throw error }
+            }
+        }
+        try admit(byteCount)
+    }
+
+    /// How often files are evicted for one write: others may take the room.
+    private static let evictionLimit = 3
+
+    /// Evicts files so that the disk has room for some bytes besides the reserve.
+    ///
+    /// - Returns: Whether it did.
+    func makeRoom(for byteCount: Int64) async -> Bool {
+        guard let evict = evictor.withLock(\.self) else { return false }
+        return await evict(byteCount)
+    }
+
+    /// Whether the disk has room for some bytes besides the reserve.
+    func hasRoom(for byteCount: Int64) -> Bool { ((try? spare()) ?? 0) >= byteCount }
 
     private func admit(_ byteCount: Int, charging charge: Int64) throws(FileError) {
         let isDue = untilLook.withLock { rest in

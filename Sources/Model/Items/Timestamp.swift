@@ -11,6 +11,14 @@ package struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Coda
         rawValue = overflow || overflowOfSum ? (seconds < 0 ? .min : .max) : sum
     }
 
+    /// The two halves of a `struct timespec`; `nil` when the range does not have it.
+    package init?(exactSeconds seconds: Int64, nanoseconds: Int64) {
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflowOfSum) = product.addingReportingOverflow(nanoseconds)
+        if overflow || overflowOfSum { return nil }
+        rawValue = sum
+    }
+
     /// Whole seconds, rounded down, also before 1970.
     package var seconds: Int64 {
         let (quotient, remainder) = rawValue.quotientAndRemainder(dividingBy: 1_000_000_000)

@@ -35,7 +35,15 @@ extension Operations {
         _ request: Request, _ inode: InodeNumber, _ status: stat, _ fields: Int,
         _ information: UnsafeMutablePointer<fuse_file_info>?
     ) {
-        let change = AttributeChange(status, fields: fields)
+        guard let change = AttributeChange(status, fields: fields) else {
+            // The format counts nanoseconds from 1970 in 64 bits. Keeping another time than the caller gave would be worse.
+            request.answer { () throws(FileError) -> Attributes in
+                throw FileError(.timeOutOfRange, "a time is before 1677-09-21 or after 2262-04-11")
+            } with: { reply, attributes in
+                reply.attributes(attributes)
+            }
+            return
+        }
         let fileSystem = request.fileSystem
         let caller = request.caller
         guard fields & Int(FUSE_SET_ATTR_SIZE) != 0 else {
@@ -65,7 +73,8 @@ extension Operations {
 
 extension AttributeChange {
     /// - Parameter fields: `FUSE_SET_ATTR_…`: the values to set.
-    fileprivate init(_ status: stat, fields: Int) {
+    /// - Returns: `nil` when a time is out of the range of ``Timestamp``.
+    fileprivate init?(_ status: stat, fields: Int) {
         func has(_ field: Int32) -> Bool { fields & Int(field) != 0 }
         self.init()
         if has(FUSE_SET_ATTR_MODE) { mode = UInt16(status.st_mode & 0o7777) }
@@ -74,13 +83,21 @@ extension AttributeChange {
         if has(FUSE_SET_ATTR_ATIME_NOW) {
             isAccessedNow = true
         } else if has(FUSE_SET_ATTR_ATIME) {
-            accessed = Timestamp(status.st_atim)
+            guard let time = Timestamp(exactly: status.st_atim) else { return nil }
+            accessed = time
         }
         if has(FUSE_SET_ATTR_MTIME_NOW) {
             isModifiedNow = true
         } else if has(FUSE_SET_ATTR_MTIME) {
-            modified = Timestamp(status.st_mtim)
+            guard let time = Timestamp(exactly: status.st_mtim) else { return nil }
+            modified = time
         }
+    }
+}
+
+extension Timestamp {
+    fileprivate init?(exactly time: timespec) {
+        self.init(exactSeconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
     }
 }
 

@@ -202,9 +202,11 @@ extension Rows {
     private func rootFacts(_ directories: inout DirectoryFacts) throws -> [ItemFacts] {
         guard let facts = try directories.facts(of: .root) else { return [] }
         let row = try inodeRow(.root)
+        // The container has no record of its root: what was set here stays here.
+        let isOwn = try row.attributes.mode != InodeRow.rootMode || !xattrs(of: .root).isEmpty
         return [
             ItemFacts(
-                path: "", entry: nil, attributes: row.attributes, isLocal: true, hasIncoming: false, isModified: false,
+                path: "", entry: nil, attributes: row.attributes, isLocal: true, hasIncoming: false, isModified: isOwn,
                 percentLocal: 100, firstModified: nil,
                 isPinned: facts.isPinned, isPaused: facts.isPaused, isExcluded: facts.isExcluded)
         ]

@@ -24,6 +24,9 @@ struct InodeRow {
     /// `st_size` and `st_blocks` of a directory.
     static let directorySize: Int64 = 4096
     static let directoryBlocks: Int64 = 8
+
+    /// The mode of a new container's root.
+    static let rootMode: UInt16 = 0o755
 }
 
 extension Rows {

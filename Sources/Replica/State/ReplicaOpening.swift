@@ -186,7 +186,8 @@ extension Replica {
             VALUES(1, ?1, ?2, ?3, ?4, 2, ?5, ?6, ?7, ?7, ?7, 0, 1, 0, 0)
             """,
             [
-                Int64(ItemKind.directory.number), 0o755, Int64(environment.owner), Int64(environment.group),
+                Int64(ItemKind.directory.number), Int64(InodeRow.rootMode), Int64(environment.owner),
+                Int64(environment.group),
                 InodeRow.directorySize, InodeRow.directoryBlocks, now,
             ])
     }

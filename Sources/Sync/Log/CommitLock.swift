@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets one task at a time apply or append a commit.
+/// Lets one task at a time do something, such as to apply or append a commit.
 ///
 /// First come, first served. A task that is cancelled while it waits leaves the queue.
-final class CommitLock: Sendable {
+package final class CommitLock: Sendable {
     private struct State {
         var isHeld = false
         /// In order of arrival.
@@ -13,8 +13,10 @@ final class CommitLock: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// - Throws: `CancellationError` when the task is cancelled before it has the lock, and any error of `body`.
-    func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
+    package func withLock<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await lock()
         defer { unlock() }
         return try await body()

@@ -79,8 +79,9 @@ enum CocoaFailure {
         case .wouldBlock: .ubiquitousFileUnavailable
         case .invalid: access == .reading ? .fileReadUnknown : .fileWriteUnknown
         case .notFound, .exists, .notDirectory, .isDirectory, .notEmpty, .badName, .nameTooLong, .notUTF8, .denied,
-            .notPermitted, .readOnly, .diskFull, .overQuota, .tooLarge, .tooManyLinks, .crossDevice, .busy, .deadlock,
-            .notLocal, .notInContainer, .downloadRefused, .offline, .unreachable, .timedOut, .superseded, .interrupted,
+            .notPermitted, .readOnly, .diskFull, .overQuota, .tooLarge, .tooManyLinks, .timeOutOfRange,
+            .crossDevice, .busy, .deadlock, .notLocal, .notInContainer, .downloadRefused, .offline, .unreachable,
+            .timedOut, .superseded, .interrupted,
             .cancelled, .unsupported, .noAttribute, .attributeExists, .attributeTooLarge, .bufferTooSmall,
             .noSuchOffset, .badHandle, .tooManyOpenFiles, .inputOutput:
             self.code(FileError(code, "").errno, access)

@@ -514,8 +514,26 @@ def owners():
     assert os.lstat("l").st_uid == 4321 and os.stat("f").st_uid == 1234
 
 
+def times_at_the_ends():
+    """The format keeps times from 1677 to 2262; others are refused, and change nothing."""
+    put("f")
+    first, last = -(1 << 63), (1 << 63) - 1
+    for when in (first, -1, 0, last):
+        os.utime("f", ns=(when, when))
+        assert os.stat("f").st_mtime_ns == when, when
+    for when in (first - 1, last + 1, (1 << 34) * 10**9):
+        raises("EOVERFLOW", lambda: os.utime("f", ns=(0, when)))
+        raises("EOVERFLOW", lambda: os.utime("f", ns=(when, 0)))
+    assert os.stat("f").st_mtime_ns == last
+
+
 def user_attributes():
     put("f")
+    for call in (
+        lambda: os.setxattr("f", "user.", b"x"), lambda: os.getxattr("f", "user."),
+        lambda: os.removexattr("f", "user."),
+    ):
+        raises("EINVAL", call)
     os.mkdir("d")
     for path in ("f", "d"):
         os.setxattr(path, "user.colour", b"green\0\xff")
