@@ -87,8 +87,11 @@ package final class FileSystem: Sendable {
         let locking = Locking(context, options)
         self.locking = locking
         let open = OpenFiles()
-        let orphans = Orphans()
         let kernelLink = KernelLink()
+        let orphans = Orphans(open: open, references: KernelReferences(), kernel: kernelLink) { inode in
+            // One that is gone takes no space.
+            (try? replica.attributes(of: inode)).map { $0.blocks * 512 } ?? 0
+        }
         let freeSpaceFloor = FreeSpaceFloor(path: context.location.state) { replica.shrinkLog() }
         let downloads = Downloads(
             context, store: store, openFiles: open, orphans: orphans, kernel: kernelLink,
@@ -225,10 +228,9 @@ package final class FileSystem: Sendable {
         for await _ in files.mapped.additions {
             while true {
                 guard (try? await environment.sleep(Self.mappingPause)) != nil else { return }
-                let closed = files.mapped.numbers
-                let open = files.open.openInodes.filter(\.isVolatile)
-                if closed.isEmpty && open.isEmpty { break }
-                let error = noticeMappedWrites(closed: closed, open: open)
+                let mapped = files.possiblyMapped
+                if mapped.isEmpty { break }
+                let error = recordStores(into: mapped)
                 // Once, not every second: it is tried until it succeeds.
                 if let error, !hasFailed {
                     logger.error(
@@ -240,16 +242,13 @@ package final class FileSystem: Sendable {
     }
 
     /// - Returns: The last error: what cannot be recorded of one file does not keep the others from it.
-    private func noticeMappedWrites(closed: [InodeNumber], open: [OpenInode]) -> FileError? {
+    private func recordStores(into mapped: [InodeNumber]) -> FileError? {
         var failure: FileError?
-        for number in closed {
-            do throws(FileError) { try files.recordMappedBytes(of: number) } catch { failure = error }
-        }
-        for inode in open {
-            do throws(FileError) {
-                try inode.noticeMappedWrites()
-                if try recordBytes(of: inode) { activity.noteLocalChange() }
-            } catch { failure = error }
+        for number in mapped {
+            do throws(FileError) { try recordStores(into: number) } catch {
+                // Closed and removed since it was listed.
+                if error.code != .notFound { failure = error }
+            }
         }
         return failure
     }

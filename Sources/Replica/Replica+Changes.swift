@@ -20,11 +20,13 @@ extension Replica {
 
     /// Opens a file during its creation.
     package struct FileOpening {
-        let open: (InodeNumber, Descriptor) -> Void
+        let open: (InodeNumber, Descriptor) throws(FileError) -> Void
         let undo: (InodeNumber) -> Void
 
         /// - Parameter undo: The file was not created after all, and its number may be reused.
-        package init(open: @escaping (InodeNumber, Descriptor) -> Void, undo: @escaping (InodeNumber) -> Void) {
+        package init(
+            open: @escaping (InodeNumber, Descriptor) throws(FileError) -> Void, undo: @escaping (InodeNumber) -> Void
+        ) {
             self.open = open
             self.undo = undo
         }
@@ -84,10 +86,13 @@ extension Replica {
     /// Deletes a file without names; does nothing for a file that has one.
     package func forget(_ number: InodeNumber) throws(FileError) { try change(freeing: true) { try $0.forget(number) } }
 
+    /// Related: `chmod(2)`, `chown(2)`, `utimensat(2)`. It hides no change of the bytes.
+    ///
+    /// - Parameter isMapped: Whether a program may be storing into a mapping of the file meanwhile.
     package func setAttributes(
-        of number: InodeNumber, _ change: AttributeChange
+        of number: InodeNumber, _ change: AttributeChange, isMapped: Bool = false
     ) throws(FileError) -> Attributes {
-        try self.change { try $0.setAttributes(of: number, change) }
+        try self.change { try $0.setAttributes(of: number, change, isMapped: isMapped) }
     }
 
     package func setXattr(
@@ -183,6 +188,13 @@ extension Replica {
             _ = try $0.recordBytes(of: number, status)
             return status
         }
+    }
+
+    /// Records what was written to a local file without notice; otherwise it costs no change of the index.
+    package func noticeBytes(of number: InodeNumber) throws(FileError) {
+        let isUnrecorded = try read { try $0.unrecordedStatus(of: try $0.inodeRow(number), backing) != nil }
+        guard isUnrecorded else { return }
+        try change { _ = try $0.noticeBytes(of: try $0.rows.file(number)) }
     }
 
     /// Truncates a file that is not local to zero, without a download; a running download ends.

@@ -39,14 +39,13 @@ extension FileSystem {
         if isLast { cache.evictor.noteLastClose(wasWritable: handle.isWritable) }
         if handle.isWritable { activity.noteLocalChange() }
         guard isLast else { return }
-        // An inode without names is kept until here.
         forgetIfOrphan(handle.inode.number)
     }
 
-    /// Removes the bytes of an inode that has neither names nor handles.
+    /// Removes the bytes of an inode without names that nothing uses any more: neither a handle nor the kernel.
     func forgetIfOrphan(_ inode: InodeNumber) {
         do throws(FileError) {
-            if files.orphans.take(inode) { try replica.forget(inode) }
+            if files.orphans.takeUnused(inode) { try replica.forget(inode) }
         } catch {
             logger.error(
                 "failed to remove an unlinked file; the next mount removes it",
@@ -70,6 +69,23 @@ extension FileSystem {
             coordination.events.changed(open.number, by: caller.map { .program($0) } ?? .engine)
         }
         return true
+    }
+
+    /// Records in the index what was written to a file through mappings that the kernel passed to the backing file,
+    /// whether it is open or closed.
+    ///
+    /// - Parameter caller: The writer, where it is known.
+    func recordStores(into number: InodeNumber, by caller: Caller? = nil) throws(FileError) {
+        if let open = files.open.inode(number), open.isVolatile {
+            do throws(FileError) {
+                try open.noticeMappedWrites()
+                if try recordBytes(of: open, by: caller) { activity.noteLocalChange() }
+            } catch {
+                // Removed since.
+                guard error.code == .notFound else { throw error }
+            }
+        }
+        try files.recordMappedBytes(of: number)
     }
 
     /// Related: close(2). It never waits: a process that is exiting could not be killed.
@@ -105,6 +121,7 @@ extension FileSystem {
             try descriptor.synchronize(bytesOnly: bytesOnly)
             if bytesOnly, inode.isDurable(size: try descriptor.status().size) { return }
         }
+        try recordStores(into: inode.number, by: caller)
         try recordBytes(of: inode, by: caller)
         let recorded = inode.recordedBytes
         try replica.makeDurable()
