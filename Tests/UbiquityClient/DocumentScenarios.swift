@@ -79,7 +79,7 @@ enum DocumentScenarios {
             try await test.eventually("it is at \(document.fileURL.path)") { document.fileURL.path == url.path }
             try test.check(await document.autosave(), "not saved")
             try test.equal(test.text(url), text)
-            try test.check(!files.fileExists(atPath: other.path), "there is a file at \(other.path)")
+            try test.check(!files.fileExists(atPath: other.path), "with \(text), there is a file at \(other.path)")
         }
 
         // Apple's way in, and out; with an unsaved change.

@@ -1,6 +1,10 @@
 /// The state of a ``UIDocument``, behind its lock.
 struct DocumentRecord {
-    var fileURL: URL
+    var fileURL: URL {
+        didSet { placed = DomainMoves.shared.now }
+    }
+    /// When the file was known to be there; see ``DomainMoves``.
+    private var placed = DomainMoves.shared.now
     /// `nil` until the file was read or written.
     var fileType: String?
     var modificationDate: Date?
@@ -28,6 +32,17 @@ struct DocumentRecord {
     var undoManager: Carried<UndoManager?>?
     var undoObservers: Carried<[any NSObjectProtocol]>?
     var progress: Progress?
+}
+
+extension DocumentRecord {
+    init(fileURL: URL, home: DispatchQueue) {
+        self.fileURL = fileURL
+        self.home = home
+    }
+
+    /// Where the file is now. After a move to another domain the document is told later than others may see it: a save in
+    /// between must not make a file at the old place.
+    var place: URL { DomainMoves.shared.place(of: fileURL, since: placed) ?? fileURL }
 }
 
 /// Contents for `load(fromContents:ofType:)`.

@@ -28,7 +28,8 @@ extension UIDocument {
         let isOwnFile = saveOperation == .forCreating || url.standardizedFileURL == fileURL.standardizedFileURL
         if isOwnFile { record.withLock { $0.changes.begin(written) } }
         performAsynchronousFileAccess {
-            let result = self.writeCoordinated(contents, attributes, to: url, for: saveOperation)
+            let place = isOwnFile && saveOperation == .forOverwriting ? self.record.withLock { $0.place } : url
+            let result = self.writeCoordinated(contents, attributes, to: place, asked: url, for: saveOperation)
             self.perform(on: queue) {
                 switch result {
                 case .success(let item):
@@ -45,7 +46,8 @@ extension UIDocument {
     }
 
     private func writeCoordinated(
-        _ contents: Any, _ attributes: [AnyHashable: Any], to url: URL, for saveOperation: SaveOperation
+        _ contents: Any, _ attributes: [AnyHashable: Any], to url: URL, asked: URL,
+        for saveOperation: SaveOperation
     ) -> Result<SavedItem, any Error> {
         var result: Result<SavedItem, any Error>?
         var failure: NSError?
@@ -57,7 +59,7 @@ extension UIDocument {
             defer { self.endWriting() }
             result = Result {
                 try self.writeContents(contents, andAttributes: attributes, safelyTo: place, for: saveOperation)
-                return self.recordSaved(place, asked: url, for: saveOperation)
+                return self.recordSaved(place, asked: asked, for: saveOperation)
             }
         }
         return result ?? .failure(failure ?? CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path]))
