@@ -35,10 +35,13 @@ final class Orphans: Sendable {
         if !excess.isEmpty { kernel.release(excess) }
     }
 
-    /// Removes an inode from the set if nothing uses it any more.
+    /// Removes an inode from the set if nothing uses it any more. One that the kernel still knows is asked back: of a name
+    /// that another device removed the kernel does not know that it was the last, so it would keep the inode.
     /// - Returns: Whether it was an unused orphan, which the caller must then delete.
     func takeUnused(_ inode: InodeNumber) -> Bool {
-        guard ledger.withLock({ $0.contains(inode) }), open.inode(inode) == nil, references.retire(inode) else {
+        guard ledger.withLock({ $0.contains(inode) }), open.inode(inode) == nil else { return false }
+        guard references.retire(inode) else {
+            kernel.release([inode])
             return false
         }
         return ledger.withLock { $0.remove(inode) }

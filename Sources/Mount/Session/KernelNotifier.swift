@@ -177,7 +177,6 @@ final class KernelNotifier: KernelCache {
             if isEnding { return }
             session.notifyChanged(inode, bytes: bytes)
         }
-        if !batch.released.isEmpty { session.notifyReleased(batch.released) }
         for directory in batch.directories {
             do throws(FileError) {
                 for name in try names(directory) {
@@ -194,6 +193,8 @@ final class KernelNotifier: KernelCache {
             }
             session.notifyChanged(directory, bytes: false)
         }
+        // When no name leads to them any more.
+        if !batch.released.isEmpty { session.notifyReleased(batch.released) }
     }
 }
 
