@@ -235,7 +235,11 @@ extension RealMount {
                 try await b.sync()
                 #expect(try listing(b.point) == listing(a.point))
                 #expect(try await b.sha256("tail") == a.sha256("tail"))
-                try await b.check()
+                // Nothing but the snapshot is wrong.
+                let check = try await Command.run(
+                    [container.binary, "check", b.point], environment: container.environment)
+                #expect(check.status == 65)
+                #expect(check.output == "snapshot 2: no new device can read it: not a complete gzip member\n")
 
                 try await container.put(half, as: first)
                 let c = container.device("C")
