@@ -52,7 +52,7 @@ extension ControlFault {
             .bufferTooSmall, .noSuchOffset, .badHandle:
             400
         case .diskFull, .overQuota: 507
-        case .offline, .unreachable, .tooManyOpenFiles: 503
+        case .offline, .unreachable, .tooManyOpenFiles, .openFileShareUsed: 503
         case .timedOut: 504
         case .unsupported: 501
         case .corrupt, .inputOutput: 500

@@ -87,8 +87,11 @@ package final class FileSystem: Sendable {
         let locking = Locking(context, options)
         self.locking = locking
         let open = OpenFiles()
-        let orphans = Orphans()
         let kernelLink = KernelLink()
+        let orphans = Orphans(open: open, references: KernelReferences(), kernel: kernelLink) { inode in
+            // One that is gone takes no space.
+            (try? replica.attributes(of: inode)).map { $0.blocks * 512 } ?? 0
+        }
         let freeSpaceFloor = FreeSpaceFloor(path: context.location.state) { replica.shrinkLog() }
         let downloads = Downloads(
             context, store: store, openFiles: open, orphans: orphans, kernel: kernelLink,
@@ -249,7 +252,10 @@ package final class FileSystem: Sendable {
             do throws(FileError) {
                 try inode.noticeMappedWrites()
                 if try recordBytes(of: inode) { activity.noteLocalChange() }
-            } catch { failure = error }
+            } catch {
+                // Closed and removed since it was listed.
+                if error.code != .notFound { failure = error }
+            }
         }
         return failure
     }

@@ -14,7 +14,7 @@ package struct FileError: Error, Equatable, Sendable {
         case offline, unreachable, timedOut, corrupt, superseded
         case interrupted, cancelled, unsupported
         case noAttribute, attributeExists, attributeTooLarge, bufferTooSmall
-        case noSuchOffset, badHandle, tooManyOpenFiles, inputOutput
+        case noSuchOffset, badHandle, tooManyOpenFiles, openFileShareUsed, inputOutput
     }
 
     package let code: Code
@@ -88,6 +88,8 @@ extension FileError {
         case .badHandle: EBADF
         // The mount has none left; with EMFILE the caller would look at its own limit.
         case .tooManyOpenFiles: ENFILE
+        // The caller has opened so many itself.
+        case .openFileShareUsed: EMFILE
         case .inputOutput: EIO
         }
     }

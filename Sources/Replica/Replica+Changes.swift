@@ -20,11 +20,13 @@ extension Replica {
 
     /// Opens a file during its creation.
     package struct FileOpening {
-        let open: (InodeNumber, Descriptor) -> Void
+        let open: (InodeNumber, Descriptor) throws(FileError) -> Void
         let undo: (InodeNumber) -> Void
 
         /// - Parameter undo: The file was not created after all, and its number may be reused.
-        package init(open: @escaping (InodeNumber, Descriptor) -> Void, undo: @escaping (InodeNumber) -> Void) {
+        package init(
+            open: @escaping (InodeNumber, Descriptor) throws(FileError) -> Void, undo: @escaping (InodeNumber) -> Void
+        ) {
             self.open = open
             self.undo = undo
         }

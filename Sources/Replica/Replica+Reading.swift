@@ -59,6 +59,18 @@ extension Replica {
         try read { try $0.children(of: directory, after: name, limit: limit) }
     }
 
+    /// One batch of a listing in the order of the positions, which stay whatever is removed.
+    package func children(
+        of directory: InodeNumber, after position: Int64, through last: Int64, limit: Int
+    ) throws(FileError) -> [PositionedChild] {
+        try read { try $0.children(of: directory, after: position, through: last, limit: limit) }
+    }
+
+    /// The position of the name that was added last to a directory, or 0.
+    package func lastPosition(in directory: InodeNumber) throws(FileError) -> Int64 {
+        try read { try $0.lastPosition(in: directory) }
+    }
+
     /// The parent of `directory`; the root is its own parent.
     package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
         try read { try $0.parent(of: directory) }

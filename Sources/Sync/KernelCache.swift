@@ -15,6 +15,8 @@ package protocol KernelCache: Sendable {
     /// The attributes changed, and the kernel must know when this returns. It takes no lock for that which a request
     /// could hold, as long as the file is open.
     func attributesChangedNow(_ inode: InodeNumber)
+    /// The kernel is asked to drop inodes that only its cache of names holds. It forgets them then.
+    func release(_ inodes: [InodeNumber])
     /// Returns when the kernel has received all queued notifications.
     func drain() async
     /// Calls `body` when the kernel has received all queued notifications and, as a rule, has completed the changes of
@@ -30,6 +32,7 @@ package struct NoKernelCache: KernelCache {
     package func entryRemoved(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber) {}
     package func inodeChanged(_ inode: InodeNumber, bytes: Bool) {}
     package func attributesChangedNow(_ inode: InodeNumber) {}
+    package func release(_ inodes: [InodeNumber]) {}
     package func drain() async {}
     package func whenCurrent(in directories: [InodeNumber], _ body: @escaping @Sendable () -> Void) { body() }
 }

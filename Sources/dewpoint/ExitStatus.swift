@@ -45,7 +45,7 @@ extension ExitStatus {
             case .notFound, .noAttribute: .notFound
             case .offline, .unreachable, .timedOut: .unavailable
             case .busy, .wouldBlock, .deadlock, .superseded, .notLocal, .notInContainer, .downloadRefused,
-                .tooManyOpenFiles:
+                .tooManyOpenFiles, .openFileShareUsed:
                 .busy
             case .denied, .notPermitted, .readOnly: .denied
             case .exists, .notEmpty, .diskFull, .overQuota, .attributeExists: .cannotCreate

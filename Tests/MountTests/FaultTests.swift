@@ -74,7 +74,7 @@ extension RealMount {
         }
 
         @Test(.needsRoot(to: "change the limits of another process"))
-        func `a daemon without free descriptors returns ENFILE, answers its clients and recovers`() async throws {
+        func `a program that opens as many files as it can gets EMFILE, and others open theirs`() async throws {
             try await MountedContainer.with { container in
                 let daemons = Leftovers.daemons(mentioning: container.a.state)
                 try #require(daemons.count == 1)

@@ -18,6 +18,8 @@ extension RealMount {
             "asynchronous_direct_writes_are_seen", "vectors", "syncing", "growing_is_seen_by_a_reader", "record_locks",
             "record_lock_waits_and_is_handed_on", "waiting_for_a_lock_can_be_interrupted", "whole_file_locks",
             "locks_of_an_open_file_description", "fifos", "sockets", "notifications", "threads_of_one_process",
+            "nameless_file_by_a_path_descriptor", "bound_file_is_replaced", "listener_opens_what_is_gone",
+            "positions_survive_removals", "positions_of_one_stream", "listing_while_saving", "listing_while_adding",
         ]
 
         /// Each case runs on a mount of its own; afterwards everything is uploaded, and index, backing directory and
@@ -26,7 +28,9 @@ extension RealMount {
         func `the mount behaves like ext4`(name: String) async throws {
             try await MountedContainer.with { container in
                 try await Driver.run("files.py", name, container.a.point)
-                if name == "listing_while_removing" { try await container.a.confirmDeletions() }
+                if ["listing_while_removing", "positions_survive_removals"].contains(name) {
+                    try await container.a.confirmDeletions()
+                }
                 try await container.a.sync()
                 try await container.a.check()
             }
@@ -38,6 +42,7 @@ extension RealMount {
             "writing_beside_a_map", "mapping_changes_the_time", "growing_is_seen_by_a_reader", "copying_a_range",
             "a_store_changes_the_time_by_the_close", "asynchronous_direct_writes_are_seen", "times_go_forward",
             "times_of_changes", "sizes_while_others_close", "truncating_while_others_close",
+            "nameless_file_by_a_path_descriptor", "bound_file_is_replaced", "listener_opens_what_is_gone",
         ])
         func `the mount behaves like ext4 without pass-through`(name: String) async throws {
             try await MountedContainer.with(options: "off=passthrough") { container in

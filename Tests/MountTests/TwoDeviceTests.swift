@@ -154,6 +154,43 @@ extension RealMount {
             }
         }
 
+        @Test(arguments: [nil, "off=passthrough"])
+        func `a name that is saved atomically is never missing, here and on the other device`(options: String?)
+            async throws
+        {
+            try await MountedContainer.with(devices: ["A", "B"], options: options) { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(#"mkdir "$1/saved""#, a.point)
+                try await a.sync()
+                try await b.sync()
+                let users = Requirement.root ? ["--user", "64999"] : []
+                let seconds = Requirement.long ? "60" : "12"
+                try await Command.check(
+                    [Requirement.python, Driver.path("saves.py"), seconds, a.path("saved"), b.path("saved")] + users,
+                    limit: .seconds(300))
+                try await a.sync()
+                try await b.sync()
+                try await a.check()
+                try await b.check()
+                #expect(try await a.sha256("saved/settings") == b.sha256("saved/settings"))
+                // Nothing is kept of what has no name.
+                for device in [a, b] {
+                    try await eventually("the replaced files are gone") {
+                        try listing(device.state + "/staging/removed").count < 10
+                    }
+                }
+            }
+        }
+
+        @Test func `what a program holds of a file that another device replaces or removes stays`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Driver.run("held.py", a.point, b.point, container.binary, environment: container.environment)
+                try await a.check()
+                try await b.check()
+            }
+        }
+
         @Test func `another device's rename moves the placeholder and keeps its item id`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)

@@ -222,6 +222,45 @@ import Testing
         #expect(rest.map(\.name.string) == ["b", "é"])
     }
 
+    /// The names of the root in the order of a listing, and their positions.
+    private func listing(_ lab: Lab, after position: Int64 = 0) throws -> [(name: String, position: Int64)] {
+        try lab.replica.children(of: .root, after: position, through: .max, limit: 99).map { ($0.name.string, $0.position) }
+    }
+
+    @Test func `a name keeps its position until it is removed, and new names come last`() throws {
+        let lab = try Lab()
+        let replica = lab.replica
+        for name in ["b", "a", "d", "c"] { try lab.makeFile(name) }
+        let before = try listing(lab)
+        #expect(before.map(\.name) == ["b", "a", "d", "c"])
+        _ = try replica.removeFile(try ItemName("a"), in: .root)
+        #expect(try listing(lab, after: before[1].position).map(\.name) == ["d", "c"])
+        #expect(try replica.children(of: .root, after: 0, through: before[2].position, limit: 9).count == 2)
+        // Saved atomically, replaced by another kind, and exchanged: the names were there all the time.
+        try lab.makeFile("new")
+        _ = try replica.rename(try ItemName("new"), in: .root, to: try ItemName("b"), in: .root, mode: .replace)
+        _ = try replica.makeSymbolicLink(try ItemName("link"), in: .root, target: "x", owner: 0, group: 0)
+        _ = try replica.rename(try ItemName("link"), in: .root, to: try ItemName("d"), in: .root, mode: .replace)
+        let directory = try lab.makeDirectory("dir")
+        _ = try replica.rename(
+            try ItemName("c"), in: .root, to: try ItemName("dir"), in: .root, mode: .exchange)
+        let after = try listing(lab)
+        #expect(after.map(\.name) == ["b", "d", "c", "dir"])
+        #expect(after.prefix(3).map(\.position) == [before[0], before[2], before[3]].map(\.position))
+        // Moved between directories, a name comes last.
+        try lab.makeFile("inner", in: directory)
+        _ = try replica.rename(
+            try ItemName("b"), in: .root, to: try ItemName("b"), in: directory, mode: .replace)
+        #expect(
+            try replica.children(of: directory, after: 0, through: .max, limit: 9).map(\.name.string) == ["inner", "b"])
+        try lab.makeFile("last")
+        #expect(try listing(lab).map(\.name) == ["d", "c", "dir", "last"])
+        let kept = try listing(lab).map(\.position)
+        try lab.killAndOpen()
+        #expect(try listing(lab).map(\.position) == kept)
+        #expect(Set(kept).count == kept.count)
+    }
+
     @Test func `the depth of a tree is not limited by the length of its paths`() throws {
         let lab = try Lab()
         var directory = InodeNumber.root

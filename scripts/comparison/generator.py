@@ -3,7 +3,7 @@
 import random
 import string
 
-from . import choices, file_choices, scene, words
+from . import choices, file_choices, further_choices, scene, words
 from .program import CONTROLLER, ELSEWHERE, PROCESSES, Step
 
 SHORTEST, LONGEST = 12, 45
@@ -15,6 +15,7 @@ TICK_EVERY, SYNC_EVERY, CRASH_EVERY, ELSEWHERE_EVERY, EVICT_EVERY = 3, 20, 50, 2
 class Generator:
     def __init__(self, seed, is_root):
         self.random = random.Random(seed)
+        self.further = random.Random(f"further {seed}")
         self.is_root = is_root
         self.steps = []
         count = self.random.choice([2, 2, 2, 3, 4])
@@ -39,6 +40,12 @@ class Generator:
         ):  # fmt: skip
             if self.random.randrange(every) == 0:
                 self.insert(kind)
+        for group in further_choices.groups(self.further, self):
+            at = self.further.randrange(len(self.steps) + 1)
+            # Not between two steps that run at the same time.
+            while at > 0 and self.steps[at - 1].name == "together" or at > 1 and self.steps[at - 2].name == "together":
+                at -= 1
+            self.steps[at:at] = group
         self.add(self.processes[0], "tree")
         if self.random.randrange(TICK_EVERY) == 0:
             self.steps.insert(0, Step(CONTROLLER, "tick", ()))

@@ -10,6 +10,7 @@ import time
 from . import observation, syscalls
 from .descriptors import Descriptors
 from .elsewhere import Elsewhere
+from .holding import Holding
 from .housekeeping import Housekeeping
 from .locks import Locks
 from .names import Names
@@ -22,7 +23,7 @@ class Hang(Exception):
     """A process did not answer in time; the text says where it stands."""
 
 
-class Caller(Descriptors, Names, Locks, Elsewhere, Housekeeping):
+class Caller(Descriptors, Names, Holding, Locks, Elsewhere, Housekeeping):
     """What happens in the process itself."""
 
     def __init__(self, root, is_ours):

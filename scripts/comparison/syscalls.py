@@ -9,9 +9,12 @@ AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = -100, 0x100, 0x1000
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
 FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_ZERO_RANGE = 1, 2, 16
 MS_REMOUNT, MS_SYNC, MS_ASYNC = 32, 4, 1
+MS_BIND, MS_REC, MS_SLAVE, MNT_DETACH, CLONE_NEWNS = 0x1000, 0x4000, 1 << 19, 2, 0x20000
 PROT_READ, PROT_WRITE, MAP_SHARED = 1, 2, 1
 F_OFD_GETLK, F_OFD_SETLK = 36, 37
 STATX_ALL = 0xFFF
+# struct linux_dirent64, up to the name.
+DIRENT = struct.Struct("=QqHB")
 # struct statx, up to the device numbers: see statx(2).
 STATX = struct.Struct("=IIQIIIHHQQQQ" + "qIi" * 4 + "IIII")
 
@@ -22,6 +25,8 @@ LIBC.msync.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 LIBC.read.argtypes = LIBC.write.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
 LIBC.read.restype = LIBC.write.restype = ctypes.c_ssize_t
 LIBC.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+LIBC.getdents64.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+LIBC.getdents64.restype = ctypes.c_ssize_t
 LIBC.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_void_p]
 FAILED = ctypes.c_void_p(-1).value
 
@@ -67,6 +72,38 @@ def remount(point):
     """Remounts as it is mounted: the kernel forgets the names and the inodes that nobody uses."""
     flags = os.statvfs(point).f_flag & 0xF
     checked(LIBC.mount(b"none", os.fsencode(point), None, MS_REMOUNT | flags, None))
+
+
+def own_mounts():
+    """Gives the process a mount namespace of its own; what is unmounted outside goes here too."""
+    checked(LIBC.unshare(CLONE_NEWNS))
+    checked(LIBC.mount(b"none", b"/", None, MS_REC | MS_SLAVE, None))
+
+
+def bind(source, target):
+    checked(LIBC.mount(os.fsencode(source), os.fsencode(target), None, MS_BIND, None))
+
+
+def unbind(target):
+    checked(LIBC.umount2(os.fsencode(target), MNT_DETACH))
+
+
+def entries(descriptor, count):
+    """At least `count` entries of a directory from its position on, if there are so many: names, and positions after them."""
+    found = []
+    buffer = ctypes.create_string_buffer(1024)
+    while len(found) < count:
+        size = checked(LIBC.getdents64(descriptor, buffer, len(buffer)))
+        if size == 0:
+            break
+        at = 0
+        while at < size:
+            _, position, length, _ = DIRENT.unpack_from(buffer, at)
+            name = buffer.raw[at + DIRENT.size : at + length].split(b"\0", 1)[0]
+            found.append((os.fsdecode(name), position))
+            at += length
+    # The rest is read again, from the position of the last one.
+    return found[:count]
 
 
 def statx(directory, path, flags):

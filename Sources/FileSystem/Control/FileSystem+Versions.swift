@@ -277,8 +277,7 @@ extension FileSystem {
         files.kernel.entryChanged(entry.name, in: entry.parent)
         files.kernel.inodeChanged(entry.inode, bytes: true)
         if number != entry.inode {
-            files.orphans.insert(entry.inode)
-            if files.open.inode(entry.inode) == nil, files.orphans.take(entry.inode) { try replica.forget(entry.inode) }
+            try files.becameOrphan(entry.inode)
         }
         // A local file is downloaded again so that it stays local.
         if try replica.inode(number).incoming != nil { try request(number, because: .version) }

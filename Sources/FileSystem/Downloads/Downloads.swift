@@ -183,7 +183,7 @@ final class Downloads: Sendable {
         // Cancelled when the engine shuts down.
         try? await context.environment.sleep(Self.lingering)
         do throws(FileError) {
-            if openFiles.inode(replaced) == nil, orphans.take(replaced) { try replica.forget(replaced) }
+            if orphans.takeUnused(replaced) { try replica.forget(replaced) }
         } catch {
             context.logger.error(
                 "failed to remove replaced bytes; the next mount removes them",

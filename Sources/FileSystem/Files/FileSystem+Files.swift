@@ -39,14 +39,13 @@ extension FileSystem {
         if isLast { cache.evictor.noteLastClose(wasWritable: handle.isWritable) }
         if handle.isWritable { activity.noteLocalChange() }
         guard isLast else { return }
-        // An inode without names is kept until here.
         forgetIfOrphan(handle.inode.number)
     }
 
-    /// Removes the bytes of an inode that has neither names nor handles.
+    /// Removes the bytes of an inode without names that nothing uses any more: neither a handle nor the kernel.
     func forgetIfOrphan(_ inode: InodeNumber) {
         do throws(FileError) {
-            if files.orphans.take(inode) { try replica.forget(inode) }
+            if files.orphans.takeUnused(inode) { try replica.forget(inode) }
         } catch {
             logger.error(
                 "failed to remove an unlinked file; the next mount removes it",

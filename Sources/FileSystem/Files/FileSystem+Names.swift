@@ -43,7 +43,7 @@ extension FileSystem {
     }
 
     /// The same for attributes read from the index after a moment of ``OpenFiles/recordingCount``.
-    private func current(_ attributes: Attributes, since moment: UInt64) throws(FileError) -> Attributes {
+    func current(_ attributes: Attributes, since moment: UInt64) throws(FileError) -> Attributes {
         guard attributes.kind == .file, !files.open.isCurrent(attributes.inode, since: moment) else {
             return attributes
         }
@@ -234,58 +234,9 @@ extension FileSystem {
         reading.downloads.active(inode)?.cancelUnlessOpen(files.open)
     }
 
-    package func children(
-        of directory: InodeNumber, after name: ItemName?, limit: Int
-    ) throws(FileError) -> [Child] {
-        let moment = files.open.recordingCount
-        var children = try replica.children(of: directory, after: name, limit: limit)
-        for index in children.indices {
-            do throws(FileError) {
-                children[index].attributes = try current(children[index].attributes, since: moment)
-            } catch {
-                // Removed since the listing began: it is listed as it was.
-                guard error.code == .notFound else { throw error }
-            }
-        }
-        return children
-    }
-
     package func parent(of directory: InodeNumber) throws(FileError) -> InodeNumber {
         try replica.parent(of: directory)
     }
-
-    /// Every name in a directory, for one listing.
-    package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
-        syncEngine.follower.use.note()
-        var names: [DirectoryName] = []
-        var last: ItemName?
-        while true {
-            let children = try replica.children(of: directory, after: last, limit: Self.namesPerQuery)
-            names += children.map {
-                DirectoryName(name: $0.name, inode: $0.attributes.inode, kind: $0.attributes.kind)
-            }
-            guard children.count == Self.namesPerQuery else { break }
-            last = children.last?.name
-        }
-        reading.placeholders.visited(directory)
-        return names
-    }
-
-    /// How many names one query returns.
-    private static let namesPerQuery = 4096
-
-    /// The kernel forgot an inode.
-    package func forget(_ inode: InodeNumber) {
-        guard files.open.inode(inode) == nil else { return }
-        forgetIfOrphan(inode)
-    }
-}
-
-/// One name of a directory.
-package struct DirectoryName: Sendable, Hashable {
-    package let name: ItemName
-    package let inode: InodeNumber
-    package let kind: ItemKind
 }
 
 extension Download {

@@ -65,10 +65,12 @@ extension FileSystem {
         do throws(FileError) {
             // Open before the uploader can find the file: a file that is not open counts as finished, and would be
             // uploaded empty.
-            let opening = Replica.FileOpening { [self] number, descriptor in
+            let opening = Replica.FileOpening { [self] number, descriptor throws(FileError) in
+                try admit(descriptor, by: caller)
                 let access = accessForLocalBytes
                 let handle = files.open.add(id, number, flags: flags) {
-                    OpenInode(number: number, descriptor: descriptor, access: access, isMarked: true)
+                    OpenInode(
+                        number: number, descriptor: descriptor, access: access, opener: caller, isMarked: true)
                 }
                 handle.inode.noteActivity(at: environment.uptime())
                 opened = handle
@@ -213,10 +215,11 @@ extension FileSystem {
     /// Adds the first handle of an inode that is not open, unless another open comes first.
     private func addFirst(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
         let descriptor = inode.isLocal ? try localBytes(request.inode) : nil
+        if let descriptor { try admit(descriptor, by: request.caller) }
         return files.open.add(id, request.inode, flags: request.flags) {
             OpenInode(
                 number: request.inode, descriptor: descriptor,
-                access: descriptor == nil ? .direct : accessForLocalBytes)
+                access: descriptor == nil ? .direct : accessForLocalBytes, opener: request.caller)
         }
     }
 

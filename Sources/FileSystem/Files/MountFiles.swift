@@ -99,7 +99,7 @@ final class MountFiles: LocalFiles {
 
     func becameOrphan(_ inode: InodeNumber) throws(FileError) {
         orphans.insert(inode)
-        if open.inode(inode) == nil, orphans.take(inode) { try context.replica.forget(inode) }
+        if orphans.takeUnused(inode) { try context.replica.forget(inode) }
     }
 
     func requestDownload(of inode: InodeNumber) {

@@ -9,6 +9,8 @@ import Synchronization
 ///     evicted      formerDescriptor         no longer local, but existing handles keep reading the removed file
 final class OpenInode: Sendable {
     let number: InodeNumber
+    /// Who opened it first: its descriptor counts among that caller's.
+    let opener: Caller
 
     /// How the kernel accesses the bytes. Chosen at the first open and kept until the last close, since the kernel
     /// refuses to mix pass-through and cached opens of one inode.
@@ -39,8 +41,9 @@ final class OpenInode: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter isMarked: Whether the index already counts the bytes as changed, as those of a new file.
-    init(number: InodeNumber, descriptor: Descriptor?, access: Access, isMarked: Bool = false) {
+    init(number: InodeNumber, descriptor: Descriptor?, access: Access, opener: Caller, isMarked: Bool = false) {
         self.number = number
+        self.opener = opener
         self.access = access
         state = Mutex(State(descriptor: descriptor, isMarked: isMarked))
     }

@@ -1,5 +1,6 @@
 import CFuse
 import Glibc
+import Metering
 import Model
 
 /// How long the kernel may cache a reply, in seconds.
@@ -20,6 +21,22 @@ struct CacheLifetime {
     func attributes(_ attributes: Attributes) -> Double {
         let hasSetID = attributes.kind == .file && attributes.mode & 0o6000 != 0
         return hasSetID ? 0 : attributes.isVolatile ? min(Self.volatile, entry) : entry
+    }
+}
+
+extension KernelOperation {
+    /// Whether a request names nothing but an inode, directly or by an open file, so that only this can be missing.
+    ///
+    /// A listing is not among them: of a directory that was removed it answers ENOENT, as on a disk.
+    var namesInode: Bool {
+        switch self {
+        case .lookup, .mknod, .mkdir, .unlink, .rmdir, .rename, .symlink, .link, .create: false
+        case .readdir, .readdirplus: false
+        case .forget, .getattr, .setattr, .statfs, .readlink, .open, .flush, .release, .fsync, .read, .write,
+            .fallocate, .lseek, .copyFileRange, .opendir, .releasedir, .fsyncdir, .getxattr, .listxattr, .setxattr,
+            .removexattr, .getlk, .setlk, .flock:
+            true
+        }
     }
 }
 

@@ -4,68 +4,53 @@ import Glibc
 import Model
 import Synchronization
 
-/// An open directory: its names as of the start of the listing.
+/// An open directory.
 ///
-/// Offsets count entries: 1 follows `.`, 2 follows `..`, and so on, so that every offset stays valid for seekdir(3).
-/// Reading from offset 0 takes a new snapshot (rewinddir(3)). Both the snapshot and the file system's pages are in byte
-/// order of the names.
+/// Offsets are the positions of the names, which stay whatever is removed or replaced: they are valid in every handle of the
+/// directory, and after the daemon has ended and started again. 1 follows `.`, 2 follows `..`, and what follows a name is
+/// its position plus 2. Related: seekdir(3).
 final class DirectoryHandle: Sendable {
-    private static let dotCount = 2
+    private static let dotCount: Int64 = 2
+    /// How many entries one query returns at most.
+    private static let entriesPerQuery = 256
 
     private let inode: InodeNumber
-    private let snapshot = Mutex<[DirectoryName]?>(nil)
+    /// The position at which the listing ends; `nil` before it begins.
+    private let end = Mutex<Int64?>(nil)
 
     init(inode: InodeNumber) { self.inode = inode }
 
-    /// Writes entries from `offset` on until the buffer is full. Related: readdir(3).
-    func list(
-        from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
-    ) throws(FileError) {
-        let names = try names(from: offset, fileSystem: fileSystem)
+    /// Writes entries from `offset` on until the buffer is full; those with attributes are known to the kernel from here
+    /// on. Related: readdir(3).
+    func list(from offset: Int64, into page: inout DirectoryPage, fileSystem: FileSystem) throws(FileError) {
+        let end = try end(from: offset, fileSystem)
         guard try listDots(from: offset, into: &page, fileSystem: fileSystem) else { return }
-        let start = max(0, offset - Self.dotCount)
-        for index in start..<max(start, names.count) {
-            let name = names[index]
-            guard page.add(name.name.string, name.inode, name.kind, next: index + Self.dotCount + 1) else { return }
-        }
-    }
-
-    /// The same with attributes, which are current; names removed since the snapshot are left out.
-    func listWithAttributes(
-        from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
-    ) throws(FileError) {
-        let names = try names(from: offset, fileSystem: fileSystem)
-        guard try listDots(from: offset, into: &page, fileSystem: fileSystem) else { return }
-        var index = max(0, offset - Self.dotCount)
-        var last = index > 0 && index <= names.count ? names[index - 1].name : nil
-        while index < names.count {
-            let limit = min(page.entryLimit, names.count - index)
+        var position = max(0, offset - Self.dotCount)
+        while position < end {
+            let limit = min(page.entryLimit, Self.entriesPerQuery)
             guard limit > 0 else { return }
-            let children = try fileSystem.children(of: inode, after: last, limit: limit)
+            let moment = fileSystem.referenceMoment
+            let children = try fileSystem.children(
+                of: inode, after: position, through: end, limit: limit, isCurrent: page.withAttributes)
             for child in children {
-                // Earlier names were removed since the snapshot; this one may have been added since.
-                while index < names.count, names[index].name < child.name { index += 1 }
-                guard index < names.count else { return }
-                guard names[index].name == child.name else { continue }
-                guard page.add(child.name.string, child.attributes, next: index + Self.dotCount + 1) else { return }
-                index += 1
+                guard page.add(child, next: child.position + Self.dotCount, fileSystem, since: moment) else { return }
+                position = child.position
             }
-            // Fewer than requested: the rest of the snapshot was removed.
             guard children.count == limit else { return }
-            last = children.last?.name
         }
     }
 
-    private func names(from offset: Int, fileSystem: FileSystem) throws(FileError) -> [DirectoryName] {
-        if offset > 0, let names = snapshot.withLock({ $0 }) { return names }
-        let names = try fileSystem.names(of: inode)
-        snapshot.withLock { $0 = names }
-        return names
+    private func end(from offset: Int64, _ fileSystem: FileSystem) throws(FileError) -> Int64 {
+        // Reading from the start begins anew. Related: rewinddir(3).
+        if offset > 0, let end = end.withLock({ $0 }) { return end }
+        let end = try fileSystem.beginListing(of: inode)
+        self.end.withLock { $0 = end }
+        return end
     }
 
     /// - Returns: Whether there is room for more entries.
     private func listDots(
-        from offset: Int, into page: inout DirectoryPage, fileSystem: FileSystem
+        from offset: Int64, into page: inout DirectoryPage, fileSystem: FileSystem
     ) throws(FileError) -> Bool {
         if offset < 1, !page.add(".", inode, .directory, next: 1) { return false }
         if offset < 2, !page.add("..", try fileSystem.parent(of: inode), .directory, next: 2) { return false }
@@ -77,9 +62,11 @@ final class DirectoryHandle: Sendable {
 struct DirectoryPage {
     private let request: fuse_req_t
     private let buffer: UnsafeMutableRawBufferPointer
-    private let withAttributes: Bool
+    let withAttributes: Bool
     private let lifetime: CacheLifetime
     private(set) var byteCount = 0
+    /// The inodes that the kernel gets a reference to with the reply.
+    private(set) var referenced: [InodeNumber] = []
 
     init(_ request: Request, _ buffer: UnsafeMutableRawBufferPointer, withAttributes: Bool) {
         self.request = request.pointer
@@ -88,17 +75,37 @@ struct DirectoryPage {
         self.withAttributes = withAttributes
     }
 
-    /// The least size of an entry with attributes: `fuse_entry_out` and the head of `fuse_dirent`, in bytes.
-    private static let leastEntryByteCount = 152
+    /// The least size of an entry, in bytes: the head of `fuse_dirent` and one character, and with attributes
+    /// `fuse_entry_out`.
+    private var leastEntryByteCount: Int { withAttributes ? 160 : 32 }
 
-    /// How many entries with attributes can still fit.
-    var entryLimit: Int { (buffer.count - byteCount) / Self.leastEntryByteCount }
+    /// How many entries can still fit.
+    var entryLimit: Int { (buffer.count - byteCount) / leastEntryByteCount }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]) }
 
-    /// - Parameter next: The offset of the entry after this one.
+    /// - Parameters:
+    ///   - next: The offset of the entry after this one.
+    ///   - moment: When the entry was read, as ``FileSystem/referenceMoment``.
     /// - Returns: Whether the entry fitted.
-    mutating func add(_ name: String, _ inode: InodeNumber, _ kind: ItemKind, next: Int) -> Bool {
+    mutating func add(
+        _ child: PositionedChild, next: Int64, _ fileSystem: FileSystem, since moment: UInt64
+    ) -> Bool {
+        let attributes = child.attributes
+        // A file that was deleted meanwhile is listed by its name, which may be another file's by now.
+        guard withAttributes, fileSystem.reference(attributes.inode, since: moment) else {
+            return add(child.name.string, attributes.inode, attributes.kind, next: next)
+        }
+        var entry = fuse_entry_param(attributes, lifetime)
+        guard add(child.name.string, &entry, next: next) else {
+            fileSystem.forget(attributes.inode)
+            return false
+        }
+        referenced.append(attributes.inode)
+        return true
+    }
+
+    mutating func add(_ name: String, _ inode: InodeNumber, _ kind: ItemKind, next: Int64) -> Bool {
         var entry = fuse_entry_param()
         entry.attr.st_ino = ino_t(inode.rawValue)
         entry.attr.st_mode = kind.typeBits
@@ -106,12 +113,7 @@ struct DirectoryPage {
         return add(name, &entry, next: next)
     }
 
-    mutating func add(_ name: String, _ attributes: Attributes, next: Int) -> Bool {
-        var entry = fuse_entry_param(attributes, lifetime)
-        return add(name, &entry, next: next)
-    }
-
-    private mutating func add(_ name: String, _ entry: inout fuse_entry_param, next: Int) -> Bool {
+    private mutating func add(_ name: String, _ entry: inout fuse_entry_param, next: Int64) -> Bool {
         let room = buffer.count - byteCount
         let start = buffer.baseAddress.map { ($0 + byteCount).assumingMemoryBound(to: CChar.self) }
         let needed =

@@ -15,10 +15,10 @@ extension Operations {
             if !Reply(Request(request, .opendir)).opened(&information) { retained.release() }
         }
         table.readdir = { request, _, byteCount, offset, information in
-            Operations.list(Request(request, .readdir), byteCount, Int(offset), information, withAttributes: false)
+            Operations.list(Request(request, .readdir), byteCount, Int64(offset), information, withAttributes: false)
         }
         table.readdirplus = { request, _, byteCount, offset, information in
-            Operations.list(Request(request, .readdirplus), byteCount, Int(offset), information, withAttributes: true)
+            Operations.list(Request(request, .readdirplus), byteCount, Int64(offset), information, withAttributes: true)
         }
         table.releasedir = { request, _, information in
             Operations.directory(information).release()
@@ -40,24 +40,20 @@ extension Operations {
     }
 
     private static func list(
-        _ request: Request, _ byteCount: Int, _ offset: Int, _ information: UnsafeMutablePointer<fuse_file_info>?,
+        _ request: Request, _ byteCount: Int, _ offset: Int64, _ information: UnsafeMutablePointer<fuse_file_info>?,
         withAttributes: Bool
     ) {
         let directory = directory(information).takeUnretainedValue()
         withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { buffer in
             var page = DirectoryPage(request, buffer, withAttributes: withAttributes)
             do throws(FileError) {
-                if withAttributes {
-                    try directory.listWithAttributes(from: offset, into: &page, fileSystem: request.fileSystem)
-                } else {
-                    try directory.list(from: offset, into: &page, fileSystem: request.fileSystem)
-                }
+                try directory.list(from: offset, into: &page, fileSystem: request.fileSystem)
             } catch {
                 // The entries already in the page carry lookups that the kernel must receive; the error follows with
                 // the next page.
                 if page.byteCount == 0 { return Reply(request).error(error) }
             }
-            Reply(request).bytes(page.bytes)
+            Reply(request).entries(page)
         }
     }
 }

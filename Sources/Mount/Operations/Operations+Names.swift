@@ -13,16 +13,16 @@ extension Operations {
         table.lookup = { request, parent, name in
             Operations.lookup(Request(request, .lookup), InodeNumber(parent), name)
         }
-        table.forget = { request, inode, _ in
+        table.forget = { request, inode, count in
             let request = Request(request, .forget)
-            request.fileSystem.forget(InodeNumber(inode))
+            request.fileSystem.forget(InodeNumber(inode), count)
             Reply(request).none()
         }
         table.forget_multi = { request, count, forgets in
             let request = Request(request, .forget)
             let fileSystem = request.fileSystem
             for forgotten in UnsafeBufferPointer(start: forgets, count: count) {
-                fileSystem.forget(InodeNumber(forgotten.ino))
+                fileSystem.forget(InodeNumber(forgotten.ino), forgotten.nlookup)
             }
             Reply(request).none()
         }
@@ -36,7 +36,7 @@ extension Operations {
                     ItemName(name), in: InodeNumber(parent), mode: UInt16(mode & Operations.permissionBits),
                     by: request.caller)
             } with: { reply, attributes in
-                reply.entry(attributes)
+                reply.newEntry(attributes)
             }
         }
         table.unlink = { request, parent, name in
@@ -69,7 +69,7 @@ extension Operations {
                 try request.fileSystem.makeSymbolicLink(
                     ItemName(name), in: InodeNumber(parent), target: Operations.text(target), by: request.caller)
             } with: { reply, attributes in
-                reply.entry(attributes)
+                reply.newEntry(attributes)
             }
         }
         table.link = { request, inode, parent, name in
@@ -78,7 +78,7 @@ extension Operations {
                 try request.fileSystem.link(
                     InodeNumber(inode), as: ItemName(name), in: InodeNumber(parent), by: request.caller)
             } with: { reply, attributes in
-                reply.entry(attributes)
+                reply.newEntry(attributes)
             }
         }
         table.readlink = { request, inode in
@@ -93,7 +93,7 @@ extension Operations {
 
     private static func lookup(_ request: Request, _ parent: InodeNumber, _ name: UnsafePointer<CChar>?) {
         do throws(FileError) {
-            let attributes = try request.fileSystem.lookup(ItemName(name), in: parent)
+            let attributes = try request.fileSystem.lookupReferenced(ItemName(name), in: parent)
             Reply(request).entry(attributes)
         } catch {
             switch error.code {
@@ -115,7 +115,7 @@ extension Operations {
                 ItemName(name), in: parent, kind: kind, mode: UInt16(mode & permissionBits), device: UInt64(device),
                 by: request.caller)
         } with: { reply, attributes in
-            reply.entry(attributes)
+            reply.newEntry(attributes)
         }
     }
 

@@ -16,7 +16,8 @@ struct Reply: ~Copyable {
         measurement = request.measurement
     }
 
-    private var lifetime: CacheLifetime { FileSystemSession.of(fuse_req_userdata(request)).cacheLifetime }
+    private var session: FileSystemSession { FileSystemSession.of(fuse_req_userdata(request)) }
+    private var lifetime: CacheLifetime { session.cacheLifetime }
 
     deinit {
         fuse_reply_err(request, EIO)
@@ -30,8 +31,10 @@ struct Reply: ~Copyable {
     }
 
     consuming func error(_ error: FileError) {
-        fuse_reply_err(request, error.errno)
-        measurement.end(error.errno)
+        // What only names an inode finds nothing when that is gone: then the kernel looks the path up again.
+        let number = error.code == .notFound && measurement.operation.namesInode ? ESTALE : error.errno
+        fuse_reply_err(request, number)
+        measurement.end(number)
         discard self
     }
 
@@ -48,11 +51,21 @@ struct Reply: ~Copyable {
         discard self
     }
 
+    /// - Parameter attributes: Of an inode whose reference is counted already.
     consuming func entry(_ attributes: Attributes) {
         var entry = fuse_entry_param(attributes, lifetime)
-        fuse_reply_entry(request, &entry)
+        let fileSystem = session.fileSystem
+        let result = fuse_reply_entry(request, &entry)
+        // The caller was interrupted, so the kernel did not take the reference.
+        if result != 0 { fileSystem.forget(attributes.inode) }
         measurement.end()
         discard self
+    }
+
+    /// The same for an inode that was just created, or got another name.
+    consuming func newEntry(_ attributes: Attributes) {
+        let attributes = session.fileSystem.referenced(attributes)
+        entry(attributes)
     }
 
     /// Replies that there is no such entry, in a form that the kernel caches.
@@ -93,11 +106,24 @@ struct Reply: ~Copyable {
         _ attributes: Attributes, _ information: inout fuse_file_info, _ completion: WireCompletion.OpenCompletion?
     ) -> Bool {
         let request = request
-        var entry = fuse_entry_param(attributes, lifetime)
+        let fileSystem = session.fileSystem
+        var entry = fuse_entry_param(fileSystem.referenced(attributes), lifetime)
         let result = WireCompletion.completing(completion) { fuse_reply_create(request, &entry, &information) }
+        if result != 0 { fileSystem.forget(attributes.inode) }
         measurement.end()
         discard self
         return result == 0
+    }
+
+    /// Entries of a directory.
+    consuming func entries(_ page: DirectoryPage) {
+        let fileSystem = session.fileSystem
+        let bytes = page.bytes
+        let result = fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        // The caller was interrupted, so the kernel did not take the references.
+        if result != 0 { for inode in page.referenced { fileSystem.forget(inode) } }
+        measurement.end()
+        discard self
     }
 
     consuming func bytes(_ bytes: UnsafeRawBufferPointer) {

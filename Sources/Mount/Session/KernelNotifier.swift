@@ -31,13 +31,17 @@ final class KernelNotifier: KernelCache {
         var entries: [EntryKey: InodeNumber?] = [:]
         /// Whether the bytes changed too.
         var inodes: [InodeNumber: Bool] = [:]
+        /// Inodes that the kernel is asked to drop from its cache.
+        var released: [InodeNumber] = []
         /// Directories of which every name is to be invalidated.
         var directories: Set<InodeNumber> = []
         /// Called once all this is sent, in order.
         var waiters: [Waiter] = []
         var isEnding = false
 
-        var isEmpty: Bool { entries.isEmpty && inodes.isEmpty && directories.isEmpty && waiters.isEmpty }
+        var isEmpty: Bool {
+            entries.isEmpty && inodes.isEmpty && released.isEmpty && directories.isEmpty && waiters.isEmpty
+        }
     }
 
     /// How long after a change of names its notices are sent.
@@ -69,6 +73,10 @@ final class KernelNotifier: KernelCache {
 
     func inodeChanged(_ inode: InodeNumber, bytes: Bool) {
         enqueue { $0.inodes[inode] = bytes || $0.inodes[inode] ?? false }
+    }
+
+    func release(_ inodes: [InodeNumber]) {
+        enqueue { $0.released += inodes.prefix(Self.pendingLimit - $0.released.count) }
     }
 
     func attributesChangedNow(_ inode: InodeNumber) {
@@ -169,6 +177,7 @@ final class KernelNotifier: KernelCache {
             if isEnding { return }
             session.notifyChanged(inode, bytes: bytes)
         }
+        if !batch.released.isEmpty { session.notifyReleased(batch.released) }
         for directory in batch.directories {
             do throws(FileError) {
                 for name in try names(directory) {
@@ -222,6 +231,23 @@ struct SessionPointer: @unchecked Sendable {
         // A directory with entries cached in the kernel is not dropped by its name alone.
         if result != 0, result != -ENOENT { notifyChanged(name, in: parent) }
     }
+
+    /// `FUSE_NOTIFY_PRUNE` of Linux 6.18, which libfuse does not know. Older kernels refuse it: they drop what they have
+    /// cached when they need the memory.
+    func notifyReleased(_ inodes: [InodeNumber]) {
+        for start in stride(from: 0, to: inodes.count, by: Self.releasedAtOnce) {
+            let numbers = inodes[start..<min(start + Self.releasedAtOnce, inodes.count)]
+            // fuse_out_header (length, code, unique), fuse_notify_prune_out (count, padding, spare), the numbers.
+            var words: [UInt64] = [
+                UInt64(8 * (4 + numbers.count)) | Self.pruneCode << 32, 0, UInt64(numbers.count), 0,
+            ]
+            words += numbers.map(\.rawValue)
+            _ = words.withUnsafeBytes { write(fuse_session_fd(pointer), $0.baseAddress!, $0.count) }
+        }
+    }
+
+    private static let pruneCode: UInt64 = 9
+    private static let releasedAtOnce = 256
 
     func notifyChanged(_ inode: InodeNumber, bytes: Bool) {
         // A negative offset means: attributes only.

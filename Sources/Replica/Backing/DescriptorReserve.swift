@@ -21,6 +21,11 @@ package enum DescriptorReserve {
         }
     }
 
+    /// How many descriptors are left for files besides this one; 0 for one of the reserve.
+    package static func countLeft(besides descriptor: Descriptor) -> Int {
+        max(0, Int(firstReserved) - Int(descriptor.rawValue) - 1)
+    }
+
     static func allows(_ descriptor: Descriptor) -> Bool { descriptor.rawValue < firstReserved }
 
     /// Read each time: the limit of a running process can be changed. Related: prlimit(1).
@@ -30,10 +35,18 @@ package enum DescriptorReserve {
         return max(Int32(clamping: limit.rlim_cur) - count, leastForFiles)
     }
 
-    /// Raises the limit of descriptors to the hard limit: every open file takes one. Related: setrlimit(2).
+    /// How many descriptors a daemon that may do so takes: more than programs with usual limits need together.
+    private static let wantedLimit: rlim_t = 1 << 18
+
+    /// Raises the limit of descriptors: every open file takes one. To the hard limit, or beyond it with
+    /// `CAP_SYS_RESOURCE`. Related: setrlimit(2).
     package static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        if limit.rlim_max < wantedLimit {
+            var raised = rlimit(rlim_cur: wantedLimit, rlim_max: wantedLimit)
+            if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { return }
+        }
         limit.rlim_cur = limit.rlim_max
         // Fails only above the hard limit, and then the old limit stays.
         _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

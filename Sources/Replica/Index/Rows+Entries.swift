@@ -181,6 +181,38 @@ extension Rows {
         ) { Child(name: try ItemName($0[0] as String), attributes: try Self.attributes($0, at: 1)) }
     }
 
+    /// The names after a position, in the order of their positions.
+    func children(
+        of directory: InodeNumber, after position: Int64, through last: Int64, limit: Int
+    ) throws -> [PositionedChild] {
+        try all(
+            """
+            SELECT e.name, e.position, \(Self.attributeColumns) FROM entries e JOIN inodes i ON i.id = e.inode
+            WHERE e.parent = ? AND e.position > ? AND e.position <= ? ORDER BY e.position LIMIT ?
+            """, [directory.row, position, last, limit]
+        ) {
+            PositionedChild(
+                name: try ItemName($0[0] as String), position: $0[1], attributes: try Self.attributes($0, at: 2))
+        }
+    }
+
+    /// The position of the name that was added last, or 0.
+    func lastPosition(in directory: InodeNumber) throws -> Int64 {
+        try first("SELECT max(position) FROM entries WHERE parent = ?", [directory.row]) { $0[0] as Int64? ?? 0 } ?? 0
+    }
+
+    func position(of name: ItemName, in parent: InodeNumber) throws -> Int64 {
+        let found = try first(
+            "SELECT position FROM entries WHERE parent = ? AND name = ?", [parent.row, name.string]) { $0[0] as Int64 }
+        guard let found else { throw FileError(.notFound, name.string) }
+        return found
+    }
+
+    func setPosition(_ position: Int64, of name: ItemName, in parent: InodeNumber) throws {
+        try execute(
+            "UPDATE entries SET position = ? WHERE parent = ? AND name = ?", [position, parent.row, name.string])
+    }
+
     func isEmpty(_ directory: InodeNumber) throws -> Bool {
         try !exists("SELECT 1 FROM entries WHERE parent = ? LIMIT 1", [directory.row])
     }
@@ -243,7 +275,10 @@ extension Rows {
 
     func insertEntry(_ name: ItemName, in parent: InodeNumber, inode: InodeNumber, item: ItemID?) throws {
         try execute(
-            "INSERT INTO entries(parent, name, inode, item) VALUES(?, ?, ?, ?)",
+            """
+            INSERT INTO entries(parent, name, inode, item, position)
+            VALUES(?1, ?2, ?3, ?4, (SELECT coalesce(max(position), 0) + 1 FROM entries WHERE parent = ?1))
+            """,
             [parent.row, name.string, inode.row, item?.uuid])
     }
 

@@ -149,9 +149,10 @@ private struct SnapshotImport {
     private func copyEntries(from start: Int64) throws {
         try database.execute(
             sql: """
-                INSERT INTO main.entries(parent, name, inode, item, base, base_number, base_parent, conflicts)
+                INSERT INTO main.entries(
+                    parent, name, inode, item, base, base_number, base_parent, conflicts, position)
                 SELECT coalesce(p.rowid + :start, 1), i.name, i.rowid + :start, i.item, i.record, i.number, i.parent,
-                    i.conflicts
+                    i.conflicts, row_number() OVER (PARTITION BY i.parent ORDER BY i.name)
                 FROM snapshot.items i LEFT JOIN snapshot.items p ON p.item = i.parent
                 """, arguments: ["start": start])
         try database.execute(

@@ -36,7 +36,7 @@ extension ReplicaTransaction {
         let attributes = try insert(row, name, in: parent, item: item)
         if let opening {
             changes.onUndo { opening.undo(attributes.inode) }
-            opening.open(attributes.inode, descriptor)
+            try opening.open(attributes.inode, descriptor)
         }
         return (attributes, descriptor)
     }

@@ -70,6 +70,7 @@ extension ReplicaTransaction {
     ) throws -> RemovedEntry {
         let keepsItem = target.item != nil && row.kind == other.kind && row.kind != .directory
         guard keepsItem, let item = target.item else {
+            let position = try rows.position(of: target.name, in: target.parent)
             try rows.leaveItem(of: target, at: now)
             let removed = try removeEntry(target, other)
             var source = source
@@ -79,6 +80,8 @@ extension ReplicaTransaction {
                 source.isExcluded = true
             }
             try shift(source, row, to: target.name, in: target.parent, destination)
+            // The name was there all the time: a listing that is under way has it once.
+            try rows.setPosition(position, of: target.name, in: target.parent)
             return removed
         }
         try keepUnseenOfMoved(row)
@@ -165,6 +168,8 @@ extension ReplicaTransaction {
     ) throws {
         let sourceItem = try carry(source, row, isSynced: isSourceSynced)
         let targetItem = try carry(target, other, isSynced: isTargetSynced)
+        let places = [source, target]
+        let positions = try places.map { try rows.position(of: $0.name, in: $0.parent) }
         // No directory has the number -1: it holds the source while its name is taken.
         let move = "UPDATE entries SET parent = ?, name = ?, item = ? WHERE parent = ? AND name = ?"
         try rows.execute(move, [-1, source.name.string, sourceItem?.uuid, source.parent.row, source.name.string])
@@ -172,6 +177,9 @@ extension ReplicaTransaction {
             move,
             [source.parent.row, source.name.string, targetItem?.uuid, target.parent.row, target.name.string])
         try rows.execute(move, [target.parent.row, target.name.string, sourceItem?.uuid, -1, source.name.string])
+        for (place, position) in zip(places, positions) {
+            try rows.setPosition(position, of: place.name, in: place.parent)
+        }
         try moveLinks(row, from: source.parent, to: target.parent)
         try moveLinks(other, from: target.parent, to: source.parent)
         let ends = [

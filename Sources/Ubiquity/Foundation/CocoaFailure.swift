@@ -83,7 +83,7 @@ enum CocoaFailure {
             .crossDevice, .busy, .deadlock, .notLocal, .notInContainer, .downloadRefused, .offline, .unreachable,
             .timedOut, .superseded, .interrupted,
             .cancelled, .unsupported, .noAttribute, .attributeExists, .attributeTooLarge, .bufferTooSmall,
-            .noSuchOffset, .badHandle, .tooManyOpenFiles, .inputOutput:
+            .noSuchOffset, .badHandle, .tooManyOpenFiles, .openFileShareUsed, .inputOutput:
             self.code(FileError(code, "").errno, access)
         }
     }

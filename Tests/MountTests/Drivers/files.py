@@ -986,13 +986,214 @@ def threads_of_one_process():
     os.close(descriptor)
 
 
+# Files without a name, and positions in directories -------------------------------------------------------------------
+
+
+def nameless_file_by_a_path_descriptor():
+    """O_PATH holds a file without having it open: it can be opened, asked and changed after it lost its name."""
+    put("f", b"bytes")
+    os.setxattr("f", "user.colour", b"green")
+    held = os.open("f", os.O_PATH)
+    put("new", b"newer")
+    os.rename("new", "f")
+    path = f"/proc/self/fd/{held}"
+    assert get(path) == b"bytes" and get("f") == b"newer"
+    assert os.fstat(held).st_nlink == 0 and os.stat(path).st_size == 5
+    assert os.getxattr(path, "user.colour") == b"green"
+    os.chmod(path, 0o640)
+    assert stat.S_IMODE(os.fstat(held).st_mode) == 0o640
+    os.truncate(path, 2)
+    with open(path, "ab") as file:
+        file.write(b"!")
+    # Closed in between, more than once.
+    for _ in range(3):
+        assert get(path) == b"by!"
+    os.utime(path, ns=(1, 2_000_000_000))
+    assert os.fstat(held).st_mtime_ns == 2_000_000_000
+    os.setxattr(path, "user.colour", b"red")
+    assert os.getxattr(path, "user.colour") == b"red"
+    os.unlink("f")
+    assert get(path) == b"by!"
+    os.close(held)
+
+
+def bound_file_is_replaced():
+    """A file that is mounted on, as `docker -v FILE:FILE` does, keeps its bytes when it is saved anew."""
+    if os.geteuid() != 0:
+        return
+    put("settings", b"old")
+    put("mountpoint")
+    mount = os.path.realpath("mountpoint")
+    # In a mount namespace of its own: nothing is left behind.
+    libc("unshare", 0x00020000)
+    libc("mount", b"none", b"/", None, 0x4000 | 0x40000, None)
+    libc("mount", os.path.realpath("settings").encode(), mount.encode(), None, 0x1000, None)
+    put("new", b"new")
+    os.rename("new", "settings")
+    time.sleep(0.1)
+    for _ in range(3):
+        assert get(mount) == b"old" and get("settings") == b"new"
+        assert os.stat(mount).st_size == 3
+    with open(mount, "ab") as file:
+        file.write(b"er")
+    assert get(mount) == b"older" and get("settings") == b"new"
+    os.unlink("settings")
+    assert get(mount) == b"older"
+    libc("umount2", mount.encode(), 0)
+
+
+def listener_opens_what_is_gone():
+    """fanotify opens the file of an event when that is read: by then it may be closed and have no name."""
+    if os.geteuid() != 0:
+        return
+    group = libc("fanotify_init", 0x2, os.O_RDONLY)
+    try:
+        # FAN_MARK_ADD | FAN_MARK_ONLYDIR, FAN_CLOSE_WRITE | FAN_EVENT_ON_CHILD
+        libc("fanotify_mark", group, 0x1 | 0x8, ctypes.c_uint64(0x8 | 0x08000000), -100, os.path.realpath(".").encode())
+        descriptor = os.open("f", os.O_CREAT | os.O_WRONLY)
+        os.write(descriptor, b"bytes")
+        os.unlink("f")
+        os.close(descriptor)
+        time.sleep(0.1)
+        event = os.read(group, 4096)
+        number = struct.unpack_from("=IBBHQii", event)[5]
+        assert number >= 0, f"no descriptor: {number}"
+        assert os.pread(number, 10, 0) == b"bytes"
+        os.close(number)
+    finally:
+        os.close(group)
+
+
+class Dirent(ctypes.Structure):
+    _fields_ = [
+        ("ino", ctypes.c_uint64), ("off", ctypes.c_int64), ("reclen", ctypes.c_uint16), ("type", ctypes.c_uint8),
+        ("name", ctypes.c_char * 256),
+    ]
+
+
+class DirectoryStream:
+    """opendir(3) with positions, which Python does not offer."""
+
+    def __init__(self, path="."):
+        for name in ("opendir", "readdir"):
+            getattr(LIBC, name).restype = ctypes.c_void_p
+        LIBC.telldir.restype = ctypes.c_long
+        self.stream = ctypes.c_void_p(LIBC.opendir(os.fsencode(path)))
+        assert self.stream.value
+
+    def read(self):
+        entry = LIBC.readdir(self.stream)
+        return ctypes.cast(entry, ctypes.POINTER(Dirent)).contents.name.decode() if entry else None
+
+    def take(self, count):
+        """Up to `count` names besides . and .."""
+        names = []
+        while len(names) < count and (name := self.read()) is not None:
+            if name not in (".", ".."):
+                names.append(name)
+        return names
+
+    def tell(self):
+        return LIBC.telldir(self.stream)
+
+    def seek(self, position):
+        LIBC.seekdir(self.stream, ctypes.c_long(position))
+
+    def close(self):
+        LIBC.closedir(self.stream)
+
+
+def positions_survive_removals():
+    """Read a part, remove it, open anew, and seek to where the reading stopped: nothing is left out or seen twice."""
+    names = {f"name-{number:04}" for number in range(1000)}
+    for name in names:
+        put(name)
+    seen, position = [], 0
+    while True:
+        stream = DirectoryStream()
+        stream.seek(position)
+        part = stream.take(37)
+        position = stream.tell()
+        stream.close()
+        for name in part:
+            os.unlink(name)
+        seen += part
+        if len(part) < 37:
+            break
+    assert len(seen) == len(set(seen)), "seen twice"
+    assert set(seen) == names, f"{len(names - set(seen))} never seen"
+    assert os.listdir() == []
+
+
+def positions_of_one_stream():
+    """telldir and seekdir go back and forth, and rewinddir begins anew."""
+    names = [f"{number}" for number in range(300)]
+    for name in names:
+        put(name)
+    stream = DirectoryStream()
+    positions, order = [], []
+    while True:
+        positions.append(stream.tell())
+        part = stream.take(1)
+        if not part:
+            break
+        order += part
+    assert sorted(order) == sorted(names)
+    for index in (0, 299, 150, 7, 298, 1):
+        stream.seek(positions[index])
+        assert stream.take(2) == order[index : index + 2], index
+    os.unlink(order[20])
+    stream.seek(positions[20])
+    assert stream.take(1) == [order[21]]
+    put("added")
+    LIBC.rewinddir(stream.stream)
+    assert sorted(stream.take(1000)) == sorted(set(order) - {order[20]} | {"added"})
+    stream.close()
+
+
+def listing_while_saving():
+    """A name that is there all the time is listed once, whatever is renamed over it or exchanged with it."""
+    names = {f"{number:03}" for number in range(200)}
+    for name in names:
+        put(name)
+    os.mkdir("d")
+    stream = DirectoryStream()
+    seen = stream.take(100)
+    for name in sorted(names):
+        put("temporary", b"new")
+        os.rename("temporary", name)
+    first, last = seen[0], (names - set(seen)).pop()
+    if first == "d":
+        first = seen[1]
+    renameat2(first, last, RENAME_EXCHANGE)
+    # Of other kinds: the entry moves.
+    renameat2(first, "d", RENAME_EXCHANGE)
+    os.symlink("nowhere", "link")
+    os.rename("link", last)
+    while part := stream.take(50):
+        seen += part
+    stream.close()
+    assert len(seen) == len(set(seen)), "seen twice"
+    assert names | {"d"} <= set(seen), f"never seen: {names - set(seen)}"
+
+
+def listing_while_adding():
+    """A program that adds a name for each one that it reads comes to an end."""
+    for number in range(100):
+        put(f"{number}")
+    with os.scandir(".") as entries:
+        for count, entry in enumerate(entries):
+            assert count < 2000, "there is no end"
+            put(f"{entry.name}-{count}")
+
+
 CASES = {
     name: case
     for name, case in list(globals().items())
     if callable(case)
+    and not isinstance(case, type)
     and getattr(case, "__module__", None) == "__main__"
     and case.__code__.co_argcount == 0
-    and not isinstance(case, type)
 }
 
 

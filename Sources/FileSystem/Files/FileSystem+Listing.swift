@@ -1,0 +1,60 @@
+import Logging
+package import Model
+import Replica
+import Sync
+
+/// Listings of directories: by positions that belong to the names, so that they survive removals, other handles, and the
+/// end of the daemon.
+extension FileSystem {
+    /// A listing begins, or continues in a directory that was opened anew.
+    ///
+    /// - Returns: The position at which it ends: a program that adds a name for each one that it reads comes to an end.
+    package func beginListing(of directory: InodeNumber) throws(FileError) -> Int64 {
+        syncEngine.follower.use.note()
+        let last = try replica.lastPosition(in: directory)
+        reading.placeholders.visited(directory)
+        return last
+    }
+
+    /// The names after a position, up to another one.
+    ///
+    /// - Parameter isCurrent: Whether the attributes must have writes that the index has not recorded yet.
+    package func children(
+        of directory: InodeNumber, after position: Int64, through last: Int64, limit: Int, isCurrent: Bool
+    ) throws(FileError) -> [PositionedChild] {
+        let moment = files.open.recordingCount
+        var children = try replica.children(of: directory, after: position, through: last, limit: limit)
+        guard isCurrent else { return children }
+        for index in children.indices {
+            do throws(FileError) {
+                children[index].attributes = try current(children[index].attributes, since: moment)
+            } catch {
+                // Removed since the listing began: it is listed as it was.
+                guard error.code == .notFound else { throw error }
+            }
+        }
+        return children
+    }
+
+    /// Every name in a directory, in byte order.
+    package func names(of directory: InodeNumber) throws(FileError) -> [DirectoryName] {
+        var names: [DirectoryName] = []
+        while true {
+            let children = try replica.children(of: directory, after: names.last?.name, limit: Self.namesPerQuery)
+            names += children.map {
+                DirectoryName(name: $0.name, inode: $0.attributes.inode, kind: $0.attributes.kind)
+            }
+            if children.count < Self.namesPerQuery { return names }
+        }
+    }
+
+    /// How many names one query returns.
+    private static let namesPerQuery = 4096
+}
+
+/// One name of a directory.
+package struct DirectoryName: Sendable, Hashable {
+    package let name: ItemName
+    package let inode: InodeNumber
+    package let kind: ItemKind
+}
