@@ -32,7 +32,8 @@ import Testing
     private func expect(
         _ process: Int32, isAdmitted: Bool, by rules: DownloadRules, at location: SourceLocation = #_sourceLocation
     ) throws {
-        let inode = OpenInode(number: InodeNumber(rawValue: 2), descriptor: nil, access: .direct,
+        let inode = OpenInode(
+            number: InodeNumber(rawValue: 2), descriptor: nil, access: .direct,
             opener: Caller(thread: 1, user: 0, group: 0))
         let handle = OpenHandle(id: HandleID(rawValue: 1), inode: inode, flags: 0)
         let answer = Result { () throws(FileError) in

@@ -18,7 +18,8 @@ import Testing
         try #require(raw >= 0, "mkstemp: \(errno)")
         unlink(path)
         descriptor = Descriptor(owning: raw)
-        inode = OpenInode(number: InodeNumber(rawValue: 2), descriptor: descriptor, access: .direct,
+        inode = OpenInode(
+            number: InodeNumber(rawValue: 2), descriptor: descriptor, access: .direct,
             opener: Caller(thread: 1, user: 0, group: 0))
     }
 

@@ -6,6 +6,26 @@ import Testing
 extension RealMount {
     /// A device that may read the container and not change it.
     @Suite("ReadOnly") struct ReadOnly {
+        @Test(.needsRoot(to: "remount"))
+        func `a mount can be made read-only for programs, and writable again`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("f", byteCount: 10)
+                // As mount(8) calls it, with what the mount has already.
+                let helper = [
+                    "/bin/sh", Requirement.sources + "/scripts/packaging/mount.dewpoint", "dewpoint", a.point,
+                ]
+                try await Command.check(helper + ["-o", "rw,nosuid,remount,ro", "-t", "fuse.dewpoint"])
+                #expect(try await a.call("open", "new", "O_CREAT,O_WRONLY") == "EROFS")
+                #expect(try await a.sha256("f").count == 64)
+                try await a.sync()
+                try await Command.check(helper + ["-o", "remount,rw"])
+                #expect(try await a.call("open", "new", "O_CREAT,O_WRONLY") == "OK")
+                try await a.sync()
+                try await a.check()
+            }
+        }
+
         @Test func `a directory that may only be read is mounted read-only, and says so`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 guard container.bucketURL == nil else { return }

@@ -224,7 +224,9 @@ import Testing
 
     /// The names of the root in the order of a listing, and their positions.
     private func listing(_ lab: Lab, after position: Int64 = 0) throws -> [(name: String, position: Int64)] {
-        try lab.replica.children(of: .root, after: position, through: .max, limit: 99).map { ($0.name.string, $0.position) }
+        try lab.replica.children(of: .root, after: position, through: .max, limit: 99).map {
+            ($0.name.string, $0.position)
+        }
     }
 
     @Test func `a name keeps its position until it is removed, and new names come last`() throws {

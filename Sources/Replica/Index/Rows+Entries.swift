@@ -203,7 +203,8 @@ extension Rows {
 
     func position(of name: ItemName, in parent: InodeNumber) throws -> Int64 {
         let found = try first(
-            "SELECT position FROM entries WHERE parent = ? AND name = ?", [parent.row, name.string]) { $0[0] as Int64 }
+            "SELECT position FROM entries WHERE parent = ? AND name = ?", [parent.row, name.string]
+        ) { $0[0] as Int64 }
         guard let found else { throw FileError(.notFound, name.string) }
         return found
     }
