@@ -45,6 +45,7 @@ extension FileSystem {
             }
             do {
                 _ = try await syncEngine.follower.catchUp()
+                try files.recordStores()
                 if try replica.pendingCount() == 0 { return }
                 // What is written for ever is uploaded as of a moment since the wait began.
                 if try isAllBusy(since: began) { return }

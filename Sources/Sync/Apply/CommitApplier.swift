@@ -29,6 +29,7 @@ final class CommitApplier: Sendable {
         _ commit: Commit, _ findings: RecordFindings,
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
     ) throws(FileError) {
+        try local.recordStores()
         let news = try coordination.events(of: commit)
         let before = revived.withLock(\.self)
         let (effects, after) = try replica.write { transaction throws(FileError) in
