@@ -1,5 +1,6 @@
 import CoreMetrics
 import Foundation
+import Logging
 import Metering
 import Model
 import Remote
