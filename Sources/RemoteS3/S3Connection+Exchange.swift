@@ -25,7 +25,8 @@ extension S3Connection {
         _ credentials: Credentials?, _ region: String, _ time: Date, _ method: String
     ) -> S3Context {
         S3Context(
-            location: location, region: region, credentials: credentials, time: time.formatted(.iso8601), method: method)
+            location: location, region: region, credentials: credentials, time: time.formatted(.iso8601), method: method
+        )
     }
 
     func attempt(_ request: S3Request) async -> Attempt {
@@ -66,7 +67,9 @@ extension S3Connection {
             let md5 = wantsMD5.load(ordering: .relaxed) ? try await PayloadHash.md5(of: request.payload) : nil
             let message = message(request, signature, md5: md5)
             let response = try await transport.execute(body(of: request.payload, in: message))
-            guard 200..<300 ~= response.status.code else { throw AttemptError(cause: try await fault(request, response)) }
+            guard 200..<300 ~= response.status.code else {
+                throw AttemptError(cause: try await fault(request, response))
+            }
             return try await accepted(response, of: request)
         } catch let error as AttemptError {
             throw error

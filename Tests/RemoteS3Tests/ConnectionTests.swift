@@ -94,7 +94,8 @@ import Testing
         #expect(server.requests.count == 2)
     }
 
-    @Test func `a clock that is off by more than a day is not corrected, and the error names both times`() async throws {
+    @Test func `a clock that is off by more than a day is not corrected, and the error names both times`() async throws
+    {
         let server = try Self.punctual(at: Self.now)
         let test = try TestStore(endpoint: server.url, now: { Self.now.addingTimeInterval(-90_000) })
         let error = await #expect(throws: StoreError(.denied, key: "a")) { try await test.store.put("a", .bytes([1])) }

@@ -18,7 +18,8 @@ import Testing
         var variables = ["HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true"]
         variables["AWS_CONFIG_FILE"] = try directory.write("config", config)
         return CredentialChain(
-            environment: variables.merging(environment) { $1 }, transport: HTTPTransport(variables: [:]), now: { [clock] in clock.now })
+            environment: variables.merging(environment) { $1 }, transport: HTTPTransport(variables: [:]),
+            now: { [clock] in clock.now })
     }
 
     private func refusal(_ config: String, _ environment: [String: String] = [:]) async throws -> String {

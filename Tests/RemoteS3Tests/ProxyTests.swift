@@ -15,7 +15,9 @@ import Testing
     }
 
     @Test func `each scheme has its own proxy, and names in lower case go first`() throws {
-        let environment = ["HTTPS_PROXY": "http://secure:3128", "HTTP_PROXY": "http://[::1]:81/", "http_proxy": "plain:82"]
+        let environment = [
+            "HTTPS_PROXY": "http://secure:3128", "HTTP_PROXY": "http://[::1]:81/", "http_proxy": "plain:82",
+        ]
         #expect(try Self.proxy(environment, "https://s3.example.com") == "secure:3128")
         #expect(try Self.proxy(environment, "http://s3.example.com") == "plain:82")
         #expect(try Self.proxy(["HTTP_PROXY": "http://[::1]:81/"], "http://s3.example.com") == "::1:81")
@@ -72,7 +74,8 @@ import Testing
         #expect(request.target == "http://s3.example.test:9000/notes/box/a%20b")
         #expect(request.headers["host"] == "s3.example.test:9000")
         #expect(request.headers["proxy-authorization"] == "Basic " + Data("me:pa ss".utf8).base64EncodedString())
-        #expect(request.headers["authorization"]?.contains("SignedHeaders=host;x-amz-content-sha256;x-amz-date") == true)
+        #expect(
+            request.headers["authorization"]?.contains("SignedHeaders=host;x-amz-content-sha256;x-amz-date") == true)
         #expect(request.body == Array("abc".utf8))
         // What the proxy says for itself is not the store's answer, and no reason for a pause.
         await #expect(throws: StoreError(.unavailable, key: "missing")) {

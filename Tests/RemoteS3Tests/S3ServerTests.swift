@@ -97,7 +97,8 @@ extension Trait where Self == ConditionTrait {
             try await with(environment: environment) { try await $0.put("a", .bytes([1])) }
         }
         #expect(error?.detail.contains("clock") == true)
-        let years = Set([Date(), environment.now()].map { Calendar(identifier: .gregorian).component(.year, from: $0) })
+        let years = Set(
+            [Date(), environment.now()].map { Calendar(identifier: .gregorian).component(.year, from: $0) })
         let count = years.map { year in (error?.detail.components(separatedBy: "\(year)").count ?? 1) - 1 }.reduce(0, +)
         #expect(count == 2, "\(error?.detail ?? "")")
     }

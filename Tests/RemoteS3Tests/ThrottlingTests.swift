@@ -85,7 +85,8 @@ import Testing
         let isFirst = Shared(Mutex<Set<String>>([]))
         let server = try ScriptedServer { request in
             if request.method == "POST", request.target.contains("uploads") {
-                return .text(200, [:], "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
+                return .text(
+                    200, [:], "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>")
             }
             let kind = request.method + (request.headers["x-amz-copy-source-range"] ?? "")
             if isFirst.value.withLock({ $0.insert(kind).inserted }) { return .answer(200, [:], Self.error(code)) }

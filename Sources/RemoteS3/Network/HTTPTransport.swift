@@ -154,7 +154,8 @@ final class HTTPTransport: Sendable {
                 return channel.eventLoop.makeFailedFuture(error)
             }
             // Data is read in large pieces, since each passes through many layers.
-            return channel.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: receiveByteCount))
+            return channel.setOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: receiveByteCount))
         }
     }
 }

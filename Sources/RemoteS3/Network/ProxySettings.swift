@@ -71,7 +71,8 @@ struct ProxySettings: Hashable, Sendable {
         guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty,
             url.scheme?.lowercased() == "http"
         else {
-            return .failure(Fault(sentence: "\(variable) must be the URL of a proxy, such as http://proxy.example.com:3128"))
+            return .failure(
+                Fault(sentence: "\(variable) must be the URL of a proxy, such as http://proxy.example.com:3128"))
         }
         var credentials: String?
         if let user = url.user {

@@ -49,7 +49,9 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
         if outcome == .answered { refused.withLock { $0 = error?.code == .denied ? error?.description : nil } }
         let now = environment.uptime()
         let isThrottled = error?.code == .throttled
-        guard reachability.withLock({ $0.note(outcome, isThrottled: isThrottled, begun: begin, at: now) }) else { return }
+        guard reachability.withLock({ $0.note(outcome, isThrottled: isThrottled, begun: begin, at: now) }) else {
+            return
+        }
         returned.yield()
         let waiters = waiters.withLock { waiters in
             defer { waiters = [:] }

@@ -56,7 +56,9 @@ final class SlowServer: Sendable {
             buffer += piece[..<count]
             if let end = buffer.firstRange(of: Array("\r\n\r\n".utf8)) {
                 let head = String(decoding: buffer[..<end.lowerBound], as: UTF8.self).lowercased()
-                let body = head.firstRange(of: "content-length: ").flatMap { Int(head[$0.upperBound...].prefix { $0.isNumber }) }
+                let body = head.firstRange(of: "content-length: ").flatMap {
+                    Int(head[$0.upperBound...].prefix { $0.isNumber })
+                }
                 expected = end.upperBound + (body ?? 0)
             }
             if length == 0 { Thread.sleep(forTimeInterval: pause) }

@@ -1,6 +1,6 @@
 extension IndexMigrations {
     /// Positions in directories that stay, whatever is removed: programs seek to them.
-    static let version14 = """
+    static let version15 = """
         -- The position of a name in its directory: of the listing's order, unique there, kept by the name until it is removed, and
         -- greater than those of all names that were there before it. A new row with 0 gets the next one.
         ALTER TABLE entries ADD COLUMN position INTEGER NOT NULL DEFAULT 0;

@@ -18,6 +18,7 @@ enum IndexMigrations {
         migrator.registerMigration("v12") { try $0.execute(sql: version12) }
         migrator.registerMigration("v13") { try $0.execute(sql: version13) }
         migrator.registerMigration("v14") { try $0.execute(sql: version14) }
+        migrator.registerMigration("v15") { try $0.execute(sql: version15) }
         return migrator
     }
 
