@@ -232,7 +232,7 @@ import Testing
         #expect(snapshot.droppedCount == 1)
         let other = try Lab(container: lab.container)
         #expect(try await other.replica.importSnapshot(snapshot))
-        let states = try other.replica.writer.read {
+        let states = try await other.replica.writer.read {
             try String.fetchAll($0, sql: "SELECT hex(h.item) || h.number || h.replaced FROM history h")
         }
         let item = try #require(
