@@ -74,7 +74,7 @@ extension FileSystem {
         let number = facts.attributes.inode
         guard facts.attributes.kind == .file, files.isPossiblyMapped(number) else { return facts }
         try recordStores(into: number)
-        return try replica.facts(of: [number]).first { $0.path == facts.path } ?? facts
+        return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
     }
 
     /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are

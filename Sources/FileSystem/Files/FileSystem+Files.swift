@@ -77,8 +77,13 @@ extension FileSystem {
     /// - Parameter caller: The writer, where it is known.
     func recordStores(into number: InodeNumber, by caller: Caller? = nil) throws(FileError) {
         if let open = files.open.inode(number), open.isVolatile {
-            try open.noticeMappedWrites()
-            if try recordBytes(of: open, by: caller) { activity.noteLocalChange() }
+            do throws(FileError) {
+                try open.noticeMappedWrites()
+                if try recordBytes(of: open, by: caller) { activity.noteLocalChange() }
+            } catch {
+                // Removed since.
+                guard error.code == .notFound else { throw error }
+            }
         }
         try files.recordMappedBytes(of: number)
     }
