@@ -360,7 +360,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: true)
         defer { rmdir(mount) }
         // Only root can mount; elsewhere there is nothing to test.
-        guard Glibc.mount("tmpfs", mount, "tmpfs", 0, "size=2m,mode=700") == 0 else { return }
+        guard Glibc.mount("tmpfs", mount, "tmpfs", 0, "size=3m,mode=700") == 0 else { return }
         defer { umount2(mount, 2) }
         let container = Lab.container()
         let environment = ReplicaEnvironment(
