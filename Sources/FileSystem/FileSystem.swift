@@ -219,10 +219,9 @@ package final class FileSystem: Sendable {
         for await _ in files.mapped.additions {
             while true {
                 guard (try? await environment.sleep(Self.mappingPause)) != nil else { return }
-                let closed = files.mapped.numbers
-                let open = files.open.openInodes.filter(\.isVolatile)
-                if closed.isEmpty && open.isEmpty { break }
-                let error = noticeMappedWrites(closed: closed, open: open)
+                let mapped = files.possiblyMapped
+                if mapped.isEmpty { break }
+                let error = recordStores(into: mapped)
                 // Once, not every second: it is tried until it succeeds.
                 if let error, !hasFailed {
                     logger.error(
@@ -234,16 +233,10 @@ package final class FileSystem: Sendable {
     }
 
     /// - Returns: The last error: what cannot be recorded of one file does not keep the others from it.
-    private func noticeMappedWrites(closed: [InodeNumber], open: [OpenInode]) -> FileError? {
+    private func recordStores(into mapped: [InodeNumber]) -> FileError? {
         var failure: FileError?
-        for number in closed {
-            do throws(FileError) { try files.recordMappedBytes(of: number) } catch { failure = error }
-        }
-        for inode in open {
-            do throws(FileError) {
-                try inode.noticeMappedWrites()
-                if try recordBytes(of: inode) { activity.noteLocalChange() }
-            } catch { failure = error }
+        for number in mapped {
+            do throws(FileError) { try recordStores(into: number) } catch { failure = error }
         }
         return failure
     }

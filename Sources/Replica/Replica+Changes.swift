@@ -84,10 +84,13 @@ extension Replica {
     /// Deletes a file without names; does nothing for a file that has one.
     package func forget(_ number: InodeNumber) throws(FileError) { try change(freeing: true) { try $0.forget(number) } }
 
+    /// Related: `chmod(2)`, `chown(2)`, `utimensat(2)`. It hides no change of the bytes.
+    ///
+    /// - Parameter isMapped: Whether a program may be storing into a mapping of the file meanwhile.
     package func setAttributes(
-        of number: InodeNumber, _ change: AttributeChange
+        of number: InodeNumber, _ change: AttributeChange, isMapped: Bool = false
     ) throws(FileError) -> Attributes {
-        try self.change { try $0.setAttributes(of: number, change) }
+        try self.change { try $0.setAttributes(of: number, change, isMapped: isMapped) }
     }
 
     package func setXattr(
@@ -183,6 +186,13 @@ extension Replica {
             _ = try $0.recordBytes(of: number, status)
             return status
         }
+    }
+
+    /// Records what was written to a local file without notice; otherwise it costs no change of the index.
+    package func noticeBytes(of number: InodeNumber) throws(FileError) {
+        let isUnrecorded = try read { try $0.unrecordedStatus(of: try $0.inodeRow(number), backing) != nil }
+        guard isUnrecorded else { return }
+        try change { _ = try $0.noticeBytes(of: try $0.rows.file(number)) }
     }
 
     /// Truncates a file that is not local to zero, without a download; a running download ends.

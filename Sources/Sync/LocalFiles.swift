@@ -17,6 +17,9 @@ package protocol LocalFiles: Sendable {
     ///
     /// - Returns: The bytes; `nil` when the file is not open, or not local.
     func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor?
+    /// Records in the index what was written to files without notice, through mappings that the kernel passed to the
+    /// backing files.
+    func recordStores() throws(FileError)
     /// An inode no longer has a name: it is removed once no process holds it.
     func becameOrphan(_ inode: InodeNumber) throws(FileError)
     /// A local file has newer bytes in the container: they are downloaded, unless its sync is paused.
@@ -35,6 +38,7 @@ package struct NoLocalFiles: LocalFiles {
     package func isOpenForWriting(_ inode: InodeNumber) -> Bool { false }
     package func beginUpload(of inode: InodeNumber, quiet: Duration) throws(FileError) -> Bool { true }
     package func recordOpenBytes(of inode: InodeNumber) throws(FileError) -> Descriptor? { nil }
+    package func recordStores() throws(FileError) {}
     package func becameOrphan(_ inode: InodeNumber) throws(FileError) { try replica.forget(inode) }
     package func requestDownload(of inode: InodeNumber) {}
 }

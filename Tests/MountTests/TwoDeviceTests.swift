@@ -235,6 +235,18 @@ extension RealMount {
             }
         }
 
+        /// Putting a file's time back hides a store from everything that looks at times alone.
+        @Test(arguments: ["alone", "beside"])
+        func `stores into a mapping are synced although the file's time is put back`(how: String) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Driver.run(
+                    "mapped_times.py", how, a.point, b.point, container.binary, environment: container.environment)
+                try await a.check()
+                try await b.check()
+            }
+        }
+
         @Test func `no edit is lost when both devices change the same file`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)

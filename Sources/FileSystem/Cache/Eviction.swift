@@ -160,6 +160,8 @@ struct Eviction {
         }
         // Opened while waiting for the store's answer.
         if isReadByKernel(number) || files.mapped.isMapped(number) { throw EvictionObstacle.open.error(name) }
+        // Changed while waiting for the store's answer, through a mapping that has ended.
+        try replica.noticeBytes(of: number)
         // Pinned while waiting for the store's answer: the caller was told that the file is local.
         if try replica.isPinned(number) { throw EvictionObstacle.pinned.error(name) }
         try replica.evict(number, generation: generation)

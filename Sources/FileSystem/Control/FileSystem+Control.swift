@@ -69,10 +69,18 @@ extension FileSystem {
         return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
     }
 
+    /// The facts of a file that programs may have mapped, once the index has what they stored.
+    private func afterStores(_ facts: ItemFacts) throws(FileError) -> ItemFacts {
+        let number = facts.attributes.inode
+        guard facts.attributes.kind == .file, files.isPossiblyMapped(number) else { return facts }
+        try recordStores(into: number)
+        return try replica.facts(of: [number]).first { $0.path.isBytewiseEqual(to: facts.path) } ?? facts
+    }
+
     /// The status of an item as the index has it, with what only this process knows: its transfers, and writes that are
     /// not recorded yet.
     func status(of known: ItemFacts) throws(FileError) -> ItemStatus {
-        let facts = try afterDownload(known)
+        let facts = try afterDownload(try afterStores(known))
         let number = facts.attributes.inode
         let entry = facts.entry
         let isFile = facts.attributes.kind == .file
@@ -123,6 +131,7 @@ extension FileSystem {
     }
 
     package func containerStatus() throws(FileError) -> ContainerStatus {
+        try files.recordStores()
         let totals = try totals()
         var status = ContainerStatus(
             container: syncEngine.container.identity.id, name: syncEngine.container.identity.settings.name,

@@ -41,6 +41,7 @@ extension FileSystem {
             }
             do {
                 _ = try await syncEngine.follower.catchUp()
+                try files.recordStores()
                 if try replica.pendingCount() == 0 { return }
                 if let problem = syncEngine.uploader.problem { throw FileError(.unreachable, problem) }
                 troubleSince = nil

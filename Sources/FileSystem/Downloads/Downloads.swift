@@ -161,6 +161,8 @@ final class Downloads: Sendable {
     /// - Returns: The inode with the older bytes, which no longer has a name.
     private func install(_ download: Download, _ tell: (DownloadEvent) -> Void) throws(FileError) -> InodeNumber? {
         let old = download.inode
+        // Older bytes that were changed in the meantime stay: the download has ended then.
+        try replica.noticeBytes(of: old)
         // Not synced here: until the whole disk is synced (`Replica.settle`), the bytes are not trusted after a power
         // failure anyway.
         let new = try replica.finishDownload(of: old)

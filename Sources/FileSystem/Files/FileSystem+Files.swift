@@ -72,6 +72,23 @@ extension FileSystem {
         return true
     }
 
+    /// Records in the index what was written to a file through mappings that the kernel passed to the backing file,
+    /// whether it is open or closed.
+    ///
+    /// - Parameter caller: The writer, where it is known.
+    func recordStores(into number: InodeNumber, by caller: Caller? = nil) throws(FileError) {
+        if let open = files.open.inode(number), open.isVolatile {
+            do throws(FileError) {
+                try open.noticeMappedWrites()
+                if try recordBytes(of: open, by: caller) { activity.noteLocalChange() }
+            } catch {
+                // Removed since.
+                guard error.code == .notFound else { throw error }
+            }
+        }
+        try files.recordMappedBytes(of: number)
+    }
+
     /// Related: close(2). It never waits: a process that is exiting could not be killed.
     package func flush(_ id: HandleID, lockOwner: UInt64, by caller: Caller) throws(FileError) {
         let handle = try files.open.handle(id)
@@ -105,6 +122,7 @@ extension FileSystem {
             try descriptor.synchronize(bytesOnly: bytesOnly)
             if bytesOnly, inode.isDurable(size: try descriptor.status().size) { return }
         }
+        try recordStores(into: inode.number, by: caller)
         try recordBytes(of: inode, by: caller)
         let recorded = inode.recordedBytes
         try replica.makeDurable()

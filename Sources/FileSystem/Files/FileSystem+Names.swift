@@ -54,7 +54,7 @@ extension FileSystem {
         of inode: InodeNumber, _ change: AttributeChange, by caller: Caller
     ) throws(FileError) -> Attributes {
         if let open = files.open.inode(inode) { try recordBytes(of: open) }
-        _ = try replica.setAttributes(of: inode, change)
+        _ = try replica.setAttributes(of: inode, change, isMapped: files.mayBeMapped(inode))
         activity.noteLocalChange()
         coordination.events.changed(inode, by: .program(caller))
         return try current(of: inode)

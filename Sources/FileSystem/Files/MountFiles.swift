@@ -61,6 +61,34 @@ final class MountFiles: LocalFiles {
         return age >= 0 && .nanoseconds(age) < span
     }
 
+    /// Whether a program may store into a mapping of a file that the kernel passed to the backing file.
+    func mayBeMapped(_ inode: InodeNumber) -> Bool { open.inode(inode)?.isVolatile == true || mapped.isMapped(inode) }
+
+    /// Whether a file may be so mapped, or was a short time ago.
+    func isPossiblyMapped(_ inode: InodeNumber) -> Bool {
+        open.inode(inode)?.isVolatile == true || mapped.descriptor(of: inode) != nil
+    }
+
+    /// The files that may be so mapped, or were a short time ago.
+    var possiblyMapped: [InodeNumber] {
+        open.openInodes.filter(\.isVolatile).map(\.number) + mapped.numbers
+    }
+
+    func recordStores() throws(FileError) {
+        for inode in possiblyMapped {
+            do throws(FileError) {
+                if let file = open.inode(inode), file.isVolatile {
+                    try file.noticeMappedWrites()
+                    _ = try recordOpenBytes(of: inode)
+                }
+            } catch {
+                // Removed since.
+                guard error.code == .notFound else { throw error }
+            }
+            try recordMappedBytes(of: inode)
+        }
+    }
+
     /// Records in the index what was written to a closed file through a mapping.
     /// - Returns: Whether it may be written to further.
     @discardableResult

@@ -5,8 +5,13 @@ import Model
 /// Changes of metadata by the mount.
 extension ReplicaTransaction {
     /// Related: `chmod(2)`, `chown(2)`, `utimensat(2)`.
-    func setAttributes(of number: InodeNumber, _ change: AttributeChange) throws -> Attributes {
-        let row = try rows.inodeRow(number)
+    ///
+    /// - Parameter isMapped: Whether a program may be storing into a mapping of the file at this moment. Then a change
+    ///   of its modification time counts as one of its bytes: it would hide a store that comes just before it.
+    func setAttributes(of number: InodeNumber, _ change: AttributeChange, isMapped: Bool) throws -> Attributes {
+        var row = try rows.inodeRow(number)
+        let setsModified = change.modified != nil || change.isModifiedNow
+        if setsModified { row = try noticeBytes(of: row) }
         var attributes = row.attributes
         var change = change
         let moment = later(than: attributes.changed)
@@ -29,6 +34,7 @@ extension ReplicaTransaction {
             attributes.localModified = nil
         }
         try updateObject(row, to: attributes, change)
+        if setsModified, isMapped, row.kind == .file, row.isLocal { _ = try markModified(number) }
         // Owner and access time are not synced.
         if change.mode != nil || change.modified != nil { try rows.enqueueItems(of: number) }
         return attributes

@@ -52,6 +52,16 @@ extension ReplicaTransaction {
         return attributes
     }
 
+    /// Records what was written to a local file without notice, through a mapping that the kernel passed to the backing
+    /// file. Called before a change that would hide it: of the file's times, or of what its names lead to.
+    ///
+    /// - Returns: The file as it is now.
+    func noticeBytes(of row: InodeRow) throws -> InodeRow {
+        guard let status = try rows.unrecordedStatus(of: row, backing) else { return row }
+        _ = try recordBytes(of: row.number, status)
+        return try rows.inodeRow(row.number)
+    }
+
     /// Truncates a file that is not local to zero, without fetching a byte of it.
     func replaceWithEmpty(_ number: InodeNumber) throws -> Descriptor {
         let row = try rows.file(number)
@@ -95,6 +105,16 @@ extension ReplicaTransaction {
 }
 
 extension Rows {
+    /// The status of a local file whose bytes are not those that the index has recorded; otherwise `nil`.
+    func unrecordedStatus(of row: InodeRow, _ backing: BackingDirectory) throws -> BackingStatus? {
+        guard row.kind == .file, row.isLocal, let identity = row.identity,
+            let status = try SystemCalls.statusIfPresent(try backing.objectPlace(of: row.number, self)),
+            status.identity.matches(identity),
+            status.size != row.attributes.size || status.modified != row.backingModified
+        else { return nil }
+        return status
+    }
+
     /// - Throws: `notLocal` when the bytes are not local.
     func openBytes(of number: InodeNumber, _ backing: BackingDirectory) throws -> Descriptor {
         let row = try file(number)

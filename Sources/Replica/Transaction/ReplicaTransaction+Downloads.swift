@@ -78,7 +78,7 @@ extension ReplicaTransaction {
     }
 
     func finishDownload(of number: InodeNumber) throws -> InodeNumber {
-        let row = try rows.file(number)
+        let row = try noticeBytes(of: try rows.file(number))
         let contents = try rows.contents(of: number)
         guard let transfer = try rows.transfer(of: number),
             transfer.content == (contents.incoming ?? (row.isLocal ? nil : contents.content)), !row.isModified

@@ -12,7 +12,7 @@ extension ReplicaTransaction {
     /// between leaves extra bytes, never missing ones.
     /// - Throws: `busy` when the file has changes that are not in the container, or has changed since `generation`.
     func evict(_ number: InodeNumber, generation: Int64) throws {
-        let row = try rows.file(number)
+        let row = try noticeBytes(of: try rows.file(number))
         guard row.isLocal else { return }
         guard !row.isModified, row.generation == generation else {
             throw FileError(.busy, "\(number) has changes that are not in the container")

@@ -27,6 +27,7 @@ final class CommitApplier: Sendable {
         _ commit: Commit, contents: [ItemID: Content], localBytes: [ItemID: LocalBytes],
         finish: (ReplicaTransaction) throws(FileError) -> Void = { _ throws(FileError) in }
     ) throws(FileError) {
+        try local.recordStores()
         let news = try coordination.events(of: commit)
         let effects = try replica.write { transaction throws(FileError) in
             var run = CommitApplication(

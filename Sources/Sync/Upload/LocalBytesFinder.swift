@@ -28,6 +28,8 @@ struct LocalBytesFinder: Sendable {
     ///
     /// - Parameter contents: The chunk lists of the records.
     func find(for records: [ItemRecord], contents: [ItemID: Content]) async throws -> [ItemID: LocalBytes] {
+        // Else a file would be taken for unchanged that a program has just stored into.
+        try local.recordStores()
         var found: [ItemID: LocalBytes] = [:]
         let directories = Dictionary(
             records.filter { $0.kind == .directory }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
