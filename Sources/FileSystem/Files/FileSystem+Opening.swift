@@ -66,9 +66,9 @@ extension FileSystem {
             // Open before the uploader can find the file: a file that is not open counts as finished, and would be
             // uploaded empty.
             let opening = Replica.FileOpening { [self] number, descriptor in
-                let access = accessForLocalBytes
                 let handle = files.open.add(id, number, flags: flags) {
-                    OpenInode(number: number, descriptor: descriptor, access: access, isMarked: true)
+                    // A new file is there to be written.
+                    OpenInode(number: number, descriptor: descriptor, access: .cached, isMarked: true)
                 }
                 handle.inode.noteActivity(at: environment.uptime())
                 opened = handle
@@ -80,7 +80,6 @@ extension FileSystem {
             guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
             try admit(handle, flags: flags, by: caller)
             appeared(name, in: parent, by: caller)
-            if handle.inode.isVolatile { files.mapped.wake() }
             return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
         } catch {
             // The file was created, and a later step failed: it must not count as open for ever.
@@ -213,10 +212,9 @@ extension FileSystem {
     /// Adds the first handle of an inode that is not open, unless another open comes first.
     private func addFirst(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
         let descriptor = inode.isLocal ? try localBytes(request.inode) : nil
+        let access = descriptor == nil ? .direct : accessForLocalBytes(request)
         return files.open.add(id, request.inode, flags: request.flags) {
-            OpenInode(
-                number: request.inode, descriptor: descriptor,
-                access: descriptor == nil ? .direct : accessForLocalBytes)
+            OpenInode(number: request.inode, descriptor: descriptor, access: access)
         }
     }
 
@@ -242,17 +240,26 @@ extension FileSystem {
         }
     }
 
-    private var accessForLocalBytes: OpenInode.Access {
-        mountAbilities.passthrough ? .passthrough : .cached
+    /// The mode of a local file that is not open, by its first open. Where that writes, everybody uses the page cache,
+    /// in which databases read what they wrote without asking the daemon; otherwise the kernel reads the backing file.
+    private func accessForLocalBytes(_ request: OpenRequest) -> OpenInode.Access {
+        guard mountAbilities.passthrough else { return .cached }
+        // Pages of the cache would miss the stores of a program that still has the backing file mapped.
+        return request.isWriting && !files.mapped.isMapped(request.inode) ? .cached : .passthrough
     }
 
-    /// How the kernel accesses this handle, by the mode chosen at the inode's first open. Without pass-through, writers
-    /// use the page cache, which sends each write at once: a direct write would be lost if a process stores into a
-    /// mapping of the same page at that moment, as the kernel then writes the whole page back with its older contents.
+    /// How the kernel accesses this handle, by the mode chosen at the inode's first open.
+    ///
+    /// Writers use the page cache, which sends each write at once: a direct write would be lost if a process stores into
+    /// a mapping of the same page at that moment, as the kernel then writes the whole page back with its older contents.
+    /// Only a writer that comes to a file which others read through the kernel is direct; there, mappings are those of
+    /// the backing file.
     private func openAccess(_ handle: OpenHandle) -> OpenAccess {
         switch handle.inode.access {
         case .direct: handle.isWritable ? .cached(keepsCache: false) : .direct
-        case .cached: .cached(keepsCache: true)
+        case .cached:
+            // While the file was passed through, nobody told the kernel's cache of changes.
+            .cached(keepsCache: !mountAbilities.passthrough || handle.inode.isCacheCurrent)
         case .passthrough:
             if let descriptor = handle.inode.readable {
                 .passthrough(

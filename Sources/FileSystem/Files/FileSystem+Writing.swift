@@ -38,6 +38,7 @@ extension FileSystem {
         _ id: HandleID, _ offset: Int64, _ bytes: UnsafeRawBufferPointer, _ isFromPageCache: Bool, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let handle = try files.open.handle(id)
+        handle.inode.noteUse()
         let process = isFromPageCache ? 0 : handle.process(of: caller)
         let change = ByteChange.write(
             offset: handle.appends && !isFromPageCache ? nil : offset, byteCount: bytes.count)

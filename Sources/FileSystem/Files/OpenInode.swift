@@ -37,6 +37,7 @@ final class OpenInode: Sendable {
 
     let access: Access
     private let state: Mutex<State>
+    private let hasBeenUsed = Atomic(false)
 
     /// - Parameter isMarked: Whether the index already counts the bytes as changed, as those of a new file.
     init(number: InodeNumber, descriptor: Descriptor?, access: Access, isMarked: Bool = false) {
@@ -59,6 +60,15 @@ final class OpenInode: Sendable {
             if writable { state.writerCount -= 1 }
             return state.handleCount == 0
         }
+    }
+
+    /// Whether the kernel has dropped the pages that it may have cached before the first open of these: it does so before
+    /// a program can use that open.
+    var isCacheCurrent: Bool { hasBeenUsed.load(ordering: .relaxed) }
+
+    /// A program has used an open of the inode.
+    func noteUse() {
+        if !isCacheCurrent { hasBeenUsed.store(true, ordering: .relaxed) }
     }
 
     var hasWriters: Bool { state.withLock { $0.writerCount > 0 } }
