@@ -6,15 +6,18 @@ package struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Coda
 
     /// Combines the two halves of a `struct timespec`, clamped to the range.
     package init(seconds: Int64, nanoseconds: Int64) {
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowOfSum) = product.addingReportingOverflow(nanoseconds)
-        rawValue = overflow || overflowOfSum ? (seconds < 0 ? .min : .max) : sum
+        let exact = Timestamp(exactSeconds: seconds, nanoseconds: nanoseconds)
+        self = exact ?? Timestamp(rawValue: seconds < 0 ? .min : .max)
     }
 
     /// The two halves of a `struct timespec`; `nil` when the range does not have it.
     package init?(exactSeconds seconds: Int64, nanoseconds: Int64) {
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowOfSum) = product.addingReportingOverflow(nanoseconds)
+        // The first second of the range begins before it: seconds are counted towards zero.
+        let isBefore = seconds < 0
+        let whole = isBefore ? seconds + 1 : seconds
+        let rest = isBefore ? nanoseconds - 1_000_000_000 : nanoseconds
+        let (product, overflow) = whole.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflowOfSum) = product.addingReportingOverflow(rest)
         if overflow || overflowOfSum { return nil }
         rawValue = sum
     }
