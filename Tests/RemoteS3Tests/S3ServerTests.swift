@@ -246,16 +246,8 @@ extension Trait where Self == ConditionTrait {
 
     @Test func `an object is assembled from ranges of others and from bytes that are sent`() async throws {
         let (first, second) = (Self.bytes(Self.partByteCount + 10), Self.bytes(1000))
-        let server = try await S3Server.shared
-        let beside = "server/\(UUID().uuidString)/beside/a b+ü.mov"
-        let connection = S3Connection(
-            try S3Location("s3://\(S3Server.bucket)", environment: server.variables), variables: server.variables,
-            environment: .system)
-        var request = S3Request(method: .PUT, key: beside)
-        request.payload = .bytes(first, PayloadHash(first))
-        _ = try await connection.send(request)
         try await with(prefix: "/server/\(UUID().uuidString)/ü b") { store in
-            try await store.put("packs/a", .bytes(first))
+            for key in ["packs/a", "packs/b"] { try await store.put(key, .bytes(first)) }
             let range = 5..<Int64(Self.partByteCount) + 5
             let unread = { @Sendable () throws(StoreError) -> [UInt8] in
                 throw StoreError(.invalid, key: "packs/a", "it was sent although the store has it")
@@ -263,8 +255,8 @@ extension Trait where Self == ConditionTrait {
             try await store.assemble(
                 "shares/x",
                 from: [
-                    ObjectPart(source: .object(key: "packs/a", range), read: unread),
-                    ObjectPart(source: .neighbour(key: beside, range), read: unread),
+                    ObjectPart(source: .init(key: "packs/a", range: range), read: unread),
+                    ObjectPart(source: .init(key: "packs/b", range: range), read: unread),
                     ObjectPart(source: nil) { () throws(StoreError) in second },
                 ])
             let found = try await store.get("shares/x", range: nil).collect(upTo: 64 << 20)
@@ -275,7 +267,7 @@ extension Trait where Self == ConditionTrait {
                 try await store.assemble(
                     "shares/y",
                     from: [
-                        ObjectPart(source: .object(key: "packs/none", range), read: unread),
+                        ObjectPart(source: .init(key: "packs/none", range: range), read: unread),
                         ObjectPart(source: nil) { () throws(StoreError) in second },
                     ])
             }

@@ -54,12 +54,14 @@ import Testing
         #expect(base.sentByteCount == 0)
     }
 
-    /// Two packs, of which the second is an object beside the container.
-    private func adopted(_ bytes: [UInt8], in store: any ObjectStore) async throws -> (Content, PackStore) {
+    /// A file whose bytes are those of an object beside the container.
+    ///
+    /// - Parameter key: What `adopted/UUID` names.
+    private func adopted(_ bytes: [UInt8], as key: String = "film.mov") async throws -> (Content, PackStore) {
         base.setNeighbour("film.mov", bytes)
-        let packs = PackStore(store: store)
+        let packs = PackStore(store: base)
         let pack = PackID.adopted(Samples.id(9).uuid)
-        try await packs.adopt(try await base.neighbour("film.mov"), as: pack)
+        try await packs.adopt(try await base.neighbour(key), as: pack)
         let chunks = stride(from: 0, to: bytes.count, by: Content.chunkByteCount).map { start in
             let chunk = Array(bytes[start..<min(bytes.count, start + Content.chunkByteCount)])
             return Content.Chunk(hash: ChunkHash(hashing: chunk), byteCount: chunk.count)
@@ -67,19 +69,17 @@ import Testing
         return (Content(runs: [.stored(pack: pack, offset: 0, chunks: chunks)]), packs)
     }
 
-    @Test func `an adopted object is copied as long as it is unchanged, and otherwise read and verified`() async throws
-    {
+    @Test func `the bytes of an adopted object are read, verified and sent`() async throws {
         let bytes = Samples.bytes(20 << 20, seed: 3)
-        let (content, packs) = try await adopted(bytes, in: base)
+        let (content, packs) = try await adopted(bytes)
         let shares = ShareStore(store: base, packs: packs)
         _ = try await shares.create(record(1, byteCount: Int64(bytes.count)), content)
         #expect(base.object(at: ShareStore.key(Samples.id(1).uuid)) == bytes)
-        #expect(base.sentByteCount == 0)
-        // The same bytes under another ETag are read.
+        #expect(base.sentByteCount == bytes.count)
+        // The same bytes under another ETag are the file's, too.
         base.setNeighbour("film.mov", bytes)
         _ = try await shares.create(record(2, byteCount: Int64(bytes.count)), content)
         #expect(base.object(at: ShareStore.key(Samples.id(2).uuid)) == bytes)
-        #expect(base.sentByteCount == bytes.count)
         // Other bytes are no share.
         base.setNeighbour("film.mov", Samples.bytes(20 << 20, seed: 4))
         await #expect(throws: StoreError(.corrupt, key: "film.mov")) {
@@ -88,11 +88,29 @@ import Testing
         #expect(try await keys().count == 4)
     }
 
-    @Test func `an adopted object that is changed while it is copied is no share`() async throws {
+    @Test(arguments: [1000, 9 << 20, 40 << 20])
+    func `an adoption by a hostile member that names an object he cannot read hands nothing out`(
+        byteCount: Int
+    ) async throws {
+        // He can list the object: its key, tag and length are right. What he cannot know are its hashes.
+        let secret = Samples.bytes(byteCount, seed: 5)
+        base.setNeighbour("payroll/2026.ods", secret)
+        let (content, packs) = try await adopted(Samples.bytes(byteCount, seed: 6), as: "payroll/2026.ods")
+        await #expect(throws: StoreError(.corrupt, key: "payroll/2026.ods")) {
+            _ = try await ShareStore(store: base, packs: packs).create(
+                record(1, byteCount: Int64(byteCount)), content)
+        }
+        #expect(try await keys() == [])
+        #expect(base.sentByteCount == 0)
+    }
+
+    @Test func `an adopted object that is exchanged while it is shared hands nothing out`() async throws {
         let bytes = Samples.bytes(20 << 20, seed: 3)
-        let (content, packs) = try await adopted(bytes, in: base)
+        let (content, packs) = try await adopted(bytes)
         let store = FaultyStore(base) { [base] operation, key in
-            if operation == .put, key.hasPrefix("shares/") { base.setNeighbour("film.mov", bytes) }
+            if operation == .put, key.hasPrefix("shares/") {
+                base.setNeighbour("film.mov", Samples.bytes(20 << 20, seed: 4))
+            }
             return nil
         }
         await #expect(throws: StoreError(.corrupt, key: "film.mov")) {

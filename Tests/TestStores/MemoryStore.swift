@@ -96,15 +96,9 @@ package final class MemoryStore: ObjectStore, NeighbourStore, SharingStore {
     package func assemble(_ key: String, from parts: [ObjectPart]) async throws(StoreError) {
         var bytes: [UInt8] = []
         for part in parts {
-            switch part.source {
-            case .object(let source, let range)?:
-                bytes += try object(source)[Int(range.lowerBound)..<Int(range.upperBound)]
-            case .neighbour(let source, let range)?:
-                guard let found = state.withLock({ $0.neighbours[source] }) else {
-                    throw StoreError(.notFound, key: source)
-                }
-                bytes += found.bytes[Int(range.lowerBound)..<Int(range.upperBound)]
-            case nil:
+            if let source = part.source {
+                bytes += try object(source.key)[Int(source.range.lowerBound)..<Int(source.range.upperBound)]
+            } else {
                 let read = try await part.read()
                 state.withLock { $0.sentByteCount += read.count }
                 bytes += read

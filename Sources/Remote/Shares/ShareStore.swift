@@ -29,7 +29,8 @@ package struct ShareStore: Sendable {
 
     /// Makes an object of a file's bytes.
     ///
-    /// Bytes that are sent are verified. Those that the store copies are not: they never leave it.
+    /// Bytes that are sent are verified, those of adopted objects among them. Those that the store copies are not: they
+    /// are the container's own and never leave it.
     /// - Throws: ``StoreError`` with `invalid` for a file of more than ``SharePlan/fileByteLimit`` bytes and in a store
     ///   without links; `notFound` when the share was deleted meanwhile.
     package func create(_ record: ShareRecord, _ content: Content) async throws(StoreError) -> ObjectLink {
@@ -154,41 +155,28 @@ package struct ShareStore: Sendable {
             let bytes = try await read(plan.parts.first?.pieces ?? 0..<0, of: pieces)
             return try await store.put(key, .bytes(bytes))
         }
-        let neighbours = try await neighbours(of: plan)
+        let adopted = try await adopted(plan)
         let parts = plan.parts.map { part in
-            ObjectPart(source: part.copied.flatMap { Self.source($0, neighbours) }) { () throws(StoreError) in
-                try await read(part.pieces, of: pieces)
+            let source = part.copied.flatMap { copied in
+                adopted.contains(copied.pack)
+                    ? nil : ObjectPart.Source(key: Pack.key(copied.pack), range: copied.range)
             }
+            return ObjectPart(source: source) { () throws(StoreError) in try await read(part.pieces, of: pieces) }
         }
         try await store.sharingStore.assemble(key, from: parts)
-        // Copies of them are not verified, and their owner may have changed them meanwhile: services ignore conditions
-        // on parts that are copied.
-        for case (let pack, .some) in neighbours { _ = try await packs.byteCount(of: pack) }
     }
 
-    /// The objects beside the container that are packs of the plan; `nil` for one that is not as it was adopted: its
-    /// bytes are read and verified.
-    private func neighbours(of plan: SharePlan) async throws(StoreError) -> [PackID: NeighbourObject?] {
-        var found: [PackID: NeighbourObject?] = [:]
+    /// The packs of the plan that are objects beside the container.
+    ///
+    /// The store never copies from them. Whoever may write to the container can add an `adopted/UUID` that names any
+    /// object of the bucket, and this device may have the right to read objects that he may not. Only the hashes show
+    /// whether the bytes are the file's, and bytes that were verified before they are copied may have changed since.
+    private func adopted(_ plan: SharePlan) async throws(StoreError) -> Set<PackID> {
+        var found: Set<PackID> = []
         for pack in Set(plan.parts.compactMap { $0.copied?.pack }) {
-            guard let neighbour = try await packs.neighbour(of: pack) else { continue }
-            do throws(StoreError) {
-                _ = try await packs.byteCount(of: pack)
-                found[pack] = .some(neighbour)
-            } catch  where error.code == .corrupt {
-                found[pack] = .some(nil)
-            }
+            if try await packs.neighbour(of: pack) != nil { found.insert(pack) }
         }
         return found
-    }
-
-    private static func source(
-        _ copied: SharePlan.Part.Copied, _ neighbours: [PackID: NeighbourObject?]
-    ) -> ObjectPart.Source? {
-        guard let neighbour = neighbours[copied.pack] else {
-            return .object(key: Pack.key(copied.pack), copied.range)
-        }
-        return neighbour.map { .neighbour(key: $0.key, copied.range) }
     }
 
     /// The bytes of some pieces, verified.

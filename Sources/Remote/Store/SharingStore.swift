@@ -20,12 +20,15 @@ package struct ObjectPart: Sendable {
     /// The least that S3 takes as a part that is not the last one: 5 MiB.
     package static let leastByteCount: Int64 = 5 << 20
 
-    /// Where the store has the bytes already.
-    package enum Source: Hashable, Sendable {
-        /// A range of an object of the container.
-        case object(key: String, Range<Int64>)
-        /// A range of an object beside the container, by its full key.
-        case neighbour(key: String, Range<Int64>)
+    /// Where the store has the bytes already: a range of an object of the container, never of one beside it.
+    package struct Source: Hashable, Sendable {
+        package let key: String
+        package let range: Range<Int64>
+
+        package init(key: String, range: Range<Int64>) {
+            self.key = key
+            self.range = range
+        }
     }
 
     /// `nil` when the bytes must be sent.

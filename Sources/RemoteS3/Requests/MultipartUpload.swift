@@ -134,12 +134,8 @@ struct MultipartUpload: Sendable {
 
     private func copy(_ id: String, number: Int, _ source: ObjectPart.Source) async throws(StoreError) -> Part {
         var request = request(id, number: number)
-        let (sourceKey, range): (String, Range<Int64>)
-        switch source {
-        case .object(let key, let bytes): (sourceKey, range) = (connection.location.key(key), bytes)
-        case .neighbour(let key, let bytes): (sourceKey, range) = (key, bytes)
-        }
-        let path = "/\(connection.location.bucket)/\(sourceKey)"
+        let range = source.range
+        let path = "/\(connection.location.bucket)/\(connection.location.key(source.key))"
         request.headers += [
             ("x-amz-copy-source", PercentEncoding.encode(path, keepingSlashes: true)),
             ("x-amz-copy-source-range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"),
