@@ -4,8 +4,9 @@ import Replica
 /// Places an item, and displaces entries that are in its way.
 extension CommitApplication {
     /// Whether an entry is where the container has it.
-    func isPlaced(_ entry: Entry, as record: ItemRecord) -> Bool {
-        entry.name == record.name && (itemID(of: entry.parent) ?? .root) == record.parent
+    func isPlaced(_ entry: Entry, as record: ItemRecord) throws(FileError) -> Bool {
+        guard entry.name == record.name else { return false }
+        return try itemID(of: entry.parent) ?? .root == record.parent
     }
 
     mutating func place(_ entry: Entry, as record: ItemRecord) throws(FileError) -> Entry {
@@ -36,7 +37,7 @@ extension CommitApplication {
         var current = directory
         while current != top, current != .root {
             guard let entry = try transaction.entries(of: current).first else { return false }
-            if let base = entry.base, itemID(of: entry.parent) != base.parent {
+            if let base = entry.base, try itemID(of: entry.parent) != base.parent {
                 return try goBack(entry, to: base)
             }
             current = entry.parent
@@ -52,7 +53,8 @@ extension CommitApplication {
         let isTaken = try transaction.entry(base.name, in: old) != nil
         let name = isTaken ? try transaction.freeName(for: base.name, in: old) : base.name
         let moved = try transaction.move(entry, to: old, as: name)
-        if let item = moved.item, isTaken || !isPlaced(moved, as: base) {
+        let isPlaced = try isPlaced(moved, as: base)
+        if let item = moved.item, isTaken || !isPlaced {
             try transaction.enqueue(item)
             effects.queued = true
         }

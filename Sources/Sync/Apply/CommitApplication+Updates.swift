@@ -22,7 +22,7 @@ extension CommitApplication {
             return
         }
         let local = Reconcile.Local(
-            parent: itemID(of: entry.parent) ?? .root, name: entry.name, mode: inode.attributes.mode,
+            parent: try itemID(of: entry.parent) ?? .root, name: entry.name, mode: inode.attributes.mode,
             modified: inode.attributes.modified, target: inode.target,
             xattrs: try transaction.xattrs(of: entry.inode), conflicts: entry.conflicts,
             bytes: localBytes(of: entry, inode, meeting: record))
@@ -95,11 +95,12 @@ extension CommitApplication {
         try transaction.setBase(now, record: record, number: commit.sequence)
         if now.isQueued {
             try transaction.dequeueAll(record.id)
-            if decision.staysQueued || !isPlaced(now, as: record) {
+            let isPlaced = try isPlaced(now, as: record)
+            if decision.staysQueued || !isPlaced {
                 try transaction.enqueue(record.id)
                 effects.queued = true
             }
-        } else if now.parent == .root, !isPlaced(now, as: record), record.parent != .root {
+        } else if now.parent == .root, try !isPlaced(now, as: record), record.parent != .root {
             // Its directory is unknown here, see parent(of:): as for a new item, the others learn where it is.
             try transaction.enqueue(record.id)
             effects.queued = true

@@ -226,7 +226,8 @@ struct CommitApplication {
         effects.kernel.append(.entryChanged(name, occupant.parent))
         effects.displaced.append(occupant.inode)
         guard let item = moved.item else { return }
-        if let record = recordByID[item], record.name != occupant.name || record.parent != itemID(of: occupant.parent) {
+        let parent = try itemID(of: occupant.parent)
+        if let record = recordByID[item], record.name != occupant.name || record.parent != parent {
             // It is moved away by this same commit; its record follows.
             return
         }
@@ -236,9 +237,8 @@ struct CommitApplication {
         effects.log.append("renamed \(occupant.name) to \(name): another device has an item with the same name")
     }
 
-    func itemID(of directory: InodeNumber) -> ItemID? {
-        if directory == .root { return .root }
-        // A directory without an entry has no item that a record could name as its parent.
-        return (try? transaction.entries(of: directory))?.first?.item
+    /// - Returns: `nil` for a directory without an entry: it has no item that a record could name as its parent.
+    func itemID(of directory: InodeNumber) throws(FileError) -> ItemID? {
+        directory == .root ? .root : try transaction.entries(of: directory).first?.item
     }
 }

@@ -25,13 +25,15 @@ extension CommitApplier {
 
     /// Invalidates the kernel's root directory after a whole tree was applied: the kernel can only know that it was
     /// empty.
-    func tellRootChanged() {
+    func tellRootChanged() throws(FileError) {
         let kernel = local.kernel
         var last: ItemName?
         kernel.inodeChanged(.root, bytes: true)
-        while let children = try? replica.children(of: .root, after: last, limit: Self.childLimit), !children.isEmpty {
+        while true {
+            let children = try replica.children(of: .root, after: last, limit: Self.childLimit)
             for child in children { kernel.entryChanged(child.name, in: .root) }
-            last = children.last?.name
+            guard let name = children.last?.name else { return }
+            last = name
         }
     }
 
