@@ -98,8 +98,13 @@ import Testing
     @Test func `totals end with whether it is safe to shut down`() {
         var totals = totals
         #expect(TotalsText.verdict(totals) == "safe to shut down: everything is uploaded")
+        // The problem may be that the store has lost what was uploaded.
+        #expect(
+            TotalsText.verdict(totals, problem: "the store has lost its log")
+                == "not known to be safe: everything was uploaded, but there is a problem: the store has lost its log")
         totals.uploads.pendingCount = 2
         totals.uploads.pendingByteCount = 2048
+        #expect(!TotalsText.verdict(totals, problem: "the store has lost its log").contains("safe"))
         #expect(TotalsText.verdict(totals).hasPrefix("not uploaded yet: 2 changes (2.0 KiB), on this device only"))
         #expect(!TotalsText.verdict(totals).contains("safe"))
         #expect(TotalsText.verdict(totals).hasSuffix("a shutdown keeps them, and the next mount uploads them"))

@@ -779,7 +779,7 @@
     : count(status.pendingUploadCount, 'change') + (status.pendingUploadByteCount > 0 ? `, ${bytes(status.pendingUploadByteCount)}` : '');
   const SUMMARY = [
     ['Store', storeText],
-    ['Safe to shut down', (status) => status.pendingUploadCount === 0 ? ['Yes', 'good'] : ['Not yet', 'warn']],
+    ['Safe to shut down', (status) => status.pendingUploadCount > 0 ? ['Not yet', 'warn'] : status.problem ? ['Unknown', 'bad'] : ['Yes', 'good']],
     ['Waiting to upload', (status) => [pendingText(status)]],
     ['Downloads running', (status) => [String(status.activeDownloadCount)]],
     ['Items', (status) => [Number(status.itemCount).toLocaleString('en')]],

@@ -43,7 +43,7 @@ enum ContainerText {
         }
         if let problem = status.problem { lines.append(("problem", problem)) }
         let isStuck = status.readOnly?.reason == .store
-        let verdict = status.totals.map { [TotalsText.verdict($0, isStuck: isStuck)] } ?? []
+        let verdict = status.totals.map { [TotalsText.verdict($0, problem: status.problem, isStuck: isStuck)] } ?? []
         return (["\(status.name.printable) (\(status.container))"] + TotalsText.lines(lines) + verdict)
             .joined(separator: "\n")
     }

@@ -45,8 +45,13 @@ enum TotalsText {
 
     /// The last line of a status: `safe to shut down`, or what has not left.
     ///
-    /// - Parameter isStuck: Whether nothing can leave, since the store refuses writing.
-    static func verdict(_ totals: ItemTotals, isStuck: Bool = false) -> String {
+    /// - Parameters:
+    ///   - problem: What stops sync: then nothing says that the container still has what was uploaded.
+    ///   - isStuck: Whether nothing can leave, since the store refuses writing.
+    static func verdict(_ totals: ItemTotals, problem: String? = nil, isStuck: Bool = false) -> String {
+        if totals.isUploaded, let problem {
+            return "not known to be safe: everything was uploaded, but there is a problem: \(problem.printable)"
+        }
         if totals.isUploaded { return "safe to shut down: everything is uploaded" }
         guard totals.uploads.pendingCount > 0 else {
             return "not everything was examined in time; ask for a part of it"

@@ -82,8 +82,12 @@ struct StatusCommand: AsyncParsableCommand {
 
     private static func report(_ place: MountedPath, _ client: ControlClient) async throws -> ReportedItem {
         var item = ReportedItem(given: place.given, status: try await client.itemStatus(place.path))
-        if place.path.isEmpty { item.container = try await client.containerStatus() }
-        if item.status.kind == .directory { item.totals = try await client.totals(place.path) }
+        if item.status.kind == .directory {
+            let container = try await client.containerStatus()
+            if place.path.isEmpty { item.container = container }
+            item.problem = container.problem
+            item.totals = try await client.totals(place.path)
+        }
         return item
     }
 
@@ -98,7 +102,7 @@ struct StatusCommand: AsyncParsableCommand {
             } else if let totals = item.totals {
                 let lines =
                     [item.given.printable] + TotalsText.lines(TotalsText.rows(totals, path: item.given))
-                    + [TotalsText.verdict(totals)]
+                    + [TotalsText.verdict(totals, problem: item.problem)]
                 blocks.append(lines.joined(separator: "\n"))
             }
         }
@@ -113,6 +117,8 @@ private struct ReportedItem: Encodable {
     var totals: ItemTotals?
     /// Of a mountpoint.
     var container: ContainerStatus?
+    /// What stops sync of the container.
+    var problem: String?
 
     private enum CodingKeys: String, CodingKey { case totals, container }
 
