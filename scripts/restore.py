@@ -10,8 +10,8 @@ Where objects were adopted, which lie in the bucket beside the container, copy t
 
 It follows the page "The container format" and shares no code with Dewpoint: the way out for those who no longer want or
 have it, and an independent check of those who do. The container is only read. OUTPUT_DIR must be missing or empty, and
-nothing outside of it is written, whatever names the container has. What is damaged is reported and left out, and the
-rest is restored.
+nothing outside of it is written, whatever names the container has. What is damaged or cannot be read is reported and left
+out, and the rest is restored. Objects are regular files: links, pipes and devices in the container are damage.
 
 Exit status: 0 when all is well, 1 when something was damaged or could not be restored, 2 for wrong arguments.
 """
@@ -19,6 +19,7 @@ Exit status: 0 when all is well, 1 when something was damaged or could not be re
 import argparse
 import base64
 import binascii
+import errno
 import hashlib
 import json
 import os
@@ -42,11 +43,37 @@ HIGHEST_NUMBER = 1 << 62
 OFFSET_LIMIT = 1 << 62
 TEXT_BYTE_LIMIT = 256 << 20
 OBJECT_BYTE_LIMIT = 64 << 20
+IDENTITY_BYTE_LIMIT = 64 << 10
+ADOPTION_BYTE_LIMIT = 16 << 10
+# Of one commit: Dewpoint writes at most 48 MiB of text, with at most half as many brackets, commas and colons.
+COMMIT_TEXT_BYTE_LIMIT = 64 << 20
+COMMIT_SIGN_LIMIT = 2 << 20
+# Of a manifest, for each MiB of its file: a chunk or hole that is a run of its own takes some 200 bytes and 15 signs.
+MANIFEST_BYTES_PER_PIECE = 1 << 10
+MANIFEST_SIGNS_PER_PIECE = 64
+SNAPSHOT_BYTE_LIMIT = 5 << 30
+UNPACKED_SNAPSHOT_LIMIT = 64 << 30
+# What a snapshot may unpack to, at the least, and for each of its bytes.
+LEAST_UNPACKED_LIMIT = 64 << 20
+UNPACKED_FACTOR = 64
+ROW_BYTE_LIMIT = 128 << 20
+# Steps of SQLite's virtual machine: of any snapshot, for each byte of one, and between two looks.
+STEP_LIMIT = 100_000_000
+STEPS_PER_BYTE = 60
+STEPS_PER_LOOK = 100_000
+# How many lines of one kind are printed, how much of one, and how much of a path.
+LINE_LIMIT = 1000
+LINE_LENGTH_LIMIT = 2000
+SHOWN_PATH_LIMIT = 200
+# How many levels of the output are open at a time.
+OPEN_LEVEL_LIMIT = 64
 XATTR_BYTE_LIMIT = 64 << 10
 NAME_BYTE_LIMIT = 255
 TARGET_BYTE_LIMIT = 4095
 LOST_AND_FOUND = "lost+found"
 STEP_BYTE_COUNT = 1 << 20
+# A chunk or hole of a file in memory: whether it is in a pack, the pack, the offset, the byte count, the hash.
+PIECE = struct.Struct("<?16sqq32s")
 SNAPSHOT_KINDS = {0: "file", 1: "directory", 2: "symbolicLink"}
 
 
@@ -68,16 +95,28 @@ class Directory:
         return self.path
 
     def sizes(self, prefix):
-        """The length of each object below a prefix such as `log`, by its name."""
+        """The length of each object below a prefix such as `log`, by its name; None for what is no regular file."""
         try:
             with os.scandir(os.path.join(self.path, prefix)) as entries:
-                return {entry.name: entry.stat().st_size for entry in entries}
+                return {entry.name: self.size(entry) for entry in entries}
         except FileNotFoundError:
+            if os.path.lexists(os.path.join(self.path, prefix)):
+                raise Damage(f"{prefix} is a link to nowhere")
             return {}
+        except OSError as error:
+            raise Damage(f"{prefix} cannot be listed: {error.strerror}")
+
+    @staticmethod
+    def size(entry):
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def open(self, key):
         """An object as an open file; FileNotFoundError when there is none."""
-        return open(os.path.join(self.path, key), "rb")
+        return self.open_file(os.path.join(self.path, key))
 
     def read(self, key, offset, count):
         """At most `count` bytes of an object; FileNotFoundError when there is none."""
@@ -89,14 +128,27 @@ class Directory:
             raise Damage(f"its bytes are those of the object {key!r}, beside the container; copy it, and give --adopted COPY")
         return self.read_file(os.path.join(self.copy, key), offset, count)
 
+    @classmethod
+    def read_file(cls, path, offset, count):
+        with cls.open_file(path) as file:
+            file.seek(offset)
+            return file.read(count)
+
     @staticmethod
-    def read_file(path, offset, count):
+    def open_file(path):
+        """Opens a regular file. A pipe would wait for a writer, and a device or a link can lead anywhere."""
         try:
-            with open(path, "rb") as file:
-                file.seek(offset)
-                return file.read(count)
-        except (IsADirectoryError, NotADirectoryError):
-            raise FileNotFoundError(path)
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except NotADirectoryError:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO):
+                raise OSError(error.errno, "not a regular file", path)
+            raise
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return open(descriptor, "rb")
 
 
 class Bucket:
@@ -173,31 +225,51 @@ class Bucket:
         return getattr(error, "response", {}).get("Error", {}).get("Code")
 
 
-def read_object(container, key):
+def read_object(container, key, limit=OBJECT_BYTE_LIMIT):
     """The bytes of a whole object; FileNotFoundError when there is none."""
-    data = container.read(key, 0, OBJECT_BYTE_LIMIT + 1)
-    if len(data) > OBJECT_BYTE_LIMIT:
-        raise Damage(f"{key}: longer than {OBJECT_BYTE_LIMIT} bytes")
+    data = container.read(key, 0, limit + 1)
+    if len(data) > limit:
+        raise Damage(f"{key}: longer than {limit} bytes")
     return data
 
 
-def gunzip(data, key):
-    """Unpacks exactly one gzip member."""
+def gunzip(data, key, limit, sign_limit):
+    """Unpacks exactly one gzip member of JSON, which must not have more text or more values than its limits allow.
+
+    Values are counted by their signs: each but the first comes after a bracket, a comma or a colon. So a text that would
+    take many times its length as Python's objects is refused before it is parsed.
+    """
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    text = bytearray()
     try:
-        text = unpacker.decompress(data, TEXT_BYTE_LIMIT + 1)
-    except zlib.error as error:
+        for start in range(0, len(data), STEP_BYTE_COUNT):
+            rest = data[start : start + STEP_BYTE_COUNT]
+            while rest:
+                text += unpacker.decompress(rest, STEP_BYTE_COUNT)
+                rest = unpacker.unconsumed_tail
+                if len(text) > limit:
+                    raise Damage(f"{key}: unpacks to more than {limit} bytes")
+                if unpacker.unused_data:
+                    raise Damage(f"{key}: not exactly one whole gzip member")
+    except (zlib.error, EOFError) as error:
         raise Damage(f"{key}: {error}")
-    if len(text) > TEXT_BYTE_LIMIT:
-        raise Damage(f"{key}: unpacks to more than {TEXT_BYTE_LIMIT} bytes")
-    if not unpacker.eof or unpacker.unused_data:
+    if not unpacker.eof:
         raise Damage(f"{key}: not exactly one whole gzip member")
+    if text.count(b'"') > 2 * sign_limit or count_signs(text) > sign_limit and count_signs(STRING.sub(b"", text)) > sign_limit:
+        raise Damage(f"{key}: has more than {sign_limit} values")
     return text
 
 
-def parse(text, key):
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+
+def count_signs(text):
+    return sum(map(text.count, b"[{,:"))
+
+
+def parse(text, key, hook=None):
     try:
-        value = json.loads(text.decode("utf-8"))
+        value = json.loads(text.decode("utf-8"), object_hook=hook)
     except (ValueError, RecursionError) as error:
         raise Damage(f"{key}: {error}")
     if not isinstance(value, dict):
@@ -256,42 +328,90 @@ def check_format(value, key):
         sys.exit(f"{key} has format {version}; this script reads formats up to {FORMAT}. Use a newer one.")
 
 
-def check_runs(runs):
-    """Checks a chunk list and returns it flat: (pack or None, offset, byte count, hash) per chunk or hole."""
+class Pieces:
+    """The chunks and holes of a file in order, packed: a Python object for each would take ten times as much.
+
+    Adjacent holes are one.
+    """
+
+    def __init__(self):
+        self.data = bytearray()
+        self.total = 0
+        self.hole = 0
+
+    def add(self, count, pack=None, offset=0, digest=None):
+        # Only the last entry of a file may have an odd length.
+        if self.total % CHUNK_BYTE_COUNT:
+            raise Damage("a short chunk or hole before the end of the file")
+        self.total += count
+        if self.total > FILE_BYTE_LIMIT:
+            raise Damage(f"longer than {FILE_BYTE_LIMIT} bytes")
+        if pack is None:
+            self.hole += count
+            return
+        self.end_hole()
+        self.data += PIECE.pack(True, pack, offset, count, digest)
+
+    def end_hole(self):
+        if self.hole:
+            self.data += PIECE.pack(False, b"", 0, self.hole, b"")
+            self.hole = 0
+
+    def finish(self, size, what):
+        self.end_hole()
+        if self.total != size:
+            raise Damage(f"size {size}, but {what} of {self.total} bytes")
+        return bytes(self.data)
+
+
+def compact(value):
+    """A hole or a chunk as a tuple, which JSON has not; any other object as it is. A list has millions of them."""
+    if "runs" in value or "chunks" in value:
+        return value
+    is_hole, is_chunk = value.get("zeros") is not None, "hash" in value
+    # With both, it depends on where it is.
+    if is_hole and not is_chunk:
+        return (value["zeros"],)
+    if is_chunk and not is_hole:
+        return (value.get("byteCount"), value["hash"])
+    return value
+
+
+def check_count(value, limit):
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= limit:
+        raise Damage(f"a chunk or hole of {value!r} bytes")
+    return value
+
+
+def check_runs(runs, size, what="content"):
+    """Checks a chunk list, and returns its pieces."""
     if not isinstance(runs, list):
         raise Damage("runs is not a list")
-    flat = []
-    total = 0
+    pieces = Pieces()
     for run in runs:
-        if not isinstance(run, dict):
+        if isinstance(run, dict) and run.get("zeros") is not None:
+            run = (run["zeros"],)
+        if isinstance(run, tuple) and len(run) == 1:
+            pieces.add(check_count(run[0], FILE_BYTE_LIMIT))
+        elif not isinstance(run, dict):
             raise Damage("a run is not an object")
-        # Only the last entry of a file may have an odd length.
-        if total % CHUNK_BYTE_COUNT:
-            raise Damage("a short chunk or hole before the end of the file")
-        if run.get("zeros") is not None:
-            count = integer(run, "zeros", 1, FILE_BYTE_LIMIT)
-            flat.append((None, 0, count, None))
-            total += count
         else:
-            pack = identifier(run, "pack")
+            pack = uuid.UUID(identifier(run, "pack")).bytes
             offset = integer(run, "offset", 0, OFFSET_LIMIT)
             chunks = member(run, "chunks", list)
             if not chunks:
                 raise Damage("a run without chunks")
             for chunk in chunks:
-                if not isinstance(chunk, dict):
-                    raise Damage("a chunk is not an object")
-                if total % CHUNK_BYTE_COUNT:
-                    raise Damage("a short chunk before the end of the file")
-                count = integer(chunk, "byteCount", 1, CHUNK_BYTE_COUNT)
-                flat.append((pack, offset, count, sha256(chunk.get("hash"))))
+                if isinstance(chunk, dict):
+                    chunk = (chunk.get("byteCount"), chunk.get("hash"))
+                if not isinstance(chunk, tuple) or len(chunk) != 2:
+                    raise Damage("a chunk without a hash")
+                count = check_count(chunk[0], CHUNK_BYTE_COUNT)
+                pieces.add(count, pack, offset, bytes.fromhex(sha256(chunk[1])))
                 offset += count
-                total += count
             if offset > OFFSET_LIMIT:
                 raise Damage("an offset that is too high")
-        if total > FILE_BYTE_LIMIT:
-            raise Damage(f"longer than {FILE_BYTE_LIMIT} bytes")
-    return flat, total
+    return pieces.finish(size, what)
 
 
 def check_record(record, sequence):
@@ -341,9 +461,10 @@ def check_record(record, sequence):
         if content.get("manifest") is not None:
             item["manifest"] = sha256(content["manifest"])
         else:
-            item["chunks"], total = check_runs(content.get("runs"))
-            if total != item["size"]:
-                raise Damage(f"size {item['size']}, but content of {total} bytes")
+            # A row of a snapshot has them packed.
+            runs = content.get("runs")
+            unpack = unpack_content if isinstance(runs, bytes) else check_runs
+            item["pieces"] = unpack(runs, item["size"])
     elif item["size"]:
         raise Damage("only a file has a size")
     return item
@@ -360,14 +481,22 @@ def unpack_snapshot(source, target, key):
     comment = source.read(65)
     if len(comment) < 65 or comment[-1] != 0:
         raise Damage(f"{key}: the comment is not a SHA-256")
+    packed = source.seek(0, os.SEEK_END)
     source.seek(0)
+    if packed > SNAPSHOT_BYTE_LIMIT:
+        raise Damage(f"{key}: longer than {SNAPSHOT_BYTE_LIMIT} bytes")
+    limit = min(UNPACKED_SNAPSHOT_LIMIT, LEAST_UNPACKED_LIMIT + UNPACKED_FACTOR * packed)
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     digest = hashlib.sha256()
+    total = 0
     try:
         while not unpacker.eof and (data := source.read(STEP_BYTE_COUNT)):
             while data and not unpacker.eof:
                 piece = unpacker.decompress(data, STEP_BYTE_COUNT)
                 data = unpacker.unconsumed_tail
+                total += len(piece)
+                if total > limit:
+                    raise Damage(f"{key}: unpacks to more than {limit} bytes")
                 digest.update(piece)
                 target.write(piece)
     except zlib.error as error:
@@ -379,31 +508,76 @@ def unpack_snapshot(source, target, key):
     target.flush()
 
 
-def unpack_content(data):
-    """The runs of a packed content, as they stand in a record."""
+def unpack_content(data, size):
+    """Checks a packed content, and returns its pieces."""
+    pieces = Pieces()
     try:
         version, run_count = struct.unpack_from("<BI", data)
         if version != 1:
             raise Damage(f"a content of version {version}")
-        offset, runs = 5, []
+        offset = 5
         for _ in range(run_count):
             if data[offset] == 0:
-                runs.append({"zeros": struct.unpack_from("<q", data, offset + 1)[0]})
+                count = struct.unpack_from("<q", data, offset + 1)[0]
+                if not 1 <= count <= FILE_BYTE_LIMIT:
+                    raise Damage(f"a hole of {count} bytes")
+                pieces.add(count)
                 offset += 9
                 continue
             start, count = struct.unpack_from("<qI", data, offset + 17)
-            run = {"pack": str(uuid.UUID(bytes=data[offset + 1 : offset + 17])), "offset": start, "chunks": []}
+            pack = data[offset + 1 : offset + 17]
+            if start < 0 or count == 0:
+                raise Damage("a run that is none")
             offset += 29
             for _ in range(count):
                 digest, byte_count = struct.unpack_from("<32sI", data, offset)
-                run["chunks"].append({"hash": digest.hex(), "byteCount": byte_count & ~HEAD_FLAG})
                 offset += 68 if byte_count & HEAD_FLAG else 36
-            runs.append(run)
-    except (struct.error, IndexError, ValueError) as error:
+                byte_count &= ~HEAD_FLAG
+                if not 1 <= byte_count <= CHUNK_BYTE_COUNT:
+                    raise Damage(f"a chunk of {byte_count} bytes")
+                pieces.add(byte_count, pack, start, digest)
+                start += byte_count
+            if start > OFFSET_LIMIT:
+                raise Damage("an offset that is too high")
+    except (struct.error, IndexError) as error:
         raise Damage(f"a content that cannot be read: {error}")
     if offset != len(data):
         raise Damage("a content with something behind it")
-    return runs
+    return pieces.finish(size, "content")
+
+
+def open_snapshot(path):
+    """A connection to an unpacked snapshot: plain tables alone, and work in proportion to its length."""
+    database = sqlite3.connect(f"file:{path}?mode=rw", uri=True)
+    try:
+        database.execute("PRAGMA trusted_schema = OFF")
+        database.execute("PRAGMA cell_size_check = ON")
+        database.execute("PRAGMA journal_mode = OFF")
+        if hasattr(database, "setlimit"):
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW_BYTE_LIMIT)
+        looks = (STEP_LIMIT + STEPS_PER_BYTE * os.path.getsize(path)) // STEPS_PER_LOOK
+
+        def look():
+            nonlocal looks
+            looks -= 1
+            return looks < 0
+
+        database.set_progress_handler(look, STEPS_PER_LOOK)
+        # A view, a trigger, a virtual table or a generated column would be foreign code.
+        for kind, name, text in database.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
+            if kind == "index":
+                if text is not None:
+                    database.execute('DROP INDEX "' + name.replace('"', '""') + '"')
+            elif kind != "table" or re.match(r"\s*CREATE\s+VIRTUAL\b", text or "", re.IGNORECASE):
+                raise Damage("it has objects other than tables and indexes")
+        for table in ("meta", "items", "xattrs"):
+            if database.execute("SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0", (table,)).fetchone()[0]:
+                raise Damage(f"{table} has a hidden column")
+        database.execute("CREATE UNIQUE INDEX restore_xattrs ON xattrs(item, name)")
+        return database
+    except BaseException:
+        database.close()
+        raise
 
 
 def snapshot_record(row, xattrs, device):
@@ -419,10 +593,14 @@ def snapshot_record(row, xattrs, device):
         "mode": mode,
         "modified": modified,
         "size": size,
-        "xattrs": {name: base64.b64encode(value).decode() for name, value in xattrs},
+        "xattrs": {key: base64.b64encode(value).decode() for key, value in xattrs},
         "device": device,
         "base": 0,
     }
+    if not isinstance(name, str) or not isinstance(target, (str, type(None))):
+        raise Damage("a text that is none")
+    if any(not isinstance(key, str) or not isinstance(value, bytes) for key, value in xattrs):
+        raise Damage("an attribute that is none")
     if any(value is not None and not isinstance(value, bytes) for value in (content, manifest)):
         raise Damage("a content that is none")
     if target is not None:
@@ -430,7 +608,7 @@ def snapshot_record(row, xattrs, device):
     if manifest is not None:
         record["content"] = {"manifest": manifest.hex()}
     elif content is not None:
-        record["content"] = {"runs": unpack_content(content)}
+        record["content"] = {"runs": content}
     return record
 
 
@@ -449,33 +627,52 @@ class Restore:
 
     def damaged(self, text):
         self.damage_count += 1
-        print(f"damaged: {printable(text)}", file=sys.stderr)
+        if self.damage_count <= LINE_LIMIT:
+            print(f"damaged: {printable(text[:LINE_LENGTH_LIMIT])}", file=sys.stderr)
+        elif self.damage_count == LINE_LIMIT + 1:
+            print("damaged: more, which is only counted", file=sys.stderr)
 
     def note(self, text):
         self.note_count += 1
-        print(f"note: {printable(text)}", file=sys.stderr)
+        if self.note_count <= LINE_LIMIT:
+            print(f"note: {printable(text[:LINE_LENGTH_LIMIT])}", file=sys.stderr)
+        elif self.note_count == LINE_LIMIT + 1:
+            print("note: there are more", file=sys.stderr)
+
+    def sizes(self, prefix):
+        """The length of each object of the container below a prefix; none, and damage, if it cannot be listed."""
+        try:
+            return self.container.sizes(prefix)
+        except Damage as damage:
+            self.damaged(str(damage))
+            return {}
 
     # Replaying the log
 
     def read_identity(self):
         try:
-            identity = parse(read_object(self.container, "container.json"), "container.json")
+            identity = parse(
+                read_object(self.container, "container.json", IDENTITY_BYTE_LIMIT), "container.json"
+            )
             check_format(identity, "container.json")
             return member(identity, "id", str)
         except FileNotFoundError:
             sys.exit(f"{self.container}: there is no container.json, so this is not a container")
-        except Damage as damage:
+        except (Damage, OSError) as error:
             # The log has all that is needed to restore.
-            self.damaged(f"container.json: {damage}")
+            self.damaged(f"container.json: {error}")
             return "?"
 
     def replay(self, at):
-        sizes = self.container.sizes("log")
+        sizes = self.sizes("log")
+        for name in sorted(name for name, size in sizes.items() if size is None and not re.fullmatch("[0-9]{20}", name)):
+            self.damaged(f"log/{name}: not a regular file")
         sizes = {int(name): size for name, size in sizes.items() if re.fullmatch("[0-9]{20}", name)}
         numbers = sorted(sizes)
         numbers = [number for number in numbers if 0 < number <= HIGHEST_NUMBER and (at is None or number <= at)]
         trimmed = {number for number in numbers if sizes[number] == 0}
-        whole = numbers and not trimmed and numbers == list(range(1, len(numbers) + 1))
+        irregular = any(sizes[number] is None for number in numbers)
+        whole = numbers and not trimmed and not irregular and numbers == list(range(1, len(numbers) + 1))
         expected = (0 if whole else self.read_newest_snapshot(at)) + 1
         for number in numbers:
             if number < expected:
@@ -496,11 +693,13 @@ class Restore:
                 self.nonce = None
         if at is not None and expected <= at:
             self.damaged(f"log: it ends at commit {expected - 1}, before commit {at}")
+        if expected == 1 and at is None and (self.sizes("packs") or self.sizes("manifests")):
+            self.damaged("log: there are bytes of files, but neither a commit nor a snapshot that can be read")
         return expected - 1
 
     def read_newest_snapshot(self, at):
         """Takes the items of the newest snapshot that can be read, and returns its number; 0 when there is none."""
-        names = self.container.sizes("snapshot")
+        names = self.sizes("snapshot")
         numbers = sorted((int(name) for name in names if re.fullmatch("[0-9]{20}", name)), reverse=True)
         for number in numbers:
             if not 0 < number <= HIGHEST_NUMBER or (at is not None and number > at):
@@ -518,7 +717,7 @@ class Restore:
         with tempfile.NamedTemporaryFile(prefix="restore-") as file:
             with self.container.open(key) as source:
                 unpack_snapshot(source, file, key)
-            database = sqlite3.connect(f"file:{file.name}?mode=ro&immutable=1", uri=True)
+            database = open_snapshot(file.name)
             try:
                 return self.read_rows(database, number)
             finally:
@@ -531,21 +730,24 @@ class Restore:
             raise Damage(f"it says that it is snapshot {meta.get('number')}")
         device = identifier(meta, "device")
         self.nonce = identifier(meta, "nonce") if meta.get("nonce") is not None else None
-        xattrs = {}
-        for item, name, value in database.execute("SELECT item, name, value FROM xattrs"):
-            xattrs.setdefault(item, []).append((name, value))
-        items = {}
+        items, xattr_count = {}, 0
         columns = "item, parent, name, kind, mode, modified, size, target, content, manifest"
         for row in database.execute(f"SELECT {columns} FROM items"):
-            item = check_record(snapshot_record(row, xattrs.get(row[0], []), device), number)
+            xattrs = database.execute("SELECT name, value FROM xattrs WHERE item = ?", row[:1]).fetchall()
+            xattr_count += len(xattrs)
+            item = check_record(snapshot_record(row, xattrs, device), number)
             items[item["id"]] = item
         if len(items) != meta.get("items"):
             raise Damage(f"it has {len(items)} items, not {meta.get('items')}")
+        if database.execute("SELECT count(*) FROM xattrs").fetchone()[0] != xattr_count:
+            raise Damage("it has attributes without an item")
         return items
 
     def apply(self, number):
         key = f"log/{number:020}"
-        commit = parse(gunzip(read_object(self.container, key), key), key)
+        commit = parse(
+            gunzip(read_object(self.container, key), key, COMMIT_TEXT_BYTE_LIMIT, COMMIT_SIGN_LIMIT), key
+        )
         check_format(commit, key)
         if member(commit, "sequence", int) != number:
             raise Damage(f"it says that it is commit {commit['sequence']}")
@@ -633,20 +835,24 @@ class Restore:
 
     # Content
 
-    def chunks(self, item):
-        if "chunks" in item:
-            return item["chunks"]
+    def pieces(self, item):
+        """The pieces of a file, each as PIECE has it."""
+        return PIECE.iter_unpack(item["pieces"] if "pieces" in item else self.manifest(item))
+
+    def manifest(self, item):
         key = f"manifests/{item['manifest']}"
+        # Every run but the last is a MiB or more, so the file's size limits how many there are.
+        count = item["size"] // CHUNK_BYTE_COUNT + 2
+        limit = min(TEXT_BYTE_LIMIT, IDENTITY_BYTE_LIMIT + MANIFEST_BYTES_PER_PIECE * count)
         try:
-            text = gunzip(read_object(self.container, key), key)
+            text = gunzip(read_object(self.container, key), key, limit, MANIFEST_SIGNS_PER_PIECE * count)
         except FileNotFoundError:
             raise Damage(f"{key} is missing")
         if hashlib.sha256(text).hexdigest() != item["manifest"]:
             raise Damage(f"{key}: its hash is another")
-        flat, total = check_runs(parse(text, key).get("runs"))
-        if total != item["size"]:
-            raise Damage(f"size {item['size']}, but {key} has {total} bytes")
-        return flat
+        found = parse(text, key, compact)
+        del text
+        return check_runs(found.get("runs"), item["size"], key)
 
     def neighbour(self, pack):
         """The key in the bucket of the adopted object that is a pack; None for one that lies in packs/."""
@@ -656,7 +862,7 @@ class Restore:
         if pack not in self.neighbours:
             key = f"adopted/{pack}"
             try:
-                found = member(parse(read_object(self.container, key), key), "key", str)
+                found = member(parse(read_object(self.container, key, ADOPTION_BYTE_LIMIT), key), "key", str)
             except FileNotFoundError:
                 found = None
             if found is not None and ("\0" in found or {"", ".", ".."} & set(found.split("/"))):
@@ -681,9 +887,9 @@ class Restore:
     def copy(self, item, file):
         """Verifies a file's chunks and writes them to `file`, if there is one."""
         position = 0
-        for pack, offset, count, digest in self.chunks(item):
-            if pack is not None:
-                data = self.read_chunk(pack, offset, count, digest)
+        for is_stored, pack, offset, count, digest in self.pieces(item):
+            if is_stored:
+                data = self.read_chunk(str(uuid.UUID(bytes=pack)), offset, count, digest.hex())
                 if file is not None:
                     written = 0
                     while written < count:
@@ -700,8 +906,8 @@ class Restore:
                 if item["kind"] == "file":
                     try:
                         self.copy(item, None)
-                    except Damage as damage:
-                        self.damaged(f"file {item['id']} {item['name']!r}: {damage}")
+                    except (Damage, OSError) as error:
+                        self.damaged(f"file {item['id']} {item['name']!r}: {error}")
 
     # Writing. Every call names one component relative to an open directory, so no name and no link leads outside.
 
@@ -710,7 +916,7 @@ class Restore:
         root = os.open(output, os.O_RDONLY | os.O_DIRECTORY)
         if os.listdir(root):
             sys.exit(f"{output} is not empty")
-        self.fill(root, os.fsencode(output), children, ROOT)
+        self.fill(Level(os.dup(root), os.fsencode(output), children.get(ROOT, [])), children)
         lost = children.get(LOST_AND_FOUND)
         if lost:
             name = LOST_AND_FOUND.encode()
@@ -718,36 +924,50 @@ class Restore:
                 name += b"+"
             os.mkdir(name, 0o700, dir_fd=root)
             inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
-            self.fill(inner, name, children, LOST_AND_FOUND)
-            os.close(inner)
+            self.fill(Level(inner, name, lost), children)
         os.close(root)
 
-    def fill(self, directory, path, children, item_id):
+    def fill(self, start, children):
         """Writes all that lies in a directory. A directory gets its mode and time when its contents are there."""
-        stack = [(directory, path, iter(children.get(item_id, [])), None)]
+        stack = [start]
         while stack:
-            directory, path, rest, owner = stack[-1]
-            item = next(rest, None)
+            level = stack[-1]
+            item = next(level.rest, None)
             if item is None:
                 stack.pop()
-                if owner is not None:
-                    try:
-                        self.finish(owner, directory, path)
-                    except OSError as error:
-                        self.damaged(f"directory {owner['id']} {path!r}: {error}")
-                    os.close(directory)
+                if stack:
+                    self.leave(level, stack)
+                level.close()
                 continue
-            item_path = path + b"/" + item["output name"]
             try:
-                inner = self.write_item(item, directory, item_path)
-                if inner is not None:
-                    stack.append((inner, item_path, iter(children.get(item["id"], [])), item))
+                inner = self.write_item(item, level, stack)
             except (Damage, OSError) as error:
-                self.damaged(f"{item['kind']} {item['id']} {item_path!r}: {error}")
+                # The path of a deep item is longer than any call takes.
+                text = error.strerror if isinstance(error, OSError) and error.strerror else error
+                self.damaged(f"{item['kind']} {item['id']} {shown(stack, item)}: {text}")
+                continue
+            if inner is not None:
+                stack.append(Level(inner, item["output name"], children.get(item["id"], []), item))
+                # So many levels stay open; the others are opened again from below.
+                if len(stack) > OPEN_LEVEL_LIMIT + 1:
+                    stack[-OPEN_LEVEL_LIMIT - 1].close()
 
-    def write_item(self, item, directory, path):
+    def leave(self, level, stack):
+        """Goes back to the directory above, with the one left finished."""
+        above = stack[-1]
+        try:
+            if above.file is None:
+                above.reopen(level)
+            if level.file is not None:
+                self.finish(level.owner, level.file, stack)
+        except OSError as error:
+            self.damaged(f"directory {level.owner['id']} {shown(stack, level.owner)}: {error.strerror}")
+        if above.file is None:
+            above.rest = iter(())
+
+    def write_item(self, item, level, stack):
         """Writes one item; returns the open directory if it is one."""
-        name = item["output name"]
+        name, directory = item["output name"], level.file
         if item["kind"] == "directory":
             os.mkdir(name, 0o700, dir_fd=directory)
             return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
@@ -755,12 +975,12 @@ class Restore:
             os.symlink(item["target"], name, dir_fd=directory)
             os.utime(name, ns=(item["modified"],) * 2, dir_fd=directory, follow_symlinks=False)
             if item["xattrs"]:
-                self.note(f"{path!r}: Linux keeps no user attributes on symbolic links")
+                self.note(f"{shown(stack, item)}: Linux keeps no user attributes on symbolic links")
             return None
         file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=directory)
         try:
             self.copy(item, file)
-            self.finish(item, file, path)
+            self.finish(item, file, stack)
         except BaseException:
             # Half a file under the file's name would look like the file.
             os.unlink(name, dir_fd=directory)
@@ -769,19 +989,54 @@ class Restore:
             os.close(file)
         return None
 
-    def finish(self, item, file, path):
+    def finish(self, item, file, stack):
         for name, value in item["xattrs"].items():
             try:
                 os.setxattr(file, name, value)
             except OSError as error:
-                self.note(f"{path!r}: attribute {name!r} not restored: {error.strerror}")
+                self.note(f"{shown(stack, item)}: attribute {name!r} not restored: {error.strerror}")
         mode = item["mode"]
         set_id = stat.S_ISUID | stat.S_ISGID
         if item["kind"] == "file" and mode & set_id and os.geteuid() == 0 and not self.keep_set_id:
-            self.note(f"{path!r}: mode {mode:04o} without its set-id bits, since its owner is now root")
+            self.note(f"{shown(stack, item)}: mode {mode:04o} without its set-id bits, since its owner is now root")
             mode &= ~set_id
         os.fchmod(file, mode)
         os.utime(file, ns=(item["modified"],) * 2)
+
+
+class Level:
+    """A directory that is being filled."""
+
+    def __init__(self, file, name, items, owner=None):
+        self.file, self.name, self.owner = file, name, owner
+        self.rest = iter(items)
+        status = os.fstat(file)
+        self.identity = (status.st_dev, status.st_ino)
+
+    def close(self):
+        if self.file is not None:
+            os.close(self.file)
+            self.file = None
+
+    def reopen(self, below):
+        if below.file is None:
+            raise OSError(errno.ESTALE, "the way back to it was lost")
+        file = os.open("..", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=below.file)
+        status = os.fstat(file)
+        if (status.st_dev, status.st_ino) != self.identity:
+            os.close(file)
+            raise OSError(errno.ESTALE, "it was moved while it was written")
+        self.file = file
+
+
+def shown(stack, item):
+    """The end of an item's path: a whole one may take a megabyte."""
+    path = item["output name"]
+    for level in reversed(stack):
+        path = level.name + b"/" + path
+        if len(path) > SHOWN_PATH_LIMIT:
+            return repr(b"..." + path[-SHOWN_PATH_LIMIT:])
+    return repr(path)
 
 
 def label(value):
