@@ -103,5 +103,6 @@ package final class SyncEngine: Sendable {
     package func check(readingBytes: Bool = false) async throws(FileError) -> [String] {
         try await ContainerCheck(replica: replica, store: PackStore(store: store)).run(readingBytes: readingBytes)
             + LogCheck(replica: replica, store: store).run(readingAll: readingBytes)
+            + snapshots.check(readingAll: readingBytes)
     }
 }

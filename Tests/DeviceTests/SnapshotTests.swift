@@ -156,6 +156,18 @@ import Testing
         for device in [a, b, c] { try await device.close() }
     }
 
+    @Test func `a snapshot that no new device can read is found by the check`() async throws {
+        let a = try await filled()
+        let number = try #require(try await a.fileSystem.syncEngine.snapshots.make())
+        #expect(try await a.fileSystem.syncEngine.check() == [])
+        try await halve(number)
+        let problems = try await a.fileSystem.syncEngine.check()
+        #expect(
+            problems.count == 1 && problems[0].hasPrefix("snapshot \(number): no new device can read it: "),
+            "\(problems)")
+        try await a.close()
+    }
+
     private func halve(_ number: CommitNumber) async throws {
         let key = SnapshotStore.key(number)
         let object = try await store.get(key, range: nil).collect(upTo: 100 << 20)

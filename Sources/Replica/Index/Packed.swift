@@ -1,5 +1,5 @@
 import Foundation
-import Model
+package import Model
 
 /// Concatenates values in the format in which the index stores contents and records: integers little-endian, texts and
 /// lists prefixed with their count (32 bits).
@@ -66,4 +66,9 @@ struct PackedReader {
     }
 
     static let damaged = FileError(.inputOutput, "the index holds a damaged value; run dewpoint check")
+}
+
+extension FileError {
+    /// Whether it says that a value of the index cannot be decoded.
+    package var isDamagedValue: Bool { self == PackedReader.damaged }
 }

@@ -33,6 +33,15 @@ private struct Check {
 
     mutating func run() throws {
         try checkIndex()
+        differences += try ValueCheck(rows: rows).run()
+        do {
+            try checkDisk()
+        } catch let error as FileError where error.isDamagedValue || error.code == .badName {
+            differences.append("index: the kind or name of an item is damaged, so the disk was not compared")
+        }
+    }
+
+    private mutating func checkDisk() throws {
         try checkDirectories()
         try checkFiles()
         try checkSymbolicLinks()

@@ -70,6 +70,8 @@ private struct SnapshotExport {
             try database.execute(sql: SnapshotTables.definition)
             let count = try copyItems()
             try SnapshotTables.copyOut(database)
+            // A row that is damaged here must not reach others: earlier versions refuse the whole snapshot for it.
+            _ = try SnapshotTables.dropUnreadableHistory(database) { _, _ in nil }
             let summary = SnapshotSummary(
                 number: number, nonce: try liveNonce(of: number), time: time, itemCount: count)
             try writeMeta(summary)

@@ -12,6 +12,7 @@ struct SnapshotCheck {
     struct Found: Sendable {
         var summary: SnapshotSummary
         var isTree: Bool
+        var droppedCount: Int
     }
 
     func run() throws -> Found {
@@ -20,8 +21,9 @@ struct SnapshotCheck {
         try checkTypes()
         try addIndexes()
         try checkRecords(summary)
-        try checkCopied(summary)
-        return Found(summary: summary, isTree: try findTree() == summary.itemCount)
+        let droppedCount = try checkCopied(summary)
+        return Found(
+            summary: summary, isTree: try findTree() == summary.itemCount, droppedCount: droppedCount)
     }
 
     private func damaged(_ sentence: String) -> FileError { FileError(.corrupt, "snapshot \(number): \(sentence)") }
@@ -107,11 +109,6 @@ struct SnapshotCheck {
                     typeof(item) = 'blob' AND typeof(name) = 'text' AND typeof(value) = 'blob'))
                 """)
         guard wrong == 0 else { throw damaged("values of wrong types") }
-        for table in SnapshotTables.copied where try SnapshotTables.isThere(table, in: "main", database) {
-            let count = try Int.fetchOne(
-                database, sql: "SELECT count(*) FROM \(table.name) WHERE (\(table.rule)) IS NOT TRUE")
-            guard count == 0 else { throw damaged("values of wrong types in \(table.name)") }
-        }
     }
 
     /// The highest row id: leaves room to add any inode number to it.
@@ -156,30 +153,27 @@ struct SnapshotCheck {
     }
 
     /// Earlier states must be valid records, and no table may refer to commits after this one.
-    private func checkCopied(_ summary: SnapshotSummary) throws {
+    ///
+    /// - Returns: How many rows were dropped because the items do not need them.
+    private func checkCopied(_ summary: SnapshotSummary) throws -> Int {
+        var droppedCount = 0
         for table in SnapshotTables.copied where try SnapshotTables.isThere(table, in: "main", database) {
-            guard table.columns.contains("number") else { continue }
-            let count = try Int.fetchOne(
-                database, sql: "SELECT count(*) FROM \(table.name) WHERE number NOT BETWEEN 1 AND ?",
-                arguments: [Int64(bitPattern: summary.number)])
-            guard count == 0 else { throw damaged("\(table.name) of later commits") }
-        }
-        guard let history = SnapshotTables.copied.first(where: { $0.name == "history" }),
-            try SnapshotTables.isThere(history, in: "main", database)
-        else { return }
-        let rows = try Row.fetchCursor(database, sql: "SELECT item, number, record FROM history")
-        while let row = try rows.next() {
-            let record: ItemRecord
-            do throws(FileError) { record = try ItemRecord(packed: row[2]) } catch {
-                throw damaged("an unreadable earlier state")
+            var rule = "(\(table.rule)) IS TRUE"
+            if table.columns.contains("number") {
+                rule += " AND number BETWEEN 1 AND \(Int64(bitPattern: summary.number))"
             }
-            guard record.id.uuid == row[0] as UUID else {
-                throw damaged("\(record.id): an earlier state of another item")
+            if table.isRowDispensable {
+                try database.execute(sql: "DELETE FROM main.\(table.name) WHERE NOT (\(rule))")
+                droppedCount += database.changesCount
+            } else {
+                let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table.name) WHERE NOT (\(rule))")
+                guard count == 0 else { throw damaged("damaged rows in \(table.name)") }
             }
-            if let fault = fault(record, CommitNumber(bitPattern: row[1] as Int64)) {
-                throw damaged("\(record.id), an earlier state: \(fault)")
+            if table.name == SnapshotTables.history {
+                droppedCount += try SnapshotTables.dropUnreadableHistory(database, fault: fault)
             }
         }
+        return droppedCount
     }
 
     // MARK: The tree

@@ -11,6 +11,8 @@ package final class SnapshotFile: Sendable {
     /// Whether every item is connected to the root, under a unique name. Otherwise the items have to be applied one by
     /// one, as those of a commit are.
     package let isTree: Bool
+    /// How many rows were damaged that the items do not need, and were dropped: see ``SnapshotTables/Copied``.
+    package let droppedCount: Int
     let queue: DatabaseQueue
 
     private init(path: String, queue: DatabaseQueue, found: SnapshotCheck.Found) {
@@ -18,6 +20,7 @@ package final class SnapshotFile: Sendable {
         self.queue = queue
         summary = found.summary
         isTree = found.isTree
+        droppedCount = found.droppedCount
     }
 
     /// Opens the file and checks every row of it; a million items take some seconds, on a separate thread.

@@ -31,22 +31,28 @@ enum SnapshotTables {
         var columns: String
         /// The condition for every row, in SQL.
         var rule: String
+        /// Whether a damaged row costs that row alone. A condemned object that is not known as one might be referred to
+        /// again, and then its bytes are lost.
+        var isRowDispensable: Bool
     }
+
+    static let history = "history"
 
     /// Further tables are added here: no other code needs to know them.
     static let copied = [
         Copied(
             name: "condemned", definition: IndexMigrations.condemnedColumns, columns: "object, number, time",
             rule: "typeof(object) = 'blob' AND length(object) IN (16, 32) AND typeof(number) = 'integer' "
-                + "AND typeof(time) = 'integer'"),
+                + "AND typeof(time) = 'integer'", isRowDispensable: false),
         Copied(
-            name: "history", definition: IndexMigrations.historyColumns,
+            name: history, definition: IndexMigrations.historyColumns,
             columns: "item, number, replaced, deleted, record",
             rule: "typeof(item) = 'blob' AND length(item) = 16 AND typeof(number) = 'integer' "
-                + "AND typeof(replaced) = 'integer' AND deleted IN (0, 1) AND typeof(record) = 'blob'"),
+                + "AND typeof(replaced) = 'integer' AND deleted IN (0, 1) AND typeof(record) = 'blob'",
+            isRowDispensable: true),
         Copied(
             name: "devices", definition: IndexMigrations.devicesColumns, columns: "device, name",
-            rule: "typeof(device) = 'text' AND typeof(name) = 'text'"),
+            rule: "typeof(device) = 'text' AND typeof(name) = 'text'", isRowDispensable: true),
     ]
 
     /// Copies the tables into the snapshot, from an index that is attached as `live`.
@@ -56,6 +62,30 @@ enum SnapshotTables {
             try database.execute(
                 sql: "INSERT INTO main.\(table.name)(\(table.columns)) SELECT \(table.columns) FROM live.\(table.name)")
         }
+    }
+
+    /// Removes the earlier states of a snapshot that cannot be read, so that they do not keep anybody from the rest.
+    ///
+    /// - Parameter fault: How a record violates the format, `nil` when it is valid; called with the commit that
+    ///   contained it.
+    /// - Returns: How many there were.
+    static func dropUnreadableHistory(
+        _ database: Database, fault: (ItemRecord, CommitNumber) -> String?
+    ) throws -> Int {
+        try database.execute(sql: "CREATE TEMP TABLE unreadable(item BLOB NOT NULL, number INTEGER NOT NULL)")
+        let insert = try database.makeStatement(sql: "INSERT INTO temp.unreadable(item, number) VALUES(?, ?)")
+        let rows = try Row.fetchCursor(database, sql: "SELECT item, number, record FROM main.history")
+        while let row = try rows.next() {
+            let (item, number) = (row[0] as UUID, row[1] as Int64)
+            let record = try? ItemRecord(packed: row[2])
+            if let record, record.id.uuid == item, fault(record, CommitNumber(bitPattern: number)) == nil { continue }
+            try insert.execute(arguments: [item, number])
+        }
+        try database.execute(
+            sql: "DELETE FROM main.history WHERE (item, number) IN (SELECT item, number FROM temp.unreadable)")
+        let count = database.changesCount
+        try database.execute(sql: "DROP TABLE temp.unreadable")
+        return count
     }
 
     /// Copies the tables into the index, from a snapshot that is attached as `snapshot`. Older snapshots lack newer

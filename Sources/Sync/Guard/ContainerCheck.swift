@@ -14,10 +14,7 @@ struct ContainerCheck {
         var packs: [PackID: Int64] = [:]
         var verified: Set<Content.Piece.Stored> = []
         for number in try replica.filesBelow(.root) {
-            // A file that is removed while the check runs is no problem.
-            guard let inode = try? replica.inode(number), let content = inode.incoming ?? inode.content else {
-                continue
-            }
+            guard let inode = try inode(number), let content = inode.incoming ?? inode.content else { continue }
             // The container need not have the bytes of a local file that is not synced.
             if inode.isLocal, try replica.entries(of: number).allSatisfy({ $0.item == nil }) { continue }
             var problem = try await lack(of: content, &packs, noting: &problems)
@@ -25,6 +22,15 @@ struct ContainerCheck {
             if let problem { problems.append("\(try replica.path(of: number)): \(problem)") }
         }
         return problems
+    }
+
+    /// - Returns: `nil` for a file that was removed while the check runs, and for one whose damage the index's own
+    ///   check has found.
+    private func inode(_ number: InodeNumber) throws(FileError) -> Inode? {
+        do throws(FileError) { return try replica.inode(number) } catch {
+            guard error.code == .notFound || error.isDamagedValue else { throw error }
+            return nil
+        }
     }
 
     /// The part of a content that is missing from the container, judged by the lengths of its packs.

@@ -69,7 +69,7 @@ package final class Snapshots: Sendable {
         let uptime = environment.uptime()
         try await withNewest(from: 1) { file in
             if try await replica.importSnapshot(file) {
-                applier.tellRootChanged()
+                try applier.tellRootChanged()
             } else {
                 try await apply(file)
             }
@@ -130,12 +130,15 @@ package final class Snapshots: Sendable {
     /// - Throws: ``StoreError`` or ``FileError``: `corrupt` when it is damaged, `invalid` when it needs a newer
     ///   version.
     private func load(_ number: CommitNumber) async throws -> SnapshotFile {
+        try makeDirectory()
         let path = scratchPath()
         do {
             try await snapshots.fetch(number, to: path)
-            return try await SnapshotFile.open(path, container: container.identity.uuid, number: number) {
+            let file = try await SnapshotFile.open(path, container: container.identity.uuid, number: number) {
                 record, commit in record.fault(in: commit)
             }
+            if file.droppedCount > 0 { logger.warning("\(Self.sentence(number, dropped: file.droppedCount))") }
+            return file
         } catch {
             remove(path)
             throw error
@@ -152,6 +155,39 @@ package final class Snapshots: Sendable {
         } catch let error as FileError where error.code == .corrupt {
             return true
         }
+    }
+
+    /// What would keep a new device from reading the newest snapshot, or a part of it, in sentences.
+    ///
+    /// - Parameter readingAll: Whether all snapshots are read.
+    package func check(readingAll: Bool) async throws(FileError) -> [String] {
+        do {
+            var problems: [String] = []
+            for number in try await snapshots.numbers().suffix(readingAll ? .max : 1) {
+                do {
+                    let file = try await load(number)
+                    if file.droppedCount > 0 { problems.append(Self.sentence(number, dropped: file.droppedCount)) }
+                    try close(file)
+                } catch let error as FileError where [.corrupt, .invalid].contains(error.code) {
+                    problems.append("snapshot \(number): no new device can read it: \(error.detail)")
+                } catch let error as StoreError where error.code == .corrupt {
+                    problems.append("snapshot \(number): no new device can read it: \(error.detail)")
+                } catch let error as StoreError where error.code == .notFound {
+                    // Replaced by a newer one meanwhile.
+                }
+            }
+            return problems
+        } catch let error as StoreError {
+            throw error.fileError
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw FileError(.cancelled, "the check was cancelled", cause: error)
+        }
+    }
+
+    private static func sentence(_ number: CommitNumber, dropped count: Int) -> String {
+        "snapshot \(number): \(count) rows of earlier states or devices cannot be read and are left out"
     }
 
     /// Closes and removes a snapshot that was opened.
@@ -251,6 +287,15 @@ package final class Snapshots: Sendable {
             if FileManager.default.fileExists(atPath: directory) {
                 try FileManager.default.removeItem(atPath: directory)
             }
+        } catch {
+            throw FileError(.inputOutput, "\(directory): \(error)", cause: error)
+        }
+        try makeDirectory()
+    }
+
+    private func makeDirectory() throws(FileError) {
+        let directory = replica.state.snapshots
+        do {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
