@@ -105,4 +105,19 @@ import Testing
         #expect(try #require(inode.content).hasSameBytes(as: content))
         try await a.close()
     }
+
+    @Test func `the chunk list of a file of more than a tebibyte is not read before it is needed`() async throws {
+        // The list of a file of this size could have a million runs, however short it is here.
+        let content = Content(runs: [Content.Run](repeating: .zeros(byteCount: 16 << 30), count: 70))
+        let reference = try await ManifestStore(store: store).put(content)
+        var record = try record("long", in: .root, .file, content: .empty)
+        record.size = content.byteCount
+        record.content = reference
+        try await append([record, try self.record("good")])
+        let a = try await device()
+        #expect(try a.names() == ["good", "long"])
+        #expect(try a.fileSystem.attributes(of: a.inode("long")).size == content.byteCount)
+        #expect(store.callCount(.get, prefix: "manifests/") == 0)
+        try await a.close()
+    }
 }

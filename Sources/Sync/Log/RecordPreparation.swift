@@ -78,7 +78,8 @@ struct RecordPreparation: Sendable {
     /// How many chunks may be read ahead from manifests for one commit: those of 1 TiB.
     static let chunksAhead = 1 << 20
 
-    /// The chunk lists of records. For files that are not local only up to the limit: longer ones are read on demand.
+    /// The chunk lists of records. For files that are not local only up to the limit: longer ones are read on demand. The
+    /// size of a file says how long its list may be, before the list is read.
     func contents(of records: [ItemRecord]) async throws -> [ItemID: Content] {
         var contents: [ItemID: Content] = [:]
         // A manifest that many records share is read once.
@@ -90,7 +91,8 @@ struct RecordPreparation: Sendable {
                 contents[record.id] = try await content(of: record, reference)
                 continue
             }
-            if chunkCount >= Self.chunksAhead, try !isLocal(record.id) { continue }
+            let most = Int(record.size / Int64(Content.chunkByteCount)) + 1
+            if chunkCount + most > Self.chunksAhead, try !isLocal(record.id) { continue }
             let known = lists[hash].flatMap { $0.byteCount == record.size ? $0 : nil }
             let found: Content?
             if let known { found = known } else { found = try await content(of: record, reference) }
