@@ -12,6 +12,22 @@ extension Replica {
         }
     }
 
+    /// The paths of inodes as they are shown, for a file with several names of the first; those without a name are left
+    /// out.
+    package func paths(of inodes: [InodeNumber]) throws(FileError) -> [InodeNumber: String] {
+        try readSnapshot { rows in
+            var directories = DirectoryFacts(rows)
+            var paths: [InodeNumber: String] = [:]
+            for inode in inodes {
+                guard let entry = try rows.firstEntryRow(of: inode),
+                    let above = try directories.facts(of: entry.parent)
+                else { continue }
+                paths[inode] = above.path(of: entry.name)
+            }
+            return paths
+        }
+    }
+
     /// The facts of the item at a path relative to the root; `nil` without one. Symbolic links are not followed.
     package func facts(at path: String) throws(FileError) -> ItemFacts? {
         try readSnapshot { rows in
@@ -75,7 +91,7 @@ struct DirectoryFacts {
         var isPaused: Bool
         var isExcluded: Bool
 
-        func path(of name: ItemName) -> String { path.isEmpty ? name.string : "\(path)/\(name.string)" }
+        func path(of name: ItemName) -> String { ShownPath.appending(name.string, to: path) }
 
         func isInside(_ top: String) -> Bool {
             top.isEmpty || path.utf8.elementsEqual(top.utf8) || path.utf8.starts(with: "\(top)/".utf8)
@@ -90,13 +106,18 @@ struct DirectoryFacts {
         var isExcluded: Bool
     }
 
+    /// How many bytes of paths are remembered: 16 MiB.
+    private static let byteLimit = 16 << 20
+
     private let rows: Rows
     private var known: [InodeNumber: Facts] = [:]
+    private var byteCount = 0
 
     init(_ rows: Rows) { self.rows = rows }
 
     /// - Returns: `nil` for a directory without a name.
     mutating func facts(of directory: InodeNumber) throws -> Facts? {
+        if byteCount > Self.byteLimit { (known, byteCount) = ([:], 0) }
         var steps: [Step] = []
         var current = directory
         while known[current] == nil, current != .root {
@@ -111,6 +132,7 @@ struct DirectoryFacts {
                 path: facts.path(of: step.name), isPinned: step.isPinned ?? facts.isPinned,
                 isPaused: facts.isPaused || step.isPaused, isExcluded: facts.isExcluded || step.isExcluded)
             known[step.inode] = facts
+            byteCount += facts.path.utf8.count
         }
         return facts
     }
