@@ -1,7 +1,7 @@
 package import Foundation
 
 /// One atomic entry of the container's change log, the object `log/SEQUENCE`.
-package struct Commit: Hashable, Sendable, Codable {
+package struct Commit: Hashable, Sendable, Encodable {
     /// The version of the container format; a reader refuses a higher one.
     package static let format = 1
 

@@ -141,7 +141,7 @@ package struct ChangeLog: Sendable {
     }
 
     /// - Returns: `nil` for any other object below the prefix.
-    static func number(of key: String) -> CommitNumber? { number(of: key, below: prefix) }
+    package static func number(of key: String) -> CommitNumber? { number(of: key, below: prefix) }
 
     /// The number at the end of a key: 1 to ``Commit/highestNumber`` in 20 digits.
     static func number(of key: String, below prefix: String) -> CommitNumber? {

@@ -30,7 +30,7 @@ package struct DecodedCommit: Hashable, Sendable {
 
     /// - Throws: ``StoreError`` with `corrupt` when the commit cannot be decoded at all, `invalid` when it has a newer
     ///   format.
-    init(text: [UInt8], sequence: CommitNumber, key: String) throws(StoreError) {
+    package init(text: [UInt8], sequence: CommitNumber, key: String) throws(StoreError) {
         let parts = try CommitParts(text, key: key)
         let head = try parts.head()
         guard head.sequence == sequence else {

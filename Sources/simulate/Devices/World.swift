@@ -77,8 +77,12 @@ final class World: Sendable {
     func noteCommit(at key: String) {
         do {
             guard let object = store.object(at: key) else { return }
-            let text = Data(try Gzip.decompress(object, limit: 1 << 28))
-            let commit = try JSONDecoder().decode(Commit.self, from: text)
+            guard let number = ChangeLog.number(of: key) else { throw Violation("it has no number") }
+            let text = try Gzip.decompress(object, limit: 1 << 28)
+            // As devices read it: to `JSONDecoder` alone, names of attributes that differ in composition are one.
+            let read = try DecodedCommit(text: text, sequence: number, key: key)
+            guard read.rejected.isEmpty else { throw Violation("records are rejected: \(read.rejected.examples)") }
+            let commit = read.commit
             state.withLock { $0.commits[commit.sequence] = commit }
             try note(commit)
             checkPlaces(in: commit)
