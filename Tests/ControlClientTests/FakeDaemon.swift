@@ -107,9 +107,10 @@ final class FakeDaemon: Sendable {
             )
         }
 
-        /// Reads the request's head and answers with a redirect to the same target at another socket.
+        /// Reads one request and answers with a redirect to the same target at another socket.
         func redirect(status: Int, to socketPath: String) throws {
-            let target = try text(upTo: "\r\n\r\n").split(separator: " ")[1]
+            // All of it: a client that is still sending need not read an answer.
+            let target = try request().head[0].split(separator: " ")[1]
             let host = socketPath.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
             try write(
                 "HTTP/1.1 \(status) Elsewhere\r\nLocation: http+unix://\(host)\(target)\r\nContent-Length: 0\r\n"
@@ -120,12 +121,17 @@ final class FakeDaemon: Sendable {
         ///
         /// - Returns: The request's first line and its body.
         func answerOnce(_ value: some Encodable) throws -> (line: String, body: String) {
-            let head = try text(upTo: "\r\n\r\n").components(separatedBy: "\r\n")
-            let length = head.first { $0.lowercased().hasPrefix("content-length:") }?.split(separator: " ").last
-            let body = String(decoding: try bytes(count: length.flatMap { Int($0) } ?? 0), as: UTF8.self)
+            let (head, body) = try request()
             let answer = String(decoding: try ControlJSON.encode(value), as: UTF8.self)
             try write("HTTP/1.1 200 OK\r\nContent-Length: \(answer.utf8.count)\r\n\r\n\(answer)")
             return (head[0], body)
+        }
+
+        /// Reads one request whose body, if it has one, has a length.
+        private func request() throws -> (head: [String], body: String) {
+            let head = try text(upTo: "\r\n\r\n").components(separatedBy: "\r\n")
+            let length = head.first { $0.lowercased().hasPrefix("content-length:") }?.split(separator: " ").last
+            return (head, String(decoding: try bytes(count: length.flatMap { Int($0) } ?? 0), as: UTF8.self))
         }
 
         /// Waits for the next line, which must be exactly one chunk.

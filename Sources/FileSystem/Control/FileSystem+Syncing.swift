@@ -173,6 +173,7 @@ extension FileSystem {
         } else {
             try replica.confirmDeletions()
         }
+        syncEngine.uploader.deletionsAreAnswered()
         try replica.makeDurable()
         activity.noteLocalChange()
     }

@@ -30,6 +30,8 @@ package final class Uploader: Sendable {
     struct State {
         /// How many deletions are held.
         var heldDeletionCount = 0
+        /// How often the user has answered for held deletions: what was counted before an answer is not shown after it.
+        var answerCount = 0
         /// The count of local changes when nothing was left that may be uploaded; `nil` while there may be something.
         var idleSince: UInt64?
         var faults = UploadFaults(fullBatch: Uploader.itemsPerCommit)
@@ -91,6 +93,14 @@ package final class Uploader: Sendable {
 
     /// How many deletions are held until the user confirms them.
     package var heldDeletionCount: Int { state.withLock { $0.heldDeletionCount } }
+
+    /// The user has confirmed or discarded the held deletions.
+    package func deletionsAreAnswered() {
+        state.withLock { state in
+            state.heldDeletionCount = 0
+            state.answerCount += 1
+        }
+    }
 
     /// Why one of the items that the store, or the quota, had no room for is not uploaded.
     package var anyFault: ItemFault? { state.withLock { $0.faults.any } }
@@ -238,6 +248,7 @@ package final class Uploader: Sendable {
 
     /// - Returns: Which deletions stay for now, and when to look again.
     private func judgeDeletions() throws(FileError) -> (PendingExclusion, Duration?) {
+        let answers = state.withLock { $0.answerCount }
         let deletions = try replica.pendingDeletions(gap: DeletionHold.gap, ifMoreThan: DeletionHold.countLimit)
         let decision = DeletionHold.decide(deletions, now: environment.now())
         let isHeld = decision == .hold
@@ -246,7 +257,10 @@ package final class Uploader: Sendable {
             let noun = deletions.count == 1 ? "deletion" : "deletions"
             logger.warning("\(isHeld ? "holding" : "uploading") \(deletions.count) \(noun)")
         }
-        state.withLock { $0.heldDeletionCount = isHeld ? deletions.count : 0 }
+        state.withLock { state in
+            guard state.answerCount == answers else { return }
+            state.heldDeletionCount = isHeld ? deletions.count : 0
+        }
         switch decision {
         case .go: return (PendingExclusion(), nil)
         case .wait(let pause): return (PendingExclusion(deletionsAfter: deletions.confirmed), pause)
