@@ -173,8 +173,9 @@ extension RealMount {
                 try await a.check()
                 try await b.check()
                 #expect(try await a.sha256("saved/settings") == b.sha256("saved/settings"))
-                // Nothing is kept of what has no name.
+                // Nothing is kept of what has no name, once its removal is durable.
                 for device in [a, b] {
+                    try await Command.script(#"sync "$1""#, device.path("saved/settings"))
                     try await eventually("the replaced files are gone") {
                         try listing(device.state + "/staging/removed").count < 10
                     }
