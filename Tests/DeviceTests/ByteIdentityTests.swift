@@ -174,7 +174,8 @@ import Testing
         let granted = Granted()
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
-        defer { for end in ends { Glibc.close(end) } }
+        // The session closes the other end.
+        defer { Glibc.close(ends[1]) }
         let session = try device.fileSystem.openSession(process: getpid(), descriptor: ends[0]) {
             granted.receive($0)
         } whenGone: {
