@@ -13,7 +13,10 @@ package protocol LocalFiles: Sendable {
     /// - Returns: `false` while a write is in flight, or while a writer has the file open or mapped and wrote less than
     ///   `quiet` ago.
     func beginUpload(of inode: InodeNumber, quiet: Duration) throws(FileError) -> Bool
-    /// Whether no write is in flight.
+    /// Whether no write has begun since ``beginUpload(of:quiet:)``.
+    ///
+    /// To be asked after the file's generation was read. A write marks the file once: one that came before would be in
+    /// that generation, and later ones would not change it, so that bytes which were not read would count as uploaded.
     func isUnwritten(_ inode: InodeNumber) throws(FileError) -> Bool
     /// Records size and times of an open file in the index.
     ///

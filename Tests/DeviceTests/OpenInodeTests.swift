@@ -64,6 +64,25 @@ import Testing
         #expect(marks == 2)
     }
 
+    @Test func `a write since an upload began shows, begun or finished`() throws {
+        var marks = 0
+        try write("bytes", marks: &marks)
+        #expect(inode.beginUpload(uptime: .seconds(60), quiet: .seconds(1)))
+        #expect(inode.isUnwritten)
+        // The index may state the generation of this write already.
+        _ = try inode.beginWrite { () throws(FileError) in
+            marks += 1
+            #expect(!inode.isUnwritten)
+        }
+        #expect(!inode.isUnwritten)
+        inode.finishWrite(at: .seconds(60))
+        #expect(!inode.isUnwritten)
+        try write("BYTES", marks: &marks)
+        #expect(!inode.isUnwritten && marks == 2, "the second write changes no generation")
+        #expect(inode.beginUpload(uptime: .seconds(120), quiet: .seconds(1)))
+        #expect(inode.isUnwritten)
+    }
+
     @Test func `an inode no longer counts as durable after an upload, an eviction or a download`() throws {
         let ends: [(OpenInode) -> Void] = [
             { _ = $0.beginUpload(uptime: .seconds(60), quiet: .seconds(1)) },

@@ -39,7 +39,7 @@ final class MountFiles: LocalFiles {
         return try syncIfQuiet(bytes, quiet: quiet) { () throws(FileError) in try recordMappedBytes(of: inode) }
     }
 
-    func isUnwritten(_ inode: InodeNumber) -> Bool { open.inode(inode)?.isBeingWritten != true }
+    func isUnwritten(_ inode: InodeNumber) -> Bool { open.inode(inode)?.isUnwritten != false }
 
     /// Prepares the bytes of a file that may be mapped: from here on the next store into the mapping shows.
     /// - Returns: `false` while they are being changed.

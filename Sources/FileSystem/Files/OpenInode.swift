@@ -198,6 +198,10 @@ final class OpenInode: Sendable {
         }
     }
 
+    /// Whether no write has begun since ``beginUpload(uptime:quiet:)``: then the next one marks the file, so that a
+    /// generation which the index states now is that of the bytes from before it.
+    var isUnwritten: Bool { state.withLock { !$0.isMarked && $0.writesInFlight == 0 } }
+
     // MARK: State for fdatasync
 
     /// A state of the bytes recorded in the index.

@@ -45,6 +45,7 @@ extension Uploader {
         guard try local.beginUpload(of: number, quiet: .zero) else { return nil }
         let opened = try local.recordOpenBytes(of: number)
         let before = try replica.inode(number)
+        guard try local.isUnwritten(number) else { return nil }
         let source: Descriptor
         if let opened { source = opened } else { source = try replica.openBytes(of: number) }
         let status = try source.status()

@@ -73,6 +73,7 @@ extension Uploader {
             let opened = try local.recordOpenBytes(of: number)
             // Read again: a write since the listing has changed it.
             let now = try replica.inode(number)
+            guard try local.isUnwritten(number) else { return placeOnly(candidate, entry) }
             candidate.generation = now.generation
             candidate.wasRead = true
             candidate.record?.modified = now.attributes.modified
