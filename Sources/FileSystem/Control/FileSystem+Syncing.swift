@@ -173,8 +173,9 @@ extension FileSystem {
         } else {
             try replica.confirmDeletions()
         }
-        syncEngine.uploader.deletionsAreAnswered()
         try replica.makeDurable()
+        // Together: in between, the deletions would count as held back for another reason.
+        syncEngine.uploader.deletionsAreAnswered()
         activity.noteLocalChange()
     }
 

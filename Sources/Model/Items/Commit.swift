@@ -1,6 +1,8 @@
 package import Foundation
 
 /// One atomic entry of the container's change log, the object `log/SEQUENCE`.
+///
+/// It is not `Decodable`: `DecodedCommit` alone reads it, record by record, with the names of attributes by their bytes.
 package struct Commit: Hashable, Sendable, Encodable {
     /// The version of the container format; a reader refuses a higher one.
     package static let format = 1

@@ -78,6 +78,7 @@ extension ItemRecord {
             modified: try container.decode(Timestamp.self, forKey: .modified),
             size: try container.decode(Int64.self, forKey: .size),
             target: try container.decodeIfPresent(LinkTarget.self, forKey: .target),
+            // To `String`, names that differ in composition only are one: `CommitParts` reads them again by their bytes.
             xattrs: Dictionary(
                 try container.decode([String: Data].self, forKey: .xattrs).map { (AttributeName($0), $1) }
             ) { first, _ in first },
