@@ -31,6 +31,7 @@ package struct MetadataPredicate: Sendable {
 
     /// Evaluates it for an object that is known by its attributes.
     ///
+    /// A comparison of an attribute with several values holds if it does for one of them.
     /// - Parameters:
     ///   - identity: The value of `SELF`.
     ///   - typeTree: All uniform types that a type conforms to, for `UTI-CONFORMS-TO`.
@@ -41,7 +42,8 @@ package struct MetadataPredicate: Sendable {
         withoutActuallyEscaping(lookup) { lookup in
             withoutActuallyEscaping(typeTree) { typeTree in
                 PredicateEvaluator(
-                    current: { PredicateValue(identity) }, lookup: { PredicateValue(lookup($0)) }, typeTree: typeTree
+                    current: { PredicateValue(identity) }, lookup: { PredicateValue(lookup($0)) },
+                    typeTree: typeTree, matchesAnyValue: true
                 ).evaluate(condition)
             }
         }

@@ -5,6 +5,8 @@ struct PredicateEvaluator {
     let current: () -> PredicateValue
     let lookup: (String) -> PredicateValue
     let typeTree: (String) -> [String]
+    /// Whether a comparison of an attribute that has several values holds if it does for one of them, as in queries.
+    var matchesAnyValue = false
 
     func evaluate(_ condition: PredicateCondition) -> Bool {
         switch condition {
@@ -19,7 +21,9 @@ struct PredicateEvaluator {
     private func evaluate(_ comparison: PredicateComparison) -> Bool {
         let left = value(of: comparison.left)
         let right = value(of: comparison.right)
-        guard let quantifier = comparison.quantifier else { return holds(comparison, left, right) }
+        guard let quantifier = comparison.quantifier ?? implied(comparison, left, right) else {
+            return holds(comparison, left, right)
+        }
         let members: [PredicateValue] =
             switch left {
             case .list(let members): members
@@ -30,6 +34,22 @@ struct PredicateEvaluator {
         case .any: members.contains { holds(comparison, $0, right) }
         case .all: members.allSatisfy { holds(comparison, $0, right) }
         case .none: !members.contains { holds(comparison, $0, right) }
+        }
+    }
+
+    /// `kMDItemContentTypeTree == "public.image"` means any of the types, and `!=` none of them.
+    private func implied(
+        _ comparison: PredicateComparison, _ left: PredicateValue, _ right: PredicateValue
+    ) -> PredicateComparison.Quantifier? {
+        guard matchesAnyValue, case .path(let steps) = comparison.left, steps.count == 1, case .key = steps[0],
+            case .list = left
+        else { return nil }
+        switch (comparison.relation, right) {
+        case (.contains, _), (.conformsToType, _), (_, .missing): return nil
+        case (.between, _), (.isIn, _): return .any
+        case (_, .list): return nil
+        case (.notEqual, _): return .all
+        default: return .any
         }
     }
 

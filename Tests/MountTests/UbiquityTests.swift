@@ -53,6 +53,11 @@ extension RealMount {
             try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0) }
         }
 
+        @Test(arguments: Client.allCases)
+        func `published samples run with only the import changed`(_ client: Client) async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { try await client.run("samples", $0) }
+        }
+
         @Test(arguments: Client.allCases, ["queries", "transitions"])
         func `queries follow downloads and another device`(_ client: Client, _ scenario: String) async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { try await client.run(scenario, $0, home: "B") }

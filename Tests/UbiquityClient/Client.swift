@@ -42,6 +42,7 @@ struct Client {
         case "creations": try await CoordinationScenarios.creations(scenario)
         case "document-conflicts": try await DocumentScenarios.conflicts(scenario)
         case "queries": try await QueryScenarios.queries(scenario)
+        case "samples": try await SampleScenarios.samples(scenario)
         case "transitions": try await QueryScenarios.transitions(scenario)
         case "many": try await QueryScenarios.many(scenario)
         case "handlers": try await PitfallScenarios.handlers(scenario)

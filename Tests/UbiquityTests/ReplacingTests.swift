@@ -5,6 +5,25 @@ import Ubiquity
 @testable import Ubiquity
 
 @Suite struct ReplacingTests {
+    @Test func `directories for replacements that an ended program left are removed, and others not`() throws {
+        let scratch = try ScratchDirectory()
+        let names = [".replacement.nosync-1", ".ubiquity.nosync.abcdef", ".other.nosync-1"]
+        for name in names {
+            _ = try scratch.directory(name)
+            _ = try scratch.file("\(name)/f", "x")
+        }
+        let held = open(scratch.url.appendingPathComponent(names[0]).path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        #expect(flock(held, LOCK_EX | LOCK_NB) == 0)
+        // Just made: their process may be about to lock them.
+        ScratchPlaces.sweep(scratch.url.path, now: time(nil))
+        #expect(try scratch.names.sorted() == names.sorted())
+        ScratchPlaces.sweep(scratch.url.path, now: time(nil) + 120)
+        #expect(try scratch.names.sorted() == [names[0], names[2]].sorted())
+        close(held)
+        ScratchPlaces.sweep(scratch.url.path, now: time(nil) + 120)
+        #expect(try scratch.names == [names[2]])
+    }
+
     let files = FileManager.default
 
     @Test func `a replaced file has the new bytes and the old mode, and the new item is gone`() throws {

@@ -7,6 +7,19 @@ import Ubiquity
 @testable import Ubiquity
 
 @Suite struct ResourceValueTests {
+    @Test func `an item has a uniform type`() throws {
+        let scratch = try ScratchDirectory()
+        func type(_ url: URL) throws -> UTType? { try url.resourceValues(forKeys: [.contentTypeKey]).contentType }
+        #expect(try type(scratch.file("a.PNG", "x")) == .png)
+        #expect(try type(scratch.directory("d")) == .folder && type(scratch.directory("p.rtfd")) == .rtfd)
+        #expect(try type(scratch.file("a.unknown", "x")) == .data)
+        #expect(
+            UTType.png.conforms(to: .image) && UTType.image.isSupertype(of: .png) && !UTType.pdf.conforms(to: .image))
+        #expect(UTType("public.none") == nil && UTType("public.png")?.preferredFilenameExtension == "png")
+        #expect(UTType(filenameExtension: "md")?.supertypes.contains(.text) == true)
+        #expect(throws: CocoaError.self) { try type(scratch.url.appendingPathComponent("absent")) }
+    }
+
     let url = URL(fileURLWithPath: "/etc/passwd")
 
     @Test func `Foundation stores resource values as expected`() { #expect(ResourceValuesLayout.isKnown) }

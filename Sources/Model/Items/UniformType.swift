@@ -18,9 +18,19 @@ package enum UniformType {
         return tree
     }
 
+    package static func isKnown(_ type: String) -> Bool { parents[type] != nil }
+
+    /// What a document conforms to that is a directory.
+    private static let document = ["com.apple.package", "public.composite-content"]
+
     private static let parents: [String: [String]] = [
         "public.item": [], "public.content": [], "public.data": ["public.item"], "public.directory": ["public.item"],
         "public.folder": ["public.directory"], "com.apple.package": ["public.directory"],
+        "com.apple.bundle": ["com.apple.package"], "com.apple.generic-bundle": ["com.apple.bundle"],
+        "com.apple.application-bundle": ["com.apple.bundle"], "com.apple.framework": ["com.apple.bundle"],
+        "com.apple.plugin": ["com.apple.bundle"], "com.apple.iwork.pages.pages": Self.document,
+        "com.apple.iwork.numbers.numbers": Self.document, "com.apple.iwork.keynote.key": Self.document,
+        "com.apple.dt.playground": Self.document, "org.textbundle.package": Self.document,
         "public.symlink": ["public.item"], "public.archive": ["public.item"],
         "public.composite-content": ["public.content"], "public.text": ["public.data", "public.content"],
         "public.plain-text": ["public.text"], "net.daringfireball.markdown": ["public.plain-text"],

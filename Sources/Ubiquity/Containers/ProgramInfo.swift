@@ -1,3 +1,5 @@
+import Model
+
 /// What a program declares of itself in its `Info.plist`: its containers, and the types whose documents are
 /// directories.
 ///
@@ -11,22 +13,44 @@ package struct ProgramInfo: Sendable {
     /// types that conform to `com.apple.package`, and of document types with `LSTypeIsPackage`.
     package let packageExtensions: Set<String>
 
+    /// The types that it declares, by extension, in lower case and without a dot.
+    package let types: [String: DeclaredType]
+
+    /// A uniform type that a program exports or imports.
+    package struct DeclaredType: Equatable, Sendable {
+        package let identifier: String
+        package let conformsTo: [String]
+    }
+
+    /// Whether a directory of that name is a file package.
+    func isPackage(_ name: String) -> Bool {
+        guard let name = try? ItemName(name) else { return false }
+        return FilePackage.isPackage(name) || packageExtensions.contains(name.pathExtension.lowercased())
+    }
+
     package static let main = ProgramInfo(Bundle.main.infoDictionary ?? [:])
 
     package init(_ info: [String: Any]) {
         let declared = info["NSUbiquitousContainers"] as? [String: Any]
         containers = declared?.mapValues { UbiquitousContainerInfo($0 as? [String: Any] ?? [:]) }
         var extensions: Set<String> = []
+        var types: [String: DeclaredType] = [:]
         for key in ["UTExportedTypeDeclarations", "UTImportedTypeDeclarations"] {
-            for type in info[key] as? [[String: Any]] ?? [] where Self.isPackage(type) {
+            for type in info[key] as? [[String: Any]] ?? [] {
                 let tags = type["UTTypeTagSpecification"] as? [String: Any] ?? [:]
-                extensions.formUnion(Self.strings(tags["public.filename-extension"]))
+                let names = Self.strings(tags["public.filename-extension"])
+                if Self.isPackage(type) { extensions.formUnion(names) }
+                guard let identifier = type["UTTypeIdentifier"] as? String else { continue }
+                let declared = DeclaredType(identifier: identifier, conformsTo: Self.strings(type["UTTypeConformsTo"]))
+                // What a program exports goes before what it imports.
+                for name in names where types[name.lowercased()] == nil { types[name.lowercased()] = declared }
             }
         }
         for type in info["CFBundleDocumentTypes"] as? [[String: Any]] ?? [] {
             guard Self.flag(type["LSTypeIsPackage"]) else { continue }
             extensions.formUnion(Self.strings(type["CFBundleTypeExtensions"]))
         }
+        self.types = types
         packageExtensions = Set(extensions.map { $0.lowercased() }.filter { !$0.isEmpty && $0 != "*" })
     }
 

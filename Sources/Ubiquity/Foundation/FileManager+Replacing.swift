@@ -66,7 +66,8 @@ extension FileManager {
     ///
     /// For a replacement directory: a new, empty directory of mode 0700 that the caller removes. It is the usual one in
     /// the temporary directory if that is on the item's file system. In a container it is in the container's root, and
-    /// elsewhere beside the item, under a hidden name that contains `.nosync`, so that it is never synced.
+    /// elsewhere beside the item, under a hidden name that contains `.nosync`, so that it is never synced. Those that
+    /// programs have left when they ended are removed with the next call for an item beside them.
     ///
     /// - Throws: `NSCocoaErrorDomain` 4, 513 and 640 from creating it; and the errors of Foundation.
     public func url(
@@ -109,6 +110,7 @@ enum ReplacementDirectory {
     private static func create(in place: String) throws(Errno) -> String {
         let path = ItemPath(place).appending(ItemPath.localName("replacement")).string
         guard mkdir(path, 0o700) == 0 else { throw Errno.current }
+        ScratchPlaces.adopt(path)
         return path
     }
 

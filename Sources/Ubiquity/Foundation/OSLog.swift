@@ -31,8 +31,7 @@ public struct OSLogType: RawRepresentable, Hashable, Sendable {
 
 /// A subsystem and a category for log messages.
 ///
-/// Differences from Apple's: there is no `Logger`, whose name is that of swift-log's type. Messages are written to
-/// standard error.
+/// Differences from Apple's: messages are written to standard error.
 public final class OSLog: NSObject, Sendable {
     private let prefix: String
     private let isEnabled: Bool
@@ -64,8 +63,12 @@ public final class OSLog: NSObject, Sendable {
     fileprivate func write(_ type: OSLogType, _ message: StaticString, _ arguments: [any CVarArg]) {
         guard isEnabled(type: type) else { return }
         let format = OSLogFormat("\(message)")
-        let text = String(format: format.plain, arguments: arguments)
-        NSLog("%@", "\(prefix)\(type.name): \(text)")
+        write(type, String(format: format.plain, arguments: arguments))
+    }
+
+    func write(_ type: OSLogType, _ text: @autoclosure () -> String) {
+        guard isEnabled(type: type) else { return }
+        NSLog("%@", "\(prefix)\(type.name): \(text())")
     }
 }
 

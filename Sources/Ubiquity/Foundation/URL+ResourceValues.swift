@@ -8,10 +8,14 @@ extension URL {
     /// - Throws: `NSCocoaErrorDomain` 260 for a missing item, 257 without permission, 4355 when the daemon of its
     ///   container has ended.
     public func resourceValues(forKeys keys: Set<URLResourceKey>) throws -> URLResourceValues {
-        let others = keys.subtracting(UbiquityValues.keys)
+        let others = keys.subtracting(UbiquityValues.keys).subtracting([.contentTypeKey])
         let values = try self.Foundation::resourceValues(forKeys: others)
         guard others.count < keys.count else { return values }
-        return ResourceValuesLayout.adding(try UbiquityValues.read(keys, of: self), to: values)
+        var added = try UbiquityValues.read(keys, of: self)
+        if keys.contains(.contentTypeKey), isFileURL, try checkResourceIsReachable() {
+            added[.contentTypeKey] = UTType(of: self)
+        }
+        return ResourceValuesLayout.adding(added, to: values)
     }
 
     /// Sets the values that were set in `values`.

@@ -6,7 +6,8 @@ import Synchronization
 /// Nothing is downloaded to answer. A query keeps one object for an item, through updates, renames and moves; its
 /// attributes are those of the last notification.
 ///
-/// Differences from Apple's: only the attributes that Apple documents for ubiquitous items exist.
+/// Differences from Apple's: only the attributes that Apple documents for ubiquitous items have values, and the dates of
+/// the content.
 open class NSMetadataItem: NSObject, @unchecked Sendable {
     // Unchecked, since an open class cannot be checked: the state is behind the mutex.
     private let state: Mutex<ItemStatus>
@@ -35,7 +36,7 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
     /// - Parameter key: One of the constants `NSMetadataItem…Key` and `NSMetadataUbiquitousItem…Key`.
     /// - Returns: `nil` for an attribute that the item does not have.
     open func value(forAttribute key: String) -> Any? {
-        guard let attribute = MetadataAttribute(rawValue: key) else { return nil }
+        guard let attribute = Self.attribute(key) else { return nil }
         return value(of: attribute).map(Self.object)
     }
 
@@ -44,7 +45,7 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
         let status = status
         return Dictionary(
             keys.compactMap { key in
-                MetadataAttribute(rawValue: key).flatMap { value(of: $0, status) }.map { (key, Self.object($0)) }
+                Self.attribute(key).flatMap { value(of: $0, status) }.map { (key, Self.object($0)) }
             }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -54,6 +55,14 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
         return MetadataAttribute.allCases.filter { value(of: $0, status) != nil }.map(\.rawValue)
     }
 
+    private static func attribute(_ key: String) -> MetadataAttribute? {
+        switch key {
+        case NSMetadataItemContentCreationDateKey: .created
+        case NSMetadataItemContentModificationDateKey: .modified
+        default: MetadataAttribute(rawValue: key)
+        }
+    }
+
     var status: ItemStatus { state.withLock { $0 } }
 
     func update(_ status: ItemStatus) { state.withLock { $0 = status } }
@@ -61,9 +70,35 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
     func value(of attribute: MetadataAttribute) -> MetadataAttribute.Value? { value(of: attribute, status) }
 
     private func value(of attribute: MetadataAttribute, _ status: ItemStatus) -> MetadataAttribute.Value? {
-        status.value(of: attribute, mountpoint: mountpoint) {
+        if let declared = declaredType(status) {
+            switch attribute {
+            case .contentType: return .text(declared.identifier)
+            case .contentTypeTree: return .texts(Self.tree(of: declared))
+            default: break
+            }
+        }
+        return status.value(of: attribute, mountpoint: mountpoint) {
             (try? ExtendedAttribute.control("containerDisplayName", of: mountpoint)) ?? nil
         }
+    }
+
+    /// The type that the program declares for the name's extension; for a directory only if that is a package.
+    private func declaredType(_ status: ItemStatus) -> ProgramInfo.DeclaredType? {
+        let types = ProgramInfo.main.types
+        guard !types.isEmpty, let last = status.path.utf8.split(separator: UInt8(ascii: "/")).last,
+            let name = try? ItemName(String(Substring(last))),
+            let type = types[name.pathExtension.lowercased()]
+        else { return nil }
+        switch status.kind {
+        case .file: return type
+        case .directory: return ProgramInfo.main.isPackage(name.string) ? type : nil
+        default: return nil
+        }
+    }
+
+    private static func tree(of type: ProgramInfo.DeclaredType) -> [String] {
+        let above = type.conformsTo.flatMap { UniformType.tree(of: $0) }
+        return above.reduce(into: [type.identifier]) { if !$0.contains($1) { $0.append($1) } }
     }
 
     private static func object(_ value: MetadataAttribute.Value) -> Any {

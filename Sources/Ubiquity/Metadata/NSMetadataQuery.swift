@@ -12,8 +12,8 @@ import Synchronization
 ///
 /// Differences from Apple's: only mounted containers are searched, so a URL outside of them and a local scope give no
 /// results. Containers that are mounted after the start are not searched. Notifications are posted on
-/// ``operationQueue``, or on the main queue, whichever thread called ``start()``. Value lists and groups
-/// (`valueLists`, `groupedResults`) do not exist. May be used from any thread.
+/// ``operationQueue``, or on the main queue, whichever thread called ``start()``. A file package is one result: what is
+/// in it is found only by a query whose scope is the package or a directory in it. May be used from any thread.
 open class NSMetadataQuery: NSObject, @unchecked Sendable {
     // Unchecked, since an open class cannot be checked, and predicates, scopes and descriptors are not declared
     // Sendable: all state is behind the mutex.
@@ -22,6 +22,8 @@ open class NSMetadataQuery: NSObject, @unchecked Sendable {
         var scopes: [Any] = []
         var searchItems: [Any]?
         var sortDescriptors: [NSSortDescriptor] = []
+        var valueListAttributes: [String] = []
+        var groupingAttributes: [String] = []
         var batchingInterval: TimeInterval = 1
         var operationQueue: OperationQueue?
         weak var delegate: (any NSMetadataQueryDelegate)?
@@ -86,6 +88,18 @@ open class NSMetadataQuery: NSObject, @unchecked Sendable {
     open var sortDescriptors: [NSSortDescriptor] {
         get { state.withLock { $0.sortDescriptors } }
         set { set { $0.sortDescriptors = newValue } }
+    }
+
+    /// The attributes of ``valueLists``; none unless set.
+    open var valueListAttributes: [String] {
+        get { state.withLock { $0.valueListAttributes } }
+        set { state.withLock { $0.valueListAttributes = newValue } }
+    }
+
+    /// The attributes of ``groupedResults``; none unless set.
+    open var groupingAttributes: [String] {
+        get { state.withLock { $0.groupingAttributes } }
+        set { state.withLock { $0.groupingAttributes = newValue } }
     }
 
     /// The least time between two notifications with changes, in seconds; 1 unless set.
@@ -194,6 +208,8 @@ open class NSMetadataQuery: NSObject, @unchecked Sendable {
     }
 
     // MARK: Results
+
+    var rows: [MetadataResults.Row] { current?.rows ?? [] }
 
     private var current: MetadataResults? { state.withLock { $0.run }?.results }
 

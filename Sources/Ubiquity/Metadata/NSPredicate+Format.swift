@@ -71,5 +71,6 @@ extension NSPredicate {
                 identity: item, typeTree: { UniformType.tree(of: $0, isDirectory: item.status.kind == .directory) },
                 lookup: item.value(forAttribute:))
         })
+        PredicateFormats.note(predicate.format, of: self)
     }
 }

@@ -1,3 +1,20 @@
+// AsyncAlgorithms has the operator under a name with an underscore.
+extension AsyncSequence where Self: Sendable, Element: Sendable {
+    /// At most one element in each interval: the last one of it, or the first.
+    public func throttle(
+        for interval: Duration, latest: Bool = true
+    ) -> _AsyncThrottleSequence<Self, ContinuousClock, Element> {
+        _throttle(for: interval, latest: latest)
+    }
+
+    /// At most one element in each interval of a clock: the last one of it, or the first.
+    public func throttle<C: Clock>(
+        for interval: C.Instant.Duration, clock: C, latest: Bool = true
+    ) -> _AsyncThrottleSequence<Self, C, Element> {
+        _throttle(for: interval, clock: clock, latest: latest)
+    }
+}
+
 // AsyncAlgorithms has `debounce` and `throttle` for sequences of Sendable elements, and Notification is none.
 extension NotificationCenter.Notifications {
     /// The last notification of each burst, when no other has come for that time.

@@ -25,6 +25,42 @@ import Testing
         #expect(NSPredicate(value: true).evaluate(with: Self.item("a")))
     }
 
+    @Test func `a comparison of an attribute with several values holds for any of them`() {
+        let item = Self.item("a.pdf")
+        func holds(_ format: String) -> Bool { NSPredicate(format: format).evaluate(with: item) }
+        #expect(holds("kMDItemContentTypeTree == 'public.data'") && holds("kMDItemContentTypeTree = 'com.adobe.pdf'"))
+        #expect(!holds("kMDItemContentTypeTree == 'public.image'") && holds("kMDItemContentTypeTree != 'public.image'"))
+        #expect(!holds("kMDItemContentTypeTree != 'public.data'"))
+        #expect(holds("kMDItemContentTypeTree LIKE 'com.*'") && holds("kMDItemContentTypeTree BEGINSWITH 'public.d'"))
+        #expect(holds("kMDItemContentTypeTree IN {'a', 'public.item'}") && !holds("kMDItemContentTypeTree IN {'a'}"))
+        #expect(!holds("kMDItemContentTypeTree == nil") && holds("kMDItemContentTypeTree CONTAINS 'public.item'"))
+        #expect(holds("ALL kMDItemContentTypeTree CONTAINS '.'"))
+        // As elsewhere in Foundation, of an array that is no attribute.
+        #expect(!NSPredicate(format: "a == 1").evaluate(with: ["a": [1, 2]]))
+    }
+
+    @Test(arguments: [
+        ("a == 1 and b like[cd] 'x*'", "a == 1 AND b LIKE[cd] \"x*\""),
+        (
+            "(a = 1 OR b != 2.5) && !(c IN {1, 'x'} AND d <> nil)",
+            "(a == 1 OR b != 2.5) AND NOT (c IN {1, \"x\"} AND d != nil)"
+        ),
+        ("ANY a.b.@count BETWEEN {1, -2} OR TRUEPREDICATE", "ANY a.b.@count BETWEEN {1, -2} OR TRUEPREDICATE"),
+        ("SELF CONTAINS 'a\\'\"b' AND #in == YES", "SELF CONTAINS \"a'\\\"b\" AND #in == 1"),
+    ])
+    func `a parsed predicate gives its format`(_ format: String, _ expected: String) {
+        #expect(NSPredicate(format: format).predicateFormat == expected)
+        #expect(NSPredicate(format: expected).predicateFormat == expected)
+    }
+
+    @Test func `a format has the arguments in their places, and a combination those of its parts`() {
+        let one = NSPredicate(format: "%K LIKE %@", "kMDItemFSName", "*.pdf")
+        let other = NSPredicate(format: "kMDItemFSSize > %d", 3)
+        #expect(one.predicateFormat == "kMDItemFSName LIKE \"*.pdf\"")
+        let both: NSPredicate = NSCompoundPredicate(andPredicateWithSubpredicates: [one, other])
+        #expect(both.predicateFormat == "kMDItemFSName LIKE \"*.pdf\" AND kMDItemFSSize > 3")
+    }
+
     @Test func `predicates take objects, and are combined`() throws {
         let item = Self.item("Documents/a.pdf")
         let both = NSCompoundPredicate(andPredicateWithSubpredicates: [

@@ -4,6 +4,17 @@ import Testing
 @testable import Ubiquity
 
 @Suite struct MetadataScopeTests {
+    @Test func `what is in a package is hidden, unless the search is in the package`() {
+        func hides(_ path: String, _ directories: [String] = [""]) -> Bool {
+            MetadataScope(mountpoint: "/mnt/notes", directories: directories)
+                .hides(.sample(path), isPackage: ProgramInfo([:]).isPackage)
+        }
+        #expect(hides("Documents/a.rtfd/TXT.rtf") && hides("A.RTFD/d/e.rtfd"))
+        #expect(!hides("Documents/a.rtfd") && !hides("Documents/rtfd/TXT.rtf"))
+        #expect(!hides("a.rtfd/TXT.rtf", ["a.rtfd"]) && !hides("a.rtfd/d/f", ["a.rtfd/d"]))
+        #expect(hides("a.rtfd/TXT.rtf", ["b"]))
+    }
+
     @Test func `the Documents scope is everything below Documents, the Data scope everything else`() {
         let documents = MetadataScope(mountpoint: "/m", hasDocuments: true)
         let data = MetadataScope(mountpoint: "/m", hasData: true)

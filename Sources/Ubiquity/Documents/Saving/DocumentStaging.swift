@@ -2,7 +2,8 @@ import Glibc
 
 /// A temporary directory beside an item, on the same file system, in which its next state is written.
 ///
-/// The name contains `.nosync`: in a container it stays on this machine. A crash may leave one behind.
+/// The name contains `.nosync`: in a container it stays on this machine. What a crash leaves is removed by a
+/// later save: see ``ScratchPlaces``.
 struct DocumentStaging {
     let url: URL
 
@@ -15,6 +16,7 @@ struct DocumentStaging {
             return String(cString: start)
         }
         guard let path else { throw FailedCall.current.whileWriting(item) }
+        ScratchPlaces.adopt(path)
         url = URL(fileURLWithPath: path, isDirectory: true)
     }
 

@@ -138,7 +138,7 @@ final class MetadataQueryRun: @unchecked Sendable {
     }
 
     private func matches(_ status: ItemStatus, in scope: MetadataScope) -> Bool {
-        guard scope.contains(status) else { return false }
+        guard scope.contains(status), !scope.hides(status, isPackage: ProgramInfo.main.isPackage) else { return false }
         if let paths = settings.paths, !paths.contains(ItemPath(scope.mountpoint).appending(status.path)) {
             return false
         }

@@ -36,6 +36,14 @@ struct MetadataResults: @unchecked Sendable {
     func object(at index: Int) -> Any { entries[index].object }
     func item(at index: Int) -> NSMetadataItem { entries[index].item }
 
+    /// A result: the item, and what the program sees of it.
+    struct Row {
+        let item: NSMetadataItem
+        let object: Any
+    }
+
+    var rows: [Row] { entries.map { Row(item: $0.item, object: $0.object) } }
+
     /// Applies a delivery, and gives the items their new attributes.
     mutating func apply(
         _ delivery: MetadataQueryState.Delivery, makeItem: (FollowedItems.Key, ItemStatus) -> NSMetadataItem,

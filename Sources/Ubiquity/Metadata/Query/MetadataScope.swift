@@ -29,6 +29,21 @@ struct MetadataScope: Equatable, Sendable {
         return directories.contains { $0.isEmpty || path.starts(with: "\($0)/".utf8) }
     }
 
+    /// Whether an item is in a file package, which is one result, and no searched directory is in the package too.
+    func hides(_ status: ItemStatus, isPackage: (String) -> Bool) -> Bool {
+        let names = Self.names(status.path)
+        var package = ""
+        for name in names.dropLast() {
+            package += (package.isEmpty ? "" : "/") + String(Substring(name))
+            guard isPackage(String(Substring(name))) else { continue }
+            let path = package.utf8
+            return !directories.contains {
+                $0.utf8.elementsEqual(path) || $0.utf8.starts(with: "\(package)/".utf8)
+            }
+        }
+        return false
+    }
+
     private static let documents = "Documents"
 
     private static func names(_ path: String) -> [Substring] { ItemPath(path).components }
