@@ -13,6 +13,8 @@ struct S3Environment: Sendable {
     var limits = S3Limits()
     /// Called before a request is repeated.
     var willRetry: @Sendable () -> Void = {}
+    /// Called when the store's clock is used from now on, with how much it is ahead of this machine's.
+    var didCorrectClock: @Sendable (Duration) -> Void = { _ in }
 
     static let system = S3Environment(
         now: { Date() }, uptime: { [start = ContinuousClock.now] in ContinuousClock.now - start },
@@ -21,11 +23,13 @@ struct S3Environment: Sendable {
 
 /// Network timeouts. Each limits the time without progress, not the whole transfer: a slow transfer is not a broken
 /// one.
-struct S3Limits: Sendable {
+struct S3Limits: Hashable, Sendable {
     /// How long a request may wait for a connection.
     var connect = Duration.seconds(5)
     /// How long the store may be silent after a request was sent, or within a response.
     var read = Duration.seconds(20)
     /// How long sending may stall. The response to the last bytes has ``read`` in addition.
     var send = Duration.seconds(20)
+    /// How much longer the response may take when what was sent may still be in the buffers of a slow receiver.
+    var slow = Duration.seconds(300)
 }

@@ -1,3 +1,4 @@
+import Foundation
 import NIOHTTP1
 
 /// An error response of the store: its status, and the contents of its body.
@@ -12,6 +13,10 @@ struct S3Fault: Error, Sendable {
     let region: String?
     /// The store's clock, as sent.
     let serverTime: String?
+    /// The same, from the header that every response has.
+    let date: Date?
+    /// Whether the response shows that the store sent it: by a header of S3's, or by an error code.
+    let isMarked: Bool
     /// The delay that the store requests.
     let retryAfter: Duration?
 
@@ -23,9 +28,37 @@ struct S3Fault: Error, Sendable {
         message = document?.text("Message") ?? ""
         region = headers.first(name: "x-amz-bucket-region") ?? document?.text("Region")
         serverTime = document?.text("ServerTime") ?? headers.first(name: "date")
+        date = headers.first(name: "date").flatMap(Self.date)
+        isMarked = !code.isEmpty || AnswerOrigin(headers) == .store
         // The date form is not supported, since it needs a second clock: the usual delays apply.
         retryAfter = headers.first(name: "retry-after").flatMap { Int64($0) }.map { .seconds(max(0, $0)) }
     }
+
+    /// An error that a response with a status of success contains, as one that had begun when the store failed.
+    ///
+    /// - Parameter body: Of the response.
+    /// - Returns: `nil` when it contains none.
+    init?(within body: [UInt8], headers: HTTPHeaders) {
+        guard let document = S3Document.parse(body), document.name == "Error" else { return nil }
+        let status: UInt =
+            switch document.text("Code") {
+            case "SlowDown", "ServiceUnavailable": 503
+            case "AccessDenied": 403
+            case "NoSuchUpload", "NoSuchKey": 404
+            case "InvalidRequest", "NotImplemented", "InvalidArgument": 400
+            default: 500
+            }
+        self.init(status: status, headers: headers, body: body)
+    }
+
+    /// Whether the store asks to slow down.
+    var isThrottling: Bool {
+        [429, 503].contains(status)
+            || ["SlowDown", "SlowDownRead", "SlowDownWrite", "TooManyRequests", "ServiceUnavailable"].contains(code)
+    }
+
+    /// Whether the store has handled the request, even if it refused: a gateway before it may fail by itself.
+    var isAnswer: Bool { isMarked && status < 500 && !isThrottling }
 
     /// Whether the same request may succeed in a moment.
     var isTransient: Bool {
@@ -35,7 +68,7 @@ struct S3Fault: Error, Sendable {
         // Another writer is writing the same key; neither has won yet.
         case (409, "ConditionalRequestConflict"), (409, "OperationAborted"), (409, "ConcurrentModification"): true
         case (408, _), (429, _), (500, _), (502, _), (503, _), (504, _): true
-        default: false
+        default: isThrottling
         }
     }
 

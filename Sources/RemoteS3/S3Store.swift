@@ -18,13 +18,18 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
     private var location: S3Location { connection.location }
 
     /// - Parameters:
-    ///   - variables: Of the process: used to find credentials, like AWS's own tools.
+    ///   - variables: Of the process: used to find credentials, proxies and certificates, like AWS's own tools.
+    ///   - didCorrectClock: Called when the store's clock is used from now on, with how much it is ahead of this
+    ///     machine's.
     ///   - willRetry: Called before a request is repeated.
     package convenience init(
-        _ location: S3Location, variables: [String: String], willRetry: @escaping @Sendable () -> Void = {}
+        _ location: S3Location, variables: [String: String],
+        didCorrectClock: @escaping @Sendable (Duration) -> Void = { _ in },
+        willRetry: @escaping @Sendable () -> Void = {}
     ) {
         var environment = S3Environment.system
         environment.willRetry = willRetry
+        environment.didCorrectClock = didCorrectClock
         self.init(location, variables: variables, environment: environment)
     }
 
@@ -58,7 +63,9 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
         guard reader.byteCount < MultipartUpload.byteThreshold else {
             return try await MultipartUpload(connection: connection, key: key, reader: reader).run()
         }
-        _ = try await send(try await upload(key, reader), key: key)
+        let request = try await upload(key, reader)
+        guard AnswerOrigin(try await send(request, key: key)) != .store else { return }
+        try await confirm(request, key: key)
     }
 
     /// Writes an object if there is none, with `If-None-Match: *`, the one condition that services agree on.
@@ -66,7 +73,8 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
     /// A failed attempt may have been executed: the response was lost, or the service failed after the fact (Ceph
     /// responds with 500 to some losers of a race). The next attempt then finds the key taken, maybe by ourselves. So
     /// each call writes a nonce into the object's metadata, and a key that is taken after a failure is ours when it has
-    /// our nonce. The bytes do not show it: two callers may write the same.
+    /// our nonce. The bytes do not show it: two callers may write the same. A success that may have been reported by
+    /// somebody else than the store is confirmed in the same way.
     package func create(_ key: String, _ body: Body) async throws(StoreError) {
         try ObjectKey.validate(key)
         let reader = try await BodyReader.open(body, key: key)
@@ -75,14 +83,18 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
         }
         let nonce = environment.makeUUID().uuidString.lowercased()
         var request = try await upload(key, reader)
-        request.headers += [("if-none-match", "*"), (Self.nonceHeader, nonce)]
+        request.headers += [("if-none-match", "*"), (ObjectHead.nonceHeader, nonce)]
+        let failure: StoreError
         do throws(S3Connection.Failure) {
-            _ = await drain(try await connection.send(request))
+            let response = try await connection.send(request)
+            await connection.drain(response)
+            if AnswerOrigin(response.headers) == .store { return }
+            failure = StoreError(.preconditionFailed, key: key)
         } catch {
-            let failure = error.storeError(key: key)
+            failure = error.storeError(key: key)
             guard failure.code == .preconditionFailed, error.attemptCount > 1 else { throw failure }
-            guard try await self.nonce(of: key) == nonce else { throw failure }
         }
+        guard try await written(key).nonce == nonce else { throw failure }
     }
 
     package func list(prefix: String, after: String?, limit: Int) async throws(StoreError) -> [ObjectListing] {
@@ -108,10 +120,14 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
     package func delete(_ key: String) async throws(StoreError) {
         try ObjectKey.validate(key)
         do throws(StoreError) {
-            _ = try await send(S3Request(method: .DELETE, key: location.key(key)), key: key)
+            let headers = try await send(S3Request(method: .DELETE, key: location.key(key)), key: key)
+            if AnswerOrigin(headers) == .store { return }
+            _ = try await head(of: key, fullKey: location.key(key))
         } catch {
             guard error.code == .notFound else { throw error }
+            return
         }
+        throw unconfirmed(key)
     }
 
     package func byteCount(of key: String) async throws(StoreError) -> Int64 {
@@ -120,11 +136,12 @@ package final class S3Store: ObjectStore, NeighbourStore, SharingStore {
     }
 
     private func state(of key: String, fullKey: String) async throws(StoreError) -> NeighbourObject {
-        let headers = try await send(S3Request(method: .HEAD, key: fullKey), key: key)
-        guard let count = headers.first(name: "content-length").flatMap({ Int64($0) }) else {
-            throw StoreError(.invalid, key: key, "the store does not report the length of the object")
-        }
-        return NeighbourObject(key: fullKey, etag: headers.first(name: "etag") ?? "", byteCount: count)
+        let head = try await head(of: key, fullKey: fullKey)
+        return NeighbourObject(key: fullKey, etag: head.etag, byteCount: head.byteCount)
+    }
+
+    private func head(of key: String, fullKey: String) async throws(StoreError) -> ObjectHead {
+        try await ObjectHead.ask(connection, fullKey: fullKey, key: key)
     }
 
     // Without conditions: services differ in `If-Match`, and every chunk's hash is stronger.
@@ -175,8 +192,6 @@ extension S3Store {
     private static let singleByteLimit: Int64 = 5 << 30
     /// Bodies up to this length are sent in one piece.
     private static let smallByteLimit = UploadBody.pieceByteCount
-    /// The header with the nonce of a created object.
-    private static let nonceHeader = "x-amz-meta-dewpoint-nonce"
     /// The longest response that is read completely: a listing of 1000 of the longest keys, escaped.
     private static let answerByteLimit = 8 << 20
 
@@ -196,29 +211,37 @@ extension S3Store {
     ///   again.
     private func send(_ request: S3Request, key: String) async throws(StoreError) -> HTTPHeaders {
         do throws(S3Connection.Failure) {
-            return await drain(try await connection.send(request))
+            let response = try await connection.send(request)
+            await connection.drain(response)
+            return response.headers
         } catch {
             throw error.storeError(key: key)
         }
     }
 
-    private func drain(_ response: HTTPClientResponse) async -> HTTPHeaders {
-        // The status is sufficient: errors in the rest do not matter.
-        _ = try? await connection.collect(response, upTo: Self.answerByteLimit)
-        return response.headers
+    /// An object that was written a moment ago, as it was answered.
+    private func written(_ key: String) async throws(StoreError) -> ObjectHead {
+        do throws(StoreError) {
+            return try await head(of: key, fullKey: location.key(key))
+        } catch {
+            // Taken a moment ago and missing now: its writer is unknown, or the answer was not the store's.
+            throw error.code == .notFound ? unconfirmed(key) : error
+        }
     }
 
-    private func nonce(of key: String) async throws(StoreError) -> String? {
-        do throws(StoreError) {
-            return try await send(S3Request(method: .HEAD, key: location.key(key)), key: key)
-                .first(name: Self.nonceHeader)
-        } catch {
-            // Taken a moment ago and missing now: its writer is unknown.
-            guard error.code != .notFound else {
-                throw StoreError(.unavailable, key: key, "the object was written and removed immediately")
-            }
-            throw error
-        }
+    /// Confirms that an object was overwritten: it has the length of what was sent, and its hash, which is its ETag.
+    private func confirm(_ request: S3Request, key: String) async throws(StoreError) {
+        let found = try await written(key)
+        let hash = try await PayloadHash.md5(of: request.payload) ?? ""
+        let etag = Hex.bytes(found.etag.trimmingCharacters(in: ["\""])).map { Data($0).base64EncodedString() }
+        guard found.byteCount == request.payload.byteCount, etag == hash else { throw unconfirmed(key) }
+    }
+
+    private func unconfirmed(_ key: String) -> StoreError {
+        StoreError(
+            .unavailable, key: key,
+            "\(location.endpoint.url): the request was answered as if it had succeeded, but the store shows no trace of it: "
+                + "this network may require a login, or a proxy is between")
     }
 
     /// - Parameters:

@@ -48,13 +48,16 @@ extension EngineEnvironment {
 }
 
 extension EngineEnvironment {
-    /// Retries a call while the store does not answer, once after each pause.
+    /// The longest pause between two attempts that a store can request, where a command waits: 60 s.
+    private static let requestedPauseLimit = Duration.seconds(60)
+
+    /// Retries a call while the store does not answer, once after each pause, or after the one that the store requests.
     package func persistently<Value>(_ pauses: [Duration], _ body: () async throws -> Value) async throws -> Value {
         for pause in pauses {
             do {
                 return try await body()
             } catch let error as StoreError where error.isTransient {
-                try await sleep(pause)
+                try await sleep(max(pause, min(error.retryAfter ?? .zero, Self.requestedPauseLimit)))
             }
         }
         return try await body()

@@ -96,6 +96,32 @@ import Testing
         #expect(returned && !reachability.isSilent(at: seconds(51)))
     }
 
+    @Test func `a caller whose own calls fail while others are answered does not mark the store as silent`() {
+        var reachability = Reachability(patience: .seconds(3))
+        _ = reachability.note(.unanswered, begun: seconds(10), at: seconds(10))
+        let returned = reachability.note(.answered, begun: seconds(11), at: seconds(11))
+        #expect(returned)
+        // It began to wait before the store answered again.
+        reachability.noteGivenUp(at: seconds(13))
+        #expect(!reachability.isSilent(at: seconds(13)) && !reachability.isFailing)
+        reachability.noteGivenUp(at: seconds(14))
+        #expect(reachability.isSilent(at: seconds(14)))
+    }
+
+    @Test func `a store that asks to slow down is failing but not silent, until it answers`() {
+        var reachability = Reachability(patience: .seconds(3))
+        let steps = [10.0, 12, 40].map { second in
+            reachability.note(.answered, isThrottled: true, begun: seconds(second), at: seconds(second))
+        }
+        #expect(steps == [false, false, false])
+        #expect(reachability.isFailing && !reachability.isSilent(at: seconds(40)))
+        // It is no useful answer for those who wait.
+        reachability.noteGivenUp(at: seconds(41))
+        #expect(reachability.isSilent(at: seconds(41)))
+        let returned = reachability.note(.answered, begun: seconds(42), at: seconds(42))
+        #expect(returned && !reachability.isFailing)
+    }
+
     @Test func `a silent store no longer counts as silent after the machine slept`() {
         var reachability = Reachability(patience: .seconds(20))
         _ = reachability.note(.unanswered, begun: seconds(0), at: seconds(0))

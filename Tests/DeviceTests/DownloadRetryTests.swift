@@ -27,6 +27,12 @@ import Testing
         }
     }
 
+    @Test func `a GET is not repeated before the store wants to be asked`() {
+        let error = StoreError(.throttled, key: "k", retryAfter: .seconds(30))
+        let verdict = retry.verdict(on: .store(error), attemptCount: 2, isStoreSilent: false)
+        #expect(verdict == .retry(after: .seconds(30)))
+    }
+
     @Test(arguments: [StoreError.Code.unavailable, .throttled])
     func `a GET is not repeated while the store is known to be silent`(code: StoreError.Code) {
         let error = StoreError(code, key: "k")

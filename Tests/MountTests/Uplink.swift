@@ -22,10 +22,17 @@ final class Uplink: Sendable {
     /// The server's endpoint through this link.
     var endpoint: String { "http://127.0.0.1:\(port)" }
 
-    func connect() async throws {
+    func connect() async throws { try await run("forwarder.py", "\(serverPort)") }
+
+    /// A stranger answers every request instead of the server: `portal.py`'s kinds.
+    func connectToPortal(_ kind: String) async throws {
+        cut()
+        try await run("portal.py", kind)
+    }
+
+    private func run(_ driver: String, _ argument: String) async throws {
         let program = try Program(
-            [Requirement.python, Driver.path("forwarder.py"), "\(port)", "\(serverPort)"],
-            log: "/dev/null")
+            [Requirement.python, Driver.path(driver), "\(port)", argument], log: "/dev/null")
         forwarder.withLock { $0 = program }
         try await eventually("the line is up") {
             try await Command.run(["curl", "--silent", "--output", "/dev/null", endpoint + "/"]).succeeded

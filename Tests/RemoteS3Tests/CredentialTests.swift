@@ -151,7 +151,7 @@ import Testing
     private func chain(_ environment: [String: String]) -> CredentialChain {
         CredentialChain(
             environment: ["HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true"].merging(environment) { $1 },
-            http: .shared, now: { [clock] in clock.now })
+            transport: HTTPTransport(variables: [:]), now: { [clock] in clock.now })
     }
 
     private static func document(_ id: String, expiration: String? = nil) -> ScriptedServer.Reply {

@@ -18,7 +18,8 @@ import Testing
         var variables = ["HOME": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true"]
         variables["AWS_CONFIG_FILE"] = try directory.write("config", config)
         return CredentialChain(
-            environment: variables.merging(environment) { $1 }, http: .shared, now: { [clock] in clock.now })
+            environment: variables.merging(environment) { $1 }, transport: HTTPTransport(variables: [:]),
+            now: { [clock] in clock.now })
     }
 
     private func refusal(_ config: String, _ environment: [String: String] = [:]) async throws -> String {
@@ -109,6 +110,34 @@ import Testing
         }
         // The lock is free when no process has the file open any more.
         try await Program.run(["flock", "--timeout", "20", name, "true"])
+    }
+
+    @Test func `a command whose keys the store refuses is run once a minute`() async throws {
+        let runs = directory.file("runs")
+        let keys = #"{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "s"}"#
+        let chain = try chain("[default]\ncredential_process = echo x >> '\(runs)'; echo '\(keys)'")
+        func runCount() throws -> Int { try String(contentsOfFile: runs, encoding: .utf8).count / 2 }
+        for second in 0..<180 {
+            await chain.reject(try await chain.credentials())
+            if second == 59 { #expect(try runCount() == 1) }
+            clock.now += 1
+        }
+        #expect(try runCount() == 3)
+        // Other keys are looked for at once when the file names another command.
+        let others = keys.replacingOccurrences(of: "A\"", with: "B\"")
+        _ = try directory.write("config", "[default]\ncredential_process = echo '\(others)'")
+        await chain.reject(try await chain.credentials())
+        #expect(try await chain.credentials().accessKeyID == "B")
+    }
+
+    @Test func `a command that fails is not run for each request`() async throws {
+        let runs = directory.file("runs")
+        let chain = try chain("[default]\ncredential_process = echo x >> '\(runs)'; exit 3")
+        for _ in 0..<20 {
+            await #expect(throws: StoreError(.denied, key: "credentials")) { try await chain.credentials() }
+            clock.now += 1
+        }
+        #expect(try String(contentsOfFile: runs, encoding: .utf8).count / 2 == 2)
     }
 
     // MARK: A role

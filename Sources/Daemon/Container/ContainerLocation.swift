@@ -1,5 +1,6 @@
 import CoreMetrics
 import Foundation
+import Logging
 import Metering
 import Model
 import Remote
@@ -119,7 +120,12 @@ package struct ContainerLocation: Hashable, Codable, Sendable {
         let variables = ProcessInfo.processInfo.environment
         let retries = RetryInstruments(metrics).request
         return S3Store(
-            try S3Location(url, endpoint: endpoint, region: region, environment: variables), variables: variables
-        ) { retries.increment() }
+            try S3Location(url, endpoint: endpoint, region: region, environment: variables), variables: variables,
+            didCorrectClock: { offset in
+                DaemonService.logger("store", level: .notice).notice(
+                    "the clock of this machine differs from that of the store, whose time is used to sign requests",
+                    metadata: ["seconds": "\(offset.components.seconds)"])
+            },
+            willRetry: { retries.increment() })
     }
 }

@@ -133,7 +133,7 @@ extension Download {
                 context.retries.increment()
                 context.logger.debug(
                     "retrying a download", metadata: ["inode": "\(inode)", "error": "\(failure)"])
-                guard (try? await context.environment.sleep(pause)) != nil else {
+                guard (try? await context.store.pause(pause)) != nil else {
                     withState { _ = $0.batchFailed(batch, .stopped, isStoreSilent: isStoreSilent) }
                     return
                 }

@@ -3,7 +3,8 @@ import Remote
 
 /// Decides whether and when what failed is tried again, both within a download and for whole downloads: a pure value.
 ///
-///     a GET failed             no answer, store not known to be silent ──▶ the same GET again, 100 ms to 5 s later
+///     a GET failed             no answer, store not known to be silent ──▶ the same GET again, 100 ms to 5 s later, or
+///                                as soon as the store answers another request, but not while it asks for a pause
 ///                              a damaged or missing object ──▶ its pieces fail, the others are still fetched
 ///                              anything else ──▶ the download fails
 ///     nothing arrives          for the network timeout, or the store is known to be silent ──▶ the download fails
@@ -76,7 +77,7 @@ struct DownloadRetry: Hashable, Sendable {
     func verdict(on failure: Failure, attemptCount: Int, isStoreSilent: Bool) -> Verdict {
         switch failure {
         case .store(let error) where error.isTransient && !isStoreSilent:
-            return .retry(after: Self.requestPauses.pause(after: attemptCount))
+            return .retry(after: max(Self.requestPauses.pause(after: attemptCount), error.retryAfter ?? .zero))
         case .store(let error): return Self.verdict(on: error.fileError)
         case .disk(let error): return Self.verdict(on: error)
         case .stopped: return .failDownload(Self.stopped)

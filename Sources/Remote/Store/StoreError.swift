@@ -30,6 +30,8 @@ package struct StoreError: Error, Equatable, Sendable {
     package let detail: String
     /// What the user can do about it, where the code does not tell; never compared.
     package let remedy: Remedy?
+    /// How long no request will be made, where a store has asked to slow down; never compared.
+    package let retryAfter: Duration?
 
     package enum Remedy: String, Sendable {
         /// The place of the container, such as its bucket, does not exist.
@@ -39,11 +41,14 @@ package struct StoreError: Error, Equatable, Sendable {
         case mendConnection
     }
 
-    package init(_ code: Code, key: String, _ detail: String = "", remedy: Remedy? = nil) {
+    package init(
+        _ code: Code, key: String, _ detail: String = "", remedy: Remedy? = nil, retryAfter: Duration? = nil
+    ) {
         self.code = code
         self.key = key
         self.detail = detail
         self.remedy = remedy
+        self.retryAfter = retryAfter
     }
 
     /// Two errors are equal when code and key are: details are for people.

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Foundation
 import Remote
 
@@ -9,27 +8,40 @@ import Remote
 ///     ageing   ── credentials() ──▶ held       fetched again; until that succeeds, the old ones while valid
 ///     held     ── reject(_:) ─────▶ none       the store no longer accepts them: a file or variable may have changed
 ///
+/// A command, or a service that gives a role, is not asked again for a while: what it gave a moment ago is what it would
+/// give again, and a store that refuses it is asked each second.
+///
 /// Of any number of callers one fetches and the others wait for it.
 actor CredentialChain {
     private let environment: [String: String]
-    private let metadata: MetadataClient
+    private let transport: HTTPTransport
     private let now: @Sendable () -> Date
     private var held: Credentials?
     private var fetch: Task<Result<Credentials, StoreError>, Never>?
     /// After a failed fetch: when the next one may begin, while the old ones are still valid.
     private var nextFetch = Date.distantPast
+    private var lastQuery: Query?
+
+    /// What a source said that costs something to ask.
+    private struct Query: Sendable {
+        let source: CredentialSource
+        let time: Date
+        let result: Result<Credentials, StoreError>
+    }
 
     /// How long before they expire credentials are fetched again: 5 minutes, like AWS's own libraries.
     static let refreshMargin: TimeInterval = 300
     /// How long not to ask the source again after it did not answer: 10 s.
     static let refreshPause: TimeInterval = 10
+    /// How long not to ask a command or a service again that has given keys, even if the store refuses them: a minute.
+    static let queryPause: TimeInterval = 60
 
     /// - Parameters:
     ///   - environment: Variables of the process; they also determine the files.
-    ///   - http: For sources that are servers.
-    init(environment: [String: String], http: HTTPClient, now: @escaping @Sendable () -> Date) {
+    ///   - transport: For sources that are servers.
+    init(environment: [String: String], transport: HTTPTransport, now: @escaping @Sendable () -> Date) {
         self.environment = environment
-        metadata = MetadataClient(http: http)
+        self.transport = transport
         self.now = now
     }
 
@@ -64,7 +76,7 @@ actor CredentialChain {
     private func fetched() async -> Result<Credentials, StoreError> {
         if let fetch { return await fetch.value }
         // An unstructured task, so that a cancelled caller does not end it for the others.
-        let task = Task { [environment, metadata, now] in await Self.look(environment, metadata, now) }
+        let task = Task { await look() }
         fetch = task
         let result = await task.value
         fetch = nil
@@ -75,32 +87,44 @@ actor CredentialChain {
         return result
     }
 
-    private static func look(
-        _ environment: [String: String], _ metadata: MetadataClient, _ now: @escaping @Sendable () -> Date
-    ) async -> Result<Credentials, StoreError> {
+    private func look() async -> Result<Credentials, StoreError> {
         do throws(StoreError) {
-            guard let source = try CredentialSource.first(environment: environment) else { throw none }
-            return .success(try await credentials(from: source, metadata, now))
+            guard let source = try CredentialSource.first(environment: environment) else { throw Self.none }
+            guard source.isQueried else { return .success(try await credentials(from: source)) }
+            if let lastQuery, lastQuery.source == source, isRecent(lastQuery) { return lastQuery.result }
+            let result: Result<Credentials, StoreError>
+            do throws(StoreError) { result = .success(try await credentials(from: source)) } catch {
+                result = .failure(error)
+            }
+            lastQuery = Query(source: source, time: now(), result: result)
+            return result
         } catch {
             return .failure(error)
         }
     }
 
-    private static func credentials(
-        from source: CredentialSource, _ metadata: MetadataClient, _ now: @escaping @Sendable () -> Date
-    ) async throws(StoreError) -> Credentials {
+    private func isRecent(_ query: Query) -> Bool {
+        let age = now().timeIntervalSince(query.time)
+        switch query.result {
+        case .success(let credentials): return 0..<Self.queryPause ~= age && lasts(credentials, for: 0)
+        case .failure: return 0..<Self.refreshPause ~= age
+        }
+    }
+
+    private func credentials(from source: CredentialSource) async throws(StoreError) -> Credentials {
         switch source {
         case .found(let credentials): return credentials
-        case .container(let url, let token): return try await metadata.container(url: url, token: token)
+        case .container(let url, let token):
+            return try await MetadataClient(http: transport.direct).container(url: url, token: token)
         case .instance(let endpoint):
-            guard let credentials = try await metadata.instance(endpoint: endpoint) else { throw none }
-            return credentials
+            let found = try await MetadataClient(http: transport.direct).instance(endpoint: endpoint)
+            guard let found else { throw Self.none }
+            return found
         case .process(let process): return try await process.credentials()
         case .role(let role, let owner):
-            let keys = try await credentials(from: owner, metadata, now)
-            return try await TokenService(http: metadata.http, now: now).assume(role, by: keys)
+            return try await TokenService(transport: transport, now: now).assume(role, by: credentials(from: owner))
         case .webIdentity(let role, let file):
-            return try await TokenService(http: metadata.http, now: now).assume(role, tokenFile: file)
+            return try await TokenService(transport: transport, now: now).assume(role, tokenFile: file)
         }
     }
 

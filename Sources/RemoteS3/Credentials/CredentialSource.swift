@@ -22,6 +22,14 @@ enum CredentialSource: Equatable, Sendable {
         case file(String)
     }
 
+    /// Whether it is a command or a distant service.
+    var isQueried: Bool {
+        switch self {
+        case .found, .container, .instance: false
+        case .process, .role, .webIdentity: true
+        }
+    }
+
     private static let containerHost = "http://169.254.170.2"
     private static let instanceHost = "http://169.254.169.254"
 

@@ -50,10 +50,14 @@ struct MetadataClient: Sendable {
         }
         // Similar services have no tokens; keys are accepted from the real one only.
         guard token.status == 200 else { return nil }
-        let headers = [("X-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
+        // Outside of EC2, the login page of a network may answer at this address.
+        let text = String(decoding: token.body, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard Self.isPlain(text) else { throw unavailable("the machine's metadata service does not answer") }
+        let headers = [("X-aws-ec2-metadata-token", text)]
         let roles = try await ask(endpoint + Self.rolePath, headers: headers)
         let role = String(decoding: roles.body, as: UTF8.self).split(separator: "\n").first.map(String.init)
         guard roles.status == 200, let role else { return nil }
+        guard Self.isPlain(role) else { throw unavailable("the machine's metadata service does not answer") }
         let answer = try await ask(endpoint + Self.rolePath + PercentEncoding.encode(role), headers: headers)
         guard answer.status == 200 else {
             throw unavailable("the machine's metadata service answered with status \(answer.status)")
@@ -82,6 +86,11 @@ struct MetadataClient: Sendable {
             guard !Task.isCancelled else { throw StoreError(.cancelled, key: "credentials") }
             throw unavailable("the credential server does not answer: \(TransportFault(error).sentence)")
         }
+    }
+
+    /// Whether it is one word of printable ASCII, as a token or a role's name is, and a page is not.
+    private static func isPlain(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x21..<0x7f) ~= $0 && $0 != UInt8(ascii: "<") }
     }
 
     private func unavailable(_ sentence: String) -> StoreError {

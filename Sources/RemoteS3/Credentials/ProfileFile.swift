@@ -90,7 +90,7 @@ struct Profile: Sendable {
         var environment = environment
         let names = [
             "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-            "AWS_WEB_IDENTITY_TOKEN_FILE",
+            "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CA_BUNDLE", "SSL_CERT_FILE",
         ]
         for name in names {
             guard let path = environment.nonEmpty(name), !path.hasPrefix("/"), !path.hasPrefix("~/") else { continue }

@@ -8,7 +8,7 @@ import Remote
 ///
 /// Source: "AssumeRole" and "AssumeRoleWithWebIdentity", AWS Security Token Service API Reference; version 2011-06-15.
 struct TokenService: Sendable {
-    let http: HTTPClient
+    let transport: HTTPTransport
     /// For signatures.
     let now: @Sendable () -> Date
 
@@ -68,7 +68,8 @@ struct TokenService: Sendable {
         guard status == 200 else {
             let fault = document?.child("Error") ?? document
             let reason = fault?.text("Message") ?? fault?.text("Code") ?? "status \(status)"
-            guard status < 500 else {
+            // Only the service itself names a reason: others may answer in its place.
+            guard status < 500, fault?.text("Code") != nil else {
                 throw unavailable("\(endpoint.url) does not give the role \(role.arn): \(reason)")
             }
             throw CredentialSource.refusal("the role \(role.arn) of \(role.origin) is refused: \(reason)")
@@ -80,7 +81,7 @@ struct TokenService: Sendable {
         to request: HTTPClientRequest, _ role: AssumedRole
     ) async throws(StoreError) -> (UInt, [UInt8]) {
         do {
-            let response = try await http.execute(request, deadline: .now() + Self.answerLimit)
+            let response = try await transport.execute(request, deadline: .now() + Self.answerLimit)
             let body = try await response.body.collect(upTo: Self.answerByteLimit)
             return (response.status.code, Array(body.readableBytesView))
         } catch {

@@ -140,6 +140,8 @@ struct MultipartUpload: Sendable {
             ("x-amz-copy-source", PercentEncoding.encode(path, keepingSlashes: true)),
             ("x-amz-copy-source-range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"),
         ]
+        // The store keeps the connection alive while it copies.
+        request.isAnsweredInBody = true
         let document = try await ask(request)
         guard document.name == "CopyPartResult", let etag = document.text("ETag") else {
             throw StoreError(
@@ -155,9 +157,8 @@ struct MultipartUpload: Sendable {
         do throws(S3Connection.Failure) { response = try await connection.send(request) } catch {
             throw error.storeError(key: key)
         }
-        // The body is read and discarded, so that the connection can be used again.
-        _ = try? await connection.collect(response, upTo: Self.answerByteLimit)
-        guard let etag = response.headers.first(name: "etag") else {
+        await connection.drain(response)
+        guard AnswerOrigin(response.headers) == .store, let etag = response.headers.first(name: "etag") else {
             throw StoreError(.unavailable, key: key, "the store accepted a part without returning its ETag")
         }
         return Part(number: number, etag: etag)
@@ -169,9 +170,9 @@ struct MultipartUpload: Sendable {
             "<Part><PartNumber>\($0.number)</PartNumber><ETag>\(Self.escaped($0.etag))</ETag></Part>"
         }
         request.setBody("<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>")
+        request.isAnsweredInBody = true
         do throws(StoreError) {
             let document = try await ask(request)
-            // A failure that occurs after the response has begun comes with a status of success.
             guard document.name == "CompleteMultipartUploadResult" else {
                 throw StoreError(
                     .unavailable, key: key,
@@ -179,7 +180,7 @@ struct MultipartUpload: Sendable {
             }
         } catch {
             // The response may have been lost: then the upload is complete, and its id no longer known.
-            guard try await isComplete(parts) else {
+            guard await isComplete(parts) else {
                 throw error.code == .notFound
                     ? StoreError(.unavailable, key: key, "the store has lost the uploaded parts") : error
             }
@@ -188,15 +189,11 @@ struct MultipartUpload: Sendable {
 
     /// Whether the object consists of exactly these parts: its ETag is the MD5 of theirs, which are MD5s in hex, and
     /// their number.
-    private func isComplete(_ parts: [Part]) async throws(StoreError) -> Bool {
+    private func isComplete(_ parts: [Part]) async -> Bool {
         let hashes = parts.flatMap { part in Hex.bytes(part.etag.trimmingCharacters(in: ["\""])) ?? [] }
         let tag = Hex.text(Insecure.MD5.hash(data: hashes)) + "-\(parts.count)"
-        do throws(S3Connection.Failure) {
-            let response = try await connection.send(S3Request(method: .HEAD, key: fullKey))
-            return response.headers.first(name: "etag")?.trimmingCharacters(in: ["\""]) == tag
-        } catch {
-            return false
-        }
+        let found = try? await ObjectHead.ask(connection, fullKey: fullKey, key: key)
+        return found?.etag.trimmingCharacters(in: ["\""]) == tag
     }
 
     /// Releases the space of the parts. In a task of its own, so that it also runs after a cancellation. If it fails,

@@ -22,11 +22,16 @@ final class ObjectDownload: Sendable {
     /// How often in a row a transfer is continued without receiving a byte.
     private static let resumeLimit = 3
 
+    private static let unknownEnd = Int64.max
+
     private struct State {
         /// The next byte.
         var position: Int64 = 0
         /// The end of the bytes, known from the first response.
         var end: Int64 = 0
+        /// Whether no response has said where the object ends, as through a proxy that sends everything in chunks: then
+        /// it ends with the response, at ``end`` at the latest.
+        var isOpen = false
         /// Identifies the object: another one under the same key has another.
         var etag: String?
         var resumeCount = 0
@@ -63,6 +68,7 @@ final class ObjectDownload: Sendable {
         state.withLock { state in
             state.position = span.lowerBound
             state.end = end
+            state.isOpen = span.upperBound == Self.unknownEnd
             state.etag = response.headers.first(name: "etag")
         }
         give(response)
@@ -78,8 +84,10 @@ final class ObjectDownload: Sendable {
             }
             let piece: ByteBuffer?
             let reason: String
+            var isWhole = false
             do {
                 piece = try await nextBuffer()
+                isWhole = piece == nil
                 reason = "it ended early"
             } catch {
                 guard !Task.isCancelled else { throw StoreError(.cancelled, key: key) }
@@ -87,6 +95,7 @@ final class ObjectDownload: Sendable {
                 reason = TransportFault(error).sentence
             }
             guard let piece else {
+                if isWhole, state.withLock({ $0.isOpen }) { return nil }
                 try await resume(from: position, to: end, because: reason)
                 continue
             }
@@ -105,13 +114,17 @@ final class ObjectDownload: Sendable {
 
     private func request(_ range: Range<Int64>?) -> S3Request {
         var request = S3Request(method: .GET, key: fullKey)
-        if let range { request.headers.append(("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
+        if let range {
+            let last = range.upperBound == Self.unknownEnd ? "" : "\(range.upperBound - 1)"
+            request.headers.append(("range", "bytes=\(range.lowerBound)-\(last)"))
+        }
         return request
     }
 
     private func resume(from position: Int64, to end: Int64, because reason: String) async throws(StoreError) {
         let broken = StoreError(
-            .unavailable, key: key, "the transfer was interrupted at byte \(position) of \(end): \(reason)")
+            .unavailable, key: key,
+            "the transfer was interrupted at byte \(position)\(end == Self.unknownEnd ? "" : " of \(end)"): \(reason)")
         let mayResume = state.withLock { state in
             state.resumeCount += 1
             return state.resumeCount <= Self.resumeLimit
@@ -122,8 +135,15 @@ final class ObjectDownload: Sendable {
             throw error.storeError(key: key)
         }
         let span = try span(of: response, wanted: position)
-        let isSame = state.withLock { $0.etag == response.headers.first(name: "etag") }
-        guard isSame, span.lowerBound == position, span.upperBound >= end else { throw broken }
+        let isSame = state.withLock { state in
+            guard state.etag == response.headers.first(name: "etag"), span.lowerBound == position,
+                state.isOpen || span.upperBound >= end
+            else { return false }
+            state.end = min(end, span.upperBound)
+            state.isOpen = span.upperBound == Self.unknownEnd
+            return true
+        }
+        guard isSame else { throw broken }
         give(response)
     }
 
@@ -132,10 +152,15 @@ final class ObjectDownload: Sendable {
         let length = response.headers.first(name: "content-length").flatMap { Int64($0) }
         guard response.status == .partialContent else {
             // The whole object, which some services send for a range from its start.
-            guard wanted == 0, let length, length >= 0 else {
+            guard wanted == 0 else {
                 throw StoreError(.invalid, key: key, "this store ignores ranges and sends whole objects")
             }
-            return 0..<length
+            if let length, length >= 0 { return 0..<length }
+            // The last chunk shows that all have arrived; the end of a connection does not.
+            guard response.headers[canonicalForm: "transfer-encoding"].last?.lowercased() == "chunked" else {
+                throw StoreError(.unavailable, key: key, "the answer does not say how long the object is")
+            }
+            return 0..<Self.unknownEnd
         }
         // `bytes 0-9/443`
         let words = response.headers.first(name: "content-range")?.dropFirst("bytes ".count).split {

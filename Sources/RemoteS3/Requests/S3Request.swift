@@ -9,6 +9,9 @@ struct S3Request: Sendable {
     var query: [(name: String, value: String)] = []
     var headers: [(name: String, value: String)] = []
     var payload = Payload.none
+    /// Whether the status of the response says too little: the store begins to answer before it has done the work, and
+    /// the body says how it ended.
+    var isAnsweredInBody = false
 
     /// The body, with its hash: the signature needs it before the first byte is sent.
     enum Payload: Sendable {
@@ -31,6 +34,9 @@ struct S3Request: Sendable {
             }
         }
     }
+
+    /// Whether the store marks its answer to this request by a header in any case: it describes an object.
+    var isAnswerMarked: Bool { key != nil && query.isEmpty && (method == .GET || method == .HEAD) }
 
     /// - Parameter text: Small, such as a list of parts.
     mutating func setBody(_ text: String) {

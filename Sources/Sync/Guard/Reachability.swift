@@ -8,6 +8,9 @@ import Remote
 ///
 /// It starts as answering. Only recent calls count: after a sleep of the machine or the daemon, a store that was silent
 /// is merely failing again, so that the first caller waits with full patience.
+///
+/// A store that asks to slow down answers, but not usefully: it is not silent, and when it answers a call again, that is
+/// a return like the others.
 struct Reachability: Hashable, Sendable {
     /// How long ago the last call may have failed for the store to count as silent. The follower calls it more often
     /// than that.
@@ -28,20 +31,31 @@ struct Reachability: Hashable, Sendable {
     /// How long a caller waits for a store that does not answer.
     let patience: Duration
     private var failing: Failing?
+    /// Whether it asked to slow down, and has answered no call since.
+    private(set) var isThrottling = false
+    /// When a call was last answered usefully.
+    private var answered: Duration?
 
     init(patience: Duration) { self.patience = patience }
 
     /// Notes the outcome of a call.
     /// - Parameters:
+    ///   - isThrottled: Whether the store asked to slow down.
     ///   - begin: When the call was made: a response to a call from before the failures says nothing about now.
     ///   - now: Time since some fixed start.
     /// - Returns: Whether the store answers again after it did not.
-    mutating func note(_ outcome: Outcome, begun begin: Duration, at now: Duration) -> Bool {
+    mutating func note(
+        _ outcome: Outcome, isThrottled: Bool = false, begun begin: Duration, at now: Duration
+    ) -> Bool {
         switch outcome {
         case .answered:
+            if !isThrottled { answered = now }
             if let failing, begin < failing.since { return false }
-            defer { failing = nil }
-            return failing != nil
+            defer {
+                failing = nil
+                isThrottling = isThrottled
+            }
+            return failing != nil || (isThrottling && !isThrottled)
         case .unanswered:
             if let known = failing, now - known.latest <= Self.freshness {
                 failing = Failing(since: known.since, latest: max(known.latest, now))
@@ -53,12 +67,16 @@ struct Reachability: Hashable, Sendable {
     }
 
     /// A caller waited with full patience, whether its calls failed or hung.
+    ///
+    /// If the store has answered others in this time, the fault is with the caller's own calls: it is no reason to give
+    /// up the next caller at once.
     mutating func noteGivenUp(at now: Duration) {
+        if let answered, now - answered < patience { return }
         failing = Failing(since: min(failing?.since ?? now, now - patience), latest: now)
     }
 
-    /// Whether the last call got no answer.
-    var isFailing: Bool { failing != nil }
+    /// Whether the last call got no useful answer.
+    var isFailing: Bool { failing != nil || isThrottling }
 
     /// Whether the store has been silent for a caller's full patience: the next caller need not wait for it again.
     func isSilent(at now: Duration) -> Bool {

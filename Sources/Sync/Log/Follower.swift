@@ -59,6 +59,8 @@ package final class Follower: Sendable {
         var localChanges = activity.localChanges
         var wakes = wakes.makeAsyncIterator()
         while !Task.isCancelled {
+            // How long the store is not to be asked, as it requested.
+            var requested: Duration?
             do {
                 let applied = try await catchUp()
                 let seen = localChanges
@@ -75,9 +77,10 @@ package final class Follower: Sendable {
                 session.problem.set(
                     "fetching remote changes failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
                 pace.failed()
+                requested = (error as? StoreError)?.retryAfter
             }
             use.tellNext(pace.pause > PollInterval.start)
-            let pause = pace.pause
+            let pause = max(pace.pause, requested ?? .zero)
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { [environment, pause, wake] in
                     // Cut short when the log is seen to grow; in either case it is checked next.

@@ -145,7 +145,8 @@ package final class Uploader: Sendable {
                 session.containerGuard.invalidate()
                 context.instruments.retries.upload.increment()
                 setProblem("uploading failed, retrying: \((error as? FileError)?.detail ?? "\(error)")")
-                await activity.waitForLocalChange(since: .max, atMost: pause)
+                let requested = (error as? StoreError)?.retryAfter ?? .zero
+                await activity.waitForLocalChange(since: .max, atMost: max(pause, requested))
                 pause = min(pause * 2, Self.retryLimit)
             }
         }

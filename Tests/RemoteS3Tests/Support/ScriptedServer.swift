@@ -17,9 +17,13 @@ final class ScriptedServer: Sendable {
     }
 
     enum Reply: Sendable {
-        /// With `Content-Length` added, unless the headers have one.
+        /// As a store answers: with its mark, and with `Content-Length` added, unless the headers have one.
         case answer(Int, [String: String] = [:], [UInt8] = [])
-        /// The first bytes of a response, then the end of the connection.
+        /// As somebody else answers: without a mark.
+        case foreign(Int, [String: String] = [:], [UInt8] = [])
+        /// In chunks of these, so that the length is not known from the start; the last chunk shows the end.
+        case chunked(Int, [String: String] = [:], [[UInt8]])
+        /// The first bytes of a response of a store, then the end of the connection.
         case part(Int, [String: String], [UInt8])
         /// Nothing, and the connection is reset.
         case reset
@@ -84,11 +88,19 @@ final class ScriptedServer: Sendable {
         while let request = Self.read(descriptor, &buffer, number) {
             log.withLock { $0.append(request) }
             switch reply(request) {
-            case .answer(let status, var headers, let body):
-                if headers["Content-Length"] == nil { headers["Content-Length"] = "\(body.count)" }
-                Self.write(descriptor, Self.head(status, headers) + (request.method == "HEAD" ? [] : body))
+            case .answer(let status, let headers, let body):
+                Self.answer(descriptor, request, status, headers.merging(Self.mark) { $1 }, body)
+            case .foreign(let status, let headers, let body):
+                Self.answer(descriptor, request, status, headers, body)
+            case .chunked(let status, let headers, let pieces):
+                let head = Self.head(
+                    status, headers.merging(Self.mark) { $1 }.merging(["Transfer-Encoding": "chunked"]) { $1 })
+                let body = (pieces + [[]]).flatMap { piece in
+                    Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8)
+                }
+                Self.write(descriptor, head + (request.method == "HEAD" ? [] : body))
             case .part(let status, let headers, let body):
-                Self.write(descriptor, Self.head(status, headers) + body)
+                Self.write(descriptor, Self.head(status, headers.merging(Self.mark) { $1 }) + body)
                 return
             case .reset:
                 var linger = linger(l_onoff: 1, l_linger: 0)
@@ -100,6 +112,17 @@ final class ScriptedServer: Sendable {
                 return
             }
         }
+    }
+
+    /// Each answer of a store has one.
+    private static let mark = ["x-amz-request-id": "scripted"]
+
+    private static func answer(
+        _ descriptor: Int32, _ request: Request, _ status: Int, _ headers: [String: String], _ body: [UInt8]
+    ) {
+        var headers = headers
+        if headers["Content-Length"] == nil { headers["Content-Length"] = "\(body.count)" }
+        write(descriptor, head(status, headers) + (request.method == "HEAD" ? [] : body))
     }
 
     private static func head(_ status: Int, _ headers: [String: String]) -> [UInt8] {

@@ -4,11 +4,13 @@ import Synchronization
 
 @testable import RemoteS3
 
-/// A store at a scripted server, whose delays are recorded and take no time.
+/// A store at a scripted server, whose delays are recorded and take no time but that of a clock of its own.
 final class TestStore: Sendable {
     let store: S3Store
     private let waits: Shared<[Duration]>
     private let retries: Shared<Int>
+    private let clock: Shared<Duration>
+    private let corrections: Shared<[Duration]>
 
     /// - Parameters:
     ///   - limits: Short limits are for tests of servers that do not respond.
@@ -25,21 +27,35 @@ final class TestStore: Sendable {
         self.waits = waits
         let retries = Shared(Mutex(0))
         self.retries = retries
+        let clock = Shared(Mutex(Duration.zero))
+        self.clock = clock
+        let corrections = Shared(Mutex<[Duration]>([]))
+        self.corrections = corrections
         var environment = S3Environment.system
+        environment.uptime = { clock.value.withLock { $0 } }
+        environment.didCorrectClock = { offset in corrections.value.withLock { $0.append(offset) } }
         environment.now = now
         environment.chance = { chance }
         environment.limits = limits
         environment.willRetry = { retries.value.withLock { $0 += 1 } }
         environment.sleep = { duration in
-            // The timeouts of a transfer sleep for real.
-            guard duration < min(limits.read, limits.send) else { return try await Task.sleep(for: duration) }
             waits.value.withLock { $0.append(duration) }
+            clock.value.withLock { $0 += duration }
             try Task.checkCancellation()
         }
         store = S3Store(
             try S3Location(url, endpoint: endpoint, environment: variables), variables: variables,
             environment: environment)
     }
+
+    /// The time by the store's clock, which only its delays and a test advance.
+    var uptime: Duration {
+        get { clock.value.withLock { $0 } }
+        set { clock.value.withLock { $0 = newValue } }
+    }
+
+    /// The corrections of this machine's clock that the store reported.
+    var clockCorrections: [Duration] { corrections.value.withLock { $0 } }
 
     /// The delays between attempts.
     var delays: [Duration] { waits.value.withLock { $0 } }
