@@ -61,6 +61,8 @@ package final class FileSystem: Sendable {
     /// The kernel features that the mount found available.
     struct MountAbilities: Sendable {
         var passthrough = false
+        /// Whether files may have been passed through, now or before.
+        var hasPassedThrough = false
         /// Why requested fast paths are unavailable.
         var unavailable: [FastPath: String] = [:]
     }
@@ -147,7 +149,10 @@ package final class FileSystem: Sendable {
                 .passthrough,
                 because: "the file system of the state has no leases; see fcntl(2), F_SETLEASE")
         }
-        abilities.withLock { $0.passthrough = true }
+        abilities.withLock { abilities in
+            abilities.passthrough = true
+            abilities.hasPassedThrough = true
+        }
     }
 
     /// Records that a fast path is unavailable on this mount, with a reason for people; it is not tried again.

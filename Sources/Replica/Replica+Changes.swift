@@ -13,9 +13,10 @@ extension Replica {
         _ name: ItemName, in parent: InodeNumber, mode: UInt16, owner: UInt32, group: UInt32,
         opening: FileOpening? = nil
     ) throws(FileError) -> (Attributes, Descriptor) {
-        try change {
+        let (attributes, bytes) = try change {
             try $0.createFile(name, in: parent, mode: mode, owner: owner, group: group, opening: opening)
         }
+        return (attributes, descriptors.shared(bytes, of: attributes.inode))
     }
 
     /// Opens a file during its creation.
@@ -128,9 +129,13 @@ extension Replica {
 
 /// Changes of bytes by the mount.
 extension Replica {
-    /// Opens the bytes of a local file, for reading and writing.
+    /// Opens the bytes of a local file, for reading and writing: once, for all who have them open.
     /// - Throws: `notLocal` when they are not local.
     package func openBytes(of number: InodeNumber) throws(FileError) -> Descriptor {
+        descriptors.shared(try openBytesAnew(of: number), of: number)
+    }
+
+    private func openBytesAnew(of number: InodeNumber) throws(FileError) -> Descriptor {
         do {
             return try read { try $0.openBytes(of: number, backing) }
         } catch  where error.code == .notFound || error.code == .inputOutput {

@@ -46,6 +46,7 @@ package final class Replica: Sendable {
     let backing: BackingDirectory
     let environment: ReplicaEnvironment
     let journal = IndexJournal()
+    let descriptors = OpenBytes()
     private let lock: StateLock
     private let log: Descriptor
     private let reserve: DiskReserve

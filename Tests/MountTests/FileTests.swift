@@ -52,6 +52,25 @@ extension RealMount {
             }
         }
 
+        /// With pass-through, the first open of a file decides how everybody reads and writes it.
+        @Test(
+            .enabled(if: Requirement.ioUring, "the kernel does not let programs use io_uring"),
+            arguments: [nil, "off=passthrough"],
+            [
+                "a_new_file_is_written_as_a_stream", "a_file_is_rewritten_after_it_was_read",
+                "a_file_is_read_to_its_end", "a_file_that_is_written_is_read_by_others",
+                "a_map_of_a_closed_file_shows_stores", "opens_of_every_kind_succeed",
+            ])
+        func `whoever opens a file first, programs read and write it as on ext4`(options: String?, name: String)
+            async throws
+        {
+            try await MountedContainer.with(options: options) { container in
+                try await Driver.run("rings.py", name, container.a.point)
+                try await container.a.sync()
+                try await container.a.check()
+            }
+        }
+
         @Test func `special files and unsynced names stay on this machine; everything else is synced`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)

@@ -37,6 +37,17 @@ enum Requirement {
     static let python =
         FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") ? "/usr/bin/python3" : "python3"
 
+    /// Whether programs may use io_uring.
+    static let ioUring: Bool = {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [python, Driver.path("rings.py"), "possible"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
     /// Whether a page can be driven in headless Chromium.
     static let browser =
         ["chromium", "chromium-browser", "google-chrome"].contains { isInstalled($0) }

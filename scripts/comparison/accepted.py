@@ -17,6 +17,8 @@ class Case:
     ours: object
     # Whether the step is about a file that was opened with O_DIRECT.
     bypasses_cache: bool = False
+    # Whether the kernel may bypass the cache of its own accord: for a placeholder, or a writer that came to readers.
+    may_bypass_cache: bool = False
     # Whether every step has a tick of the kernel's clock to itself.
     ticks: bool = False
     # Whether something was stored into a map.
@@ -81,6 +83,12 @@ TABLE = [
         "O_DIRECT asks for no alignment: what ext4 refuses with EINVAL, for its disk's sake, is done.",
         lambda case: case.bypasses_cache and case.path == () and case.reference == ["EINVAL"] and case.ours[0] == "ok",
         ends=True,
+    ),
+    Accepted(
+        "io-uring-direct",
+        "By io_uring, the position does not advance and reads go on past the end where a handle bypasses the page cache.",
+        # ext4 does the same with O_DIRECT.
+        lambda case: case.field == "kernel" and (case.bypasses_cache or (case.may_bypass_cache and case.reference == "nothing")),
     ),
 ]
 

@@ -1,4 +1,5 @@
-"""In which ways programs are run: by whom, with or without pass-through, on local files or placeholders, on which store."""
+"""In which ways programs are run: by whom, with or without pass-through, on local files or placeholders, on which store, by
+which system calls."""
 
 import contextlib
 import dataclasses
@@ -9,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 
-from . import mount
+from . import mount, rings
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUCKET = "dewpoint-compare"
 SERVER_SECONDS = 120
 SYSTEM_PYTHON = "/usr/bin/python3"
 USERS, FILES, STORES = ("root", "ordinary"), ("local", "placeholders"), ("directory", "s3")
+# How files are read and written.
+CALLS = ("plain", "io_uring")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,17 +27,20 @@ class Combination:
     passes_through: bool
     files: str
     store: str
+    calls: str = CALLS[0]
 
     def __str__(self):
-        return f"{self.user}, {'pass-through' if self.passes_through else 'no pass-through'}, {self.files}, {self.store}"
+        words = [self.user, "pass-through" if self.passes_through else "no pass-through", self.files, self.store]
+        return ", ".join(words + ([] if self.calls == CALLS[0] else [self.calls]))
 
     @property
     def options(self):
         return [] if self.passes_through else ["off=passthrough"]
 
 
-def wanted(user=None, passes_through=None, files=None, store=None):
-    """All combinations that the given choices leave. Only root can have pass-through."""
+def wanted(user=None, passes_through=None, files=None, store=None, calls=None):
+    """All combinations that the given choices leave. Only root can have pass-through; which calls are made says nothing of a store,
+    so io_uring is for one."""
     return [
         Combination(*one)
         for one in itertools.product(
@@ -42,8 +48,9 @@ def wanted(user=None, passes_through=None, files=None, store=None):
             [True, False] if passes_through is None else [passes_through],
             [files] if files else FILES,
             [store] if store else STORES,
+            [calls] if calls else CALLS,
         )
-        if one[0] == "root" or not one[1]
+        if (one[0] == "root" or not one[1]) and (one[4] == CALLS[0] or one[3] == STORES[0] or store)
     ]
 
 
@@ -62,6 +69,8 @@ def obstacle(combination):
         return "only root can run programs as root"
     if combination.store == "s3" and not any(os.access(f"{place}/radosgw", os.X_OK) for place in os.get_exec_path() + ["/usr/sbin"]):
         return "there is no S3 server (Debian's radosgw)"
+    if combination.calls != CALLS[0] and (reason := rings.hindrance()):
+        return f"there is no io_uring here: {reason}"
     return None
 
 

@@ -35,6 +35,7 @@ class Lockstep:
         self.turns = Turns(self.reference.root, self.inode_at)
         self.outcome = Outcome()
         self.step, self.has_parted, self.has_stored, self.has_allocated = None, False, False, False
+        self.has_placeholders = stage.placeholders
         # `together()` was the last step; and the step that runs since, with its result beside the mount.
         self.is_held_next, self.held = False, None
 
@@ -122,8 +123,10 @@ class Lockstep:
         self.has_allocated = self.has_allocated or step.name == "fallocate"
         found = []
         bypasses = self.turns.bypasses_cache(step)
+        may_bypass = self.has_placeholders or self.turns.is_later_writer(step)
         for path, one, other in differences(reference, ours):
-            case = Case(step, path, one, other, bypasses, self.ours.clock.ticks, self.has_stored, self.has_allocated)
+            case = Case(
+                step, path, one, other, bypasses, may_bypass, self.ours.clock.ticks, self.has_stored, self.has_allocated)
             meant = accepted.find(case)
             if case.field in self.stage.ignored:
                 continue
@@ -164,6 +167,7 @@ class Lockstep:
         self.stage.sync()
 
     def evict(self, path):
+        self.has_placeholders = True
         return self.stage.evict(f"{self.name}/{path}")
 
     def download(self, path):
@@ -182,6 +186,7 @@ class Lockstep:
         if other:
             self.ours.elsewhere_root = f"{other.point}/{self.name}"
         self.stage.meet()
+        self.has_placeholders = True
         ours = self.ours.call(step)
         self.stage.meet_back(f"{self.name}/{step.arguments[0]}" if step.name == "edit" and ours[0] == "ok" else None)
         reference = self.reference.call(step)

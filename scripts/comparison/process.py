@@ -14,6 +14,7 @@ from .holding import Holding
 from .housekeeping import Housekeeping
 from .locks import Locks
 from .names import Names
+from .ringed import RingedDescriptors
 
 END_SECONDS = 5
 PR_SET_PDEATHSIG = 1
@@ -40,22 +41,26 @@ class Caller(Descriptors, Names, Holding, Locks, Elsewhere, Housekeeping):
             return [f"the step cannot be made: {type(problem).__name__}: {problem}"]
 
 
+class RingedCaller(RingedDescriptors, Caller):
+    """The same, with files read and written by io_uring."""
+
+
 class Process:
     """The controller's end."""
 
-    def __init__(self, root, is_ours, user=None):
+    def __init__(self, root, is_ours, user=None, has_ring=False):
         self.connection, theirs = multiprocessing.connection.Pipe()
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                self.serve(theirs, root, is_ours, user)
+                self.serve(theirs, root, is_ours, user, has_ring)
             finally:
                 os._exit(0)
         theirs.close()
         self.step = None
 
     @staticmethod
-    def serve(connection, root, is_ours, user):
+    def serve(connection, root, is_ours, user, has_ring):
         syscalls.LIBC.prctl(PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
         for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(sign, signal.SIG_DFL)
@@ -68,7 +73,7 @@ class Process:
             os.setgroups([])
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
-        caller = Caller(root, is_ours)
+        caller = (RingedCaller if has_ring else Caller)(root, is_ours)
         with contextlib.suppress(EOFError, OSError):
             while True:
                 connection.send(caller.call(connection.recv()))

@@ -12,16 +12,17 @@ ELSEWHERE_SECONDS = 40
 class Side:
     """The processes of one program on one side."""
 
-    def __init__(self, root, is_ours, is_root, elsewhere_root=None):
+    def __init__(self, root, is_ours, is_root, elsewhere_root=None, has_rings=False):
         self.root, self.is_ours, self.is_root = root, is_ours, is_root
         self.elsewhere_root = elsewhere_root or root
+        self.has_rings = has_rings
         self.processes, self.clock = {}, Clock()
 
     def process(self, who):
         if who not in self.processes:
             user = scene.USER if self.is_root and who == PROCESSES[-1] else None
             root = self.elsewhere_root if who == ELSEWHERE else self.root
-            self.processes[who] = Process(root, self.is_ours, user)
+            self.processes[who] = Process(root, self.is_ours, user, self.has_rings and who != ELSEWHERE)
         return self.processes[who]
 
     def start(self, step):

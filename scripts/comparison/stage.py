@@ -15,9 +15,10 @@ REMOUNT_SECONDS = 20
 
 
 class Stage:
-    def __init__(self, work, container, options, is_root, placeholders, itself=False, ignored=()):
+    def __init__(self, work, container, options, is_root, placeholders, itself=False, ignored=(), has_rings=False):
         self.work, self.is_root, self.placeholders, self.itself = work, is_root, placeholders, itself
         self.container, self.options = container, options
+        self.has_rings = has_rings
         # Attributes that are not compared.
         self.ignored = ignored
         self.reference = os.path.join(work, "beside")
@@ -62,8 +63,8 @@ class Stage:
     def sides(self, name):
         elsewhere = f"{self.other.point}/{name}" if self.other else None
         return (
-            Side(f"{self.reference}/{name}", False, self.is_root),
-            Side(f"{self.point}/{name}", not self.itself, self.is_root, elsewhere),
+            Side(f"{self.reference}/{name}", False, self.is_root, has_rings=self.has_rings),
+            Side(f"{self.point}/{name}", not self.itself, self.is_root, elsewhere, self.has_rings),
         )
 
     # What only the mount has

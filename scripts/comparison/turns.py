@@ -16,6 +16,8 @@ class Turns:
         # Descriptions: (process, inode, writes, rewrites, flags) by number; and who refers to them: (process, "file" or
         # "map", slot).
         self.descriptions, self.references = {}, {}
+        # The descriptions of files that were open already.
+        self.later = set()
         self.count = 0
 
     def inode(self, path):
@@ -44,6 +46,11 @@ class Turns:
         held = (self.descriptions.get(self.references.get((step.who, "file", slot))) for slot in slots)
         return any(one and one[4] & os.O_DIRECT for one in held)
 
+    def is_later_writer(self, step):
+        """Whether a step writes to, or reads by, a description that may write and came to a file that was open."""
+        number = self.references.get((step.who, "file", *step.arguments[:1]))
+        return number in self.later and self.descriptions[number][2]
+
     def opened(self, step):
         """What a step opens: process, inode, whether it may write, whether it rewrites, with which flags."""
         if step.name == "open":
@@ -65,7 +72,9 @@ class Turns:
         if name in ("open", "openat"):
             self.count += 1
             # Made by this very call, perhaps: so it is asked again.
-            self.descriptions[self.count] = self.opened(step)
+            self.descriptions[self.count] = opened = self.opened(step)
+            if any(one[1] == opened[1] for number, one in self.descriptions.items() if number != self.count):
+                self.later.add(self.count)
             self.refer((who, "file", arguments[0]), self.count)
         elif name == "dup":
             self.refer((who, "file", arguments[1]), self.references.get((who, "file", arguments[0])))

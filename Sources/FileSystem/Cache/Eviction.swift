@@ -114,7 +114,7 @@ struct Eviction {
     /// period.
     private func awaitRelease(of number: InodeNumber) async {
         for _ in 0..<Self.releaseAttempts {
-            guard isReadByKernel(number) || files.mapped.isMapped(number) else { return }
+            guard isReadByKernel(number) || files.isOpenForWriting(number) else { return }
             guard (try? await syncEngine.context.environment.sleep(Self.releasePause)) != nil else { return }
         }
     }

@@ -2,19 +2,8 @@ import Coordination
 import Glibc
 import Logging
 package import Model
-package import Replica
+import Replica
 import Sync
-
-/// How the kernel accesses an open file.
-package enum OpenAccess: Sendable {
-    /// Through the page cache; with `keepsCache`, cached pages survive from one open to the next.
-    case cached(keepsCache: Bool)
-    /// Bypassing the page cache: every read and write reaches the engine.
-    case direct
-    /// The kernel reads and maps the backing file itself; with `alsoDirect`, read(2) and write(2) still reach the
-    /// engine.
-    case passthrough(descriptor: Descriptor, alsoDirect: Bool)
-}
 
 package struct OpenedFile: Sendable {
     package let handle: HandleID
@@ -27,11 +16,25 @@ package struct OpenRequest: Sendable {
     package let flags: Int32
     package let caller: Caller
 
+    private let isForTruncation: Bool
+
     package init(inode: InodeNumber, flags: Int32, caller: Caller) {
         self.inode = inode
         self.flags = flags
         self.caller = caller
+        isForTruncation = false
     }
+
+    /// An open of our own, to truncate a file by its name: it takes no turn.
+    init(truncating inode: InodeNumber, caller: Caller) {
+        self.inode = inode
+        flags = O_RDONLY
+        self.caller = caller
+        isForTruncation = true
+    }
+
+    /// Whether the inode is opened for writing by it, if it is the first.
+    var isFirstForWriting: Bool { isWriting || isForTruncation }
 
     /// Whether the open may change the bytes, now or later.
     var isWriting: Bool { flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0 }
@@ -67,10 +70,10 @@ extension FileSystem {
             // uploaded empty.
             let opening = Replica.FileOpening { [self] number, descriptor throws(FileError) in
                 try admit(descriptor, by: caller)
-                let access = accessForLocalBytes
                 let handle = files.open.add(id, number, flags: flags) {
+                    // Whoever creates a file writes it.
                     OpenInode(
-                        number: number, descriptor: descriptor, access: access, opener: caller, isMarked: true)
+                        number: number, descriptor: descriptor, access: .cached, opener: caller, isMarked: true)
                 }
                 handle.inode.noteActivity(at: environment.uptime())
                 opened = handle
@@ -82,7 +85,6 @@ extension FileSystem {
             guard let handle = opened else { preconditionFailure("the replica created \(name) without opening it") }
             try admit(handle, flags: flags, by: caller)
             appeared(name, in: parent, by: caller)
-            if handle.inode.isVolatile { files.mapped.wake() }
             return (attributes, OpenedFile(handle: handle.id, access: openAccess(handle)))
         } catch {
             // The file was created, and a later step failed: it must not count as open for ever.
@@ -168,8 +170,30 @@ extension FileSystem {
         return inode
     }
 
-    /// Opens a file for writing when its turn has come, and truncates it if requested.
+    /// Opens a file for writing when its turn has come.
     private func openInTurn(
+        _ id: HandleID, _ request: OpenRequest, _ inode: Inode, _ process: Int32
+    ) throws(FileError) -> Answer<OpenedFile> {
+        guard !request.isImpatient, isOnlyClosing(request.inode) || isInUse(request.inode) else {
+            return try openNow(id, request, inode, process)
+        }
+        let hadName = inode.attributes.linkCount > 0
+        return .pending { [self] () async throws(FileError) in
+            do throws(FileError) {
+                try await awaitReaders(of: request.inode)
+            } catch {
+                locking.manager.handleClosed(request.inode, id)
+                throw error
+            }
+            switch try openNow(id, request, try stillNamed(request.inode, hadName, id), process) {
+            case .ready(let opened): return opened
+            case .pending(let wait): return try await wait()
+            }
+        }
+    }
+
+    /// Opens a file for writing, and truncates it if requested.
+    private func openNow(
         _ id: HandleID, _ request: OpenRequest, _ inode: Inode, _ process: Int32
     ) throws(FileError) -> Answer<OpenedFile> {
         let handle: OpenHandle
@@ -214,12 +238,21 @@ extension FileSystem {
 
     /// Adds the first handle of an inode that is not open, unless another open comes first.
     private func addFirst(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
+        let mayBePassedThrough = mountAbilities.passthrough
+        if mayBePassedThrough, request.isFirstForWriting {
+            // A file that nobody has mapped any more need not be watched. On failure it still is, and is passed through.
+            _ = try? files.recordMappedBytes(of: request.inode)
+        }
         let descriptor = inode.isLocal ? try localBytes(request.inode) : nil
         if let descriptor { try admit(descriptor, by: request.caller) }
         return files.open.add(id, request.inode, flags: request.flags) {
+            // Decided where no other open can come between: the kernel opens the backing file for it, which must not
+            // meet our lease.
             OpenInode(
                 number: request.inode, descriptor: descriptor,
-                access: descriptor == nil ? .direct : accessForLocalBytes, opener: request.caller)
+                access: mayBePassedThrough
+                    ? access(to: descriptor, by: request) : descriptor == nil ? .direct : .cached,
+                opener: request.caller)
         }
     }
 
@@ -243,33 +276,5 @@ extension FileSystem {
                 metadata: ["inode": "\(number)"])
             return nil
         }
-    }
-
-    private var accessForLocalBytes: OpenInode.Access {
-        mountAbilities.passthrough ? .passthrough : .cached
-    }
-
-    /// How the kernel accesses this handle, by the mode chosen at the inode's first open. Without pass-through, writers
-    /// use the page cache, which sends each write at once: a direct write would be lost if a process stores into a
-    /// mapping of the same page at that moment, as the kernel then writes the whole page back with its older contents.
-    private func openAccess(_ handle: OpenHandle) -> OpenAccess {
-        switch handle.inode.access {
-        case .direct: handle.isWritable ? .cached(keepsCache: false) : .direct
-        case .cached: .cached(keepsCache: true)
-        case .passthrough:
-            if let descriptor = handle.inode.readable {
-                .passthrough(
-                    descriptor: descriptor, alsoDirect: handle.isWritable || handle.inode.descriptor == nil)
-            } else {
-                .direct
-            }
-        }
-    }
-}
-
-extension OpenAccess {
-    /// The file number of the backing file for the kernel, with pass-through.
-    package var backingFileNumber: Int32? {
-        if case .passthrough(let descriptor, _) = self { descriptor.rawValue } else { nil }
     }
 }

@@ -34,7 +34,9 @@ extension FileSystem {
     package func read(
         _ id: HandleID, offset: Int64, byteCount: Int, by caller: Caller
     ) throws(FileError) -> Answer<ByteSource> {
-        try source(try files.open.handle(id), offset: offset, byteCount: byteCount, by: caller)
+        let handle = try files.open.handle(id)
+        handle.inode.noteUse()
+        return try source(handle, offset: offset, byteCount: byteCount, by: caller)
     }
 
     private func source(

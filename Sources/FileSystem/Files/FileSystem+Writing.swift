@@ -38,6 +38,7 @@ extension FileSystem {
         _ id: HandleID, _ offset: Int64, _ bytes: UnsafeRawBufferPointer, _ isFromPageCache: Bool, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
         let handle = try files.open.handle(id)
+        handle.inode.noteUse()
         let process = isFromPageCache ? 0 : handle.process(of: caller)
         let change = ByteChange.write(
             offset: handle.appends && !isFromPageCache ? nil : offset, byteCount: bytes.count)
@@ -84,7 +85,7 @@ extension FileSystem {
     private func truncateByName(
         _ number: InodeNumber, to size: Int64, _ writer: Writer, _ caller: Caller
     ) throws(FileError) -> Answer<Int> {
-        let request = OpenRequest(inode: number, flags: O_RDONLY, caller: caller)
+        let request = OpenRequest(truncating: number, caller: caller)
         guard case .ready(let opened) = try self.open(request) else {
             throw FileError(.inputOutput, "an open without truncation waited")
         }
@@ -363,7 +364,9 @@ extension FileSystem {
         let size = try replica.attributes(of: source.number).size
         // Writes to the copy must be recorded in the index, which otherwise takes it for empty.
         try recordBytes(of: copy)
-        guard size > 0, size <= Int64(limit), !copy.isBeingWritten, try replica.share(source.number, with: copy.number)
+        guard size > 0, size <= Int64(limit), !copy.isBeingWritten,
+            // The kernel reads the backing file of a passed-through copy, and further opens must pass it through too.
+            copy.access != .passthrough, try replica.share(source.number, with: copy.number)
         else { return nil }
         copy.becamePlaceholder()
         activity.noteLocalChange()

@@ -22,7 +22,19 @@ final class MappedFiles: Sendable {
     /// look at them: each takes a descriptor.
     static let entryLimit = 1024
 
+    private struct PassedThrough {
+        var numbers: Set<InodeNumber> = []
+        /// Whether there were more than are remembered.
+        var isIncomplete = false
+    }
+
+    /// How many passed-through files are remembered. Beyond that, each open for writing takes some 20 µs longer.
+    static let passedThroughLimit = 65_536
+
     private let entries = Mutex<[InodeNumber: Entry]>([:])
+    /// The files that the kernel was given the backing files of. They may be mapped ever since: for reading too, and
+    /// nobody watches that.
+    private let passedThrough = Mutex(PassedThrough())
     /// Whenever there is something to look after.
     let additions: AsyncStream<Void>
     private let addition: AsyncStream<Void>.Continuation
@@ -76,6 +88,34 @@ final class MappedFiles: Sendable {
     /// again.
     func isMapped(_ number: InodeNumber) -> Bool { descriptor(of: number)?.isOpenForWriting == true }
 
+    /// The kernel is given the backing file of an inode.
+    func notePassThrough(of number: InodeNumber) {
+        passedThrough.withLock { passed in
+            if passed.numbers.count < Self.passedThroughLimit {
+                passed.numbers.insert(number)
+            } else if !passed.numbers.contains(number) {
+                passed.isIncomplete = true
+            }
+        }
+    }
+
+    /// Whether the kernel may have been given the backing file of an inode, and was not known since to be done with it.
+    func wasPassedThrough(_ number: InodeNumber) -> Bool {
+        passedThrough.withLock { $0.isIncomplete || $0.numbers.contains(number) }
+    }
+
+    /// Whether anyone may have the backing file open or mapped, for reading too, of an inode that is not open.
+    ///
+    /// - Parameter descriptor: The backing file, open for writing.
+    func isInUse(_ number: InodeNumber, open descriptor: Descriptor) -> Bool {
+        passedThrough.withLock { passed in
+            guard passed.isIncomplete || passed.numbers.contains(number) else { return false }
+            guard descriptor.isOpenNowhereElse else { return true }
+            passed.numbers.remove(number)
+            return false
+        }
+    }
+
     /// Whether the index has recorded this status of a closed file.
     func isRecorded(_ status: BackingStatus, of number: InodeNumber) -> Bool {
         entries.withLock { $0[number]?.recorded?.hasSameBytes(as: status) == true }
@@ -118,6 +158,14 @@ extension Descriptor {
     }
 
     fileprivate var isOpenForWriting: Bool { lease() == .refused }
+
+    /// Whether nobody else has the file open or mapped, as a write lease tells, which is returned at once. The file is
+    /// open for writing here.
+    var isOpenNowhereElse: Bool {
+        guard fcntl(rawValue, Self.setLease, F_WRLCK) == 0 else { return false }
+        _ = fcntl(rawValue, Self.setLease, F_UNLCK)
+        return true
+    }
 
     /// The same file, open for reading only.
     fileprivate func reopenedForReading() throws(FileError) -> Descriptor {

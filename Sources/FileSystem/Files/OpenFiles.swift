@@ -65,6 +65,11 @@ final class OpenFiles: Sendable {
         state.withLock { state in Self.add(id, state.inodes[number] ?? makeInode(), flags: flags, to: &state) }
     }
 
+    /// Whether the inode is not open, and a condition holds, which is asked for while nobody can open it.
+    func isNotOpen(_ number: InodeNumber, and condition: () -> Bool) -> Bool {
+        state.withLock { state in state.inodes[number] == nil && condition() }
+    }
+
     /// Adds a handle to an open inode; `nil` if the inode is not, or no longer, open.
     func addToOpen(_ id: HandleID, _ number: InodeNumber, flags: Int32) -> OpenHandle? {
         state.withLock { state in state.inodes[number].map { Self.add(id, $0, flags: flags, to: &state) } }
@@ -111,7 +116,7 @@ final class OpenFiles: Sendable {
     func remove(_ handle: OpenHandle) -> Bool {
         state.withLock { state in
             guard state.handles.removeValue(forKey: handle.id) != nil else { return false }
-            let isLast = handle.inode.closed(writable: handle.isWritable)
+            let isLast = handle.inode.closed(writable: handle.isWritable, wasClosing: handle.mayBeClosing)
             if isLast { state.inodes[handle.inode.number] = nil }
             return isLast
         }

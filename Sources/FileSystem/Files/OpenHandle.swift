@@ -63,7 +63,13 @@ final class OpenHandle: Sendable {
     /// Whether a close(2) of it was seen: its release, which ends its locks, may be under way.
     var mayBeClosing: Bool { flushed.withLock { $0 } }
 
-    func noteFlush() { flushed.withLock { $0 = true } }
+    func noteFlush() {
+        let wasFlushed = flushed.withLock { flushed in
+            defer { flushed = true }
+            return flushed
+        }
+        if !wasFlushed { inode.closing() }
+    }
 
     /// The owners of record locks taken through this handle that no flush has ended.
     var lockOwners: Set<UInt64> { owners.withLock { $0 } }

@@ -12,7 +12,7 @@ final class OpenInode: Sendable {
     /// Who opened it first: its descriptor counts among that caller's.
     let opener: Caller
 
-    /// How the kernel accesses the bytes. Chosen at the first open and kept until the last close, since the kernel
+    /// How the kernel accesses the bytes. Decided by the first open and kept until the last close, since the kernel
     /// refuses to mix pass-through and cached opens of one inode.
     enum Access: Sendable { case direct, cached, passthrough }
 
@@ -20,6 +20,10 @@ final class OpenInode: Sendable {
         var descriptor: Descriptor?
         var formerDescriptor: Descriptor?
         var handleCount = 0
+        /// How many of them have seen a close(2).
+        var closingCount = 0
+        /// How many of those are known to stay open: of a copy of the descriptor.
+        var heldCount = 0
         var writerCount = 0
         var writesInFlight = 0
         /// Whether the index has recorded that the bytes were changed since the last upload began.
@@ -39,6 +43,7 @@ final class OpenInode: Sendable {
 
     let access: Access
     private let state: Mutex<State>
+    private let hasBeenUsed = Atomic(false)
 
     /// - Parameter isMarked: Whether the index already counts the bytes as changed, as those of a new file.
     init(number: InodeNumber, descriptor: Descriptor?, access: Access, opener: Caller, isMarked: Bool = false) {
@@ -55,13 +60,36 @@ final class OpenInode: Sendable {
         }
     }
 
+    /// The first close(2) of a handle: its release may be under way.
+    func closing() { state.withLock { $0.closingCount += 1 } }
+
+    /// Whether there was a close(2) of every handle, and the releases may be under way.
+    var isOnlyClosing: Bool {
+        state.withLock { $0.closingCount == $0.handleCount && $0.closingCount > $0.heldCount }
+    }
+
+    /// The releases did not come in time: copies of the descriptors are open.
+    func noteHeld() { state.withLock { $0.heldCount = $0.closingCount } }
+
+    /// - Parameter wasClosing: Whether ``closing()`` was called for the handle.
     /// - Returns: Whether the inode is no longer open.
-    func closed(writable: Bool) -> Bool {
+    func closed(writable: Bool, wasClosing: Bool) -> Bool {
         state.withLock { state in
             state.handleCount -= 1
+            if wasClosing { state.closingCount -= 1 }
+            state.heldCount = min(state.heldCount, state.closingCount)
             if writable { state.writerCount -= 1 }
             return state.handleCount == 0
         }
+    }
+
+    /// Whether the kernel has dropped the pages that it cached before the inode was opened. It does so before a program
+    /// can use the open.
+    var isCacheCurrent: Bool { hasBeenUsed.load(ordering: .relaxed) }
+
+    /// A program has used an open of the inode.
+    func noteUse() {
+        if !isCacheCurrent { hasBeenUsed.store(true, ordering: .relaxed) }
     }
 
     var hasWriters: Bool { state.withLock { $0.writerCount > 0 } }

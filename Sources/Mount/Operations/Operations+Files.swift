@@ -26,8 +26,9 @@ extension Operations {
             let request = Request(request, .release)
             let file = FileHandle(information)
             let owner = information!.pointee.flock_release != 0 ? information!.pointee.lock_owner : nil
-            request.fileSystem.release(file.handle, flockOwner: owner, by: request.caller)
+            // First: whoever opens the file when it counts as closed must not find it open for the kernel.
             if file.isPassthrough { request.session.releaseBacking(InodeNumber(inode)) }
+            request.fileSystem.release(file.handle, flockOwner: owner, by: request.caller)
             Reply(request).done()
         }
         table.fsync = { request, _, bytesOnly, information in
@@ -76,8 +77,8 @@ extension Operations {
     private static func abandon(
         _ opened: OpenedFile, _ mode: OpenMode, _ inode: InodeNumber, _ session: FileSystemSession, by caller: Caller
     ) {
-        session.fileSystem.release(opened.handle, flockOwner: nil, by: caller)
         if mode.file.isPassthrough { session.releaseBacking(inode) }
+        session.fileSystem.release(opened.handle, flockOwner: nil, by: caller)
     }
 }
 

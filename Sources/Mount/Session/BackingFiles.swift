@@ -12,31 +12,55 @@ final class BackingFiles: Sendable {
         var openCount: Int
     }
 
-    private let backings = Mutex<[InodeNumber: Backing]>([:])
+    private struct State {
+        var backings: [InodeNumber: Backing] = [:]
+        /// Whether the kernel has refused one. Then none is registered any more: the kernel refuses to open a file with
+        /// pass-through that is open without.
+        var isRefused = false
+    }
+
+    private let state = Mutex(State())
 
     /// Returns the number of an inode's backing file, registering it with the first open.
     ///
-    /// - Returns: `nil` when the kernel refuses. Each success is followed by one ``release(_:connection:)``.
-    func acquire(_ inode: InodeNumber, descriptor: Int32, connection: Int32) -> Int32? {
-        backings.withLock { backings in
-            if let backing = backings[inode] {
-                backings[inode]?.openCount += 1
+    /// - Parameter refused: Called when the kernel refuses for the first time, with `errno`.
+    /// - Returns: `nil` when the kernel refuses, or has refused before. Each success is followed by one
+    ///   ``release(_:connection:)``.
+    func acquire(
+        _ inode: InodeNumber, descriptor: Int32, connection: Int32, refused: (Int32) -> Void
+    ) -> Int32? {
+        var refusal: Int32?
+        defer { refusal.map(refused) }
+        return acquire(inode, descriptor, connection, &refusal)
+    }
+
+    private func acquire(
+        _ inode: InodeNumber, _ descriptor: Int32, _ connection: Int32, _ refusal: inout Int32?
+    ) -> Int32? {
+        state.withLock { state in
+            if let backing = state.backings[inode] {
+                state.backings[inode]?.openCount += 1
                 return backing.number
             }
-            guard let number = Self.register(descriptor, connection: connection) else { return nil }
-            backings[inode] = Backing(number: number, openCount: 1)
+            guard !state.isRefused else { return nil }
+            guard let number = Self.register(descriptor, connection: connection) else {
+                refusal = errno
+                state.isRefused = true
+                return nil
+            }
+            state.backings[inode] = Backing(number: number, openCount: 1)
             return number
         }
     }
 
     func release(_ inode: InodeNumber, connection: Int32) {
-        backings.withLock { backings in
-            guard var backing = backings[inode] else { return }
+        state.withLock { state in
+            guard var backing = state.backings[inode] else { return }
             backing.openCount -= 1
             if backing.openCount > 0 {
-                backings[inode] = backing
+                state.backings[inode] = backing
             } else {
-                backings[inode] = nil
+                state.backings[inode] = nil
                 Self.unregister(backing.number, connection: connection)
             }
         }

@@ -215,14 +215,12 @@ extension FileSystemSession {
     func acquireBacking(_ inode: InodeNumber, descriptor: Int32) -> Int32? {
         guard let connection else { return nil }
         let file = fuse_session_fd(connection.session.pointer)
-        guard let number = backingFiles.acquire(inode, descriptor: descriptor, connection: file) else {
-            let reason = String(cString: strerror(errno))
+        return backingFiles.acquire(inode, descriptor: descriptor, connection: file) { refusal in
+            let reason = String(cString: strerror(refusal))
             logger.notice(
                 "the kernel refused pass-through; reading through the daemon", metadata: ["reason": "\(reason)"])
             fileSystem.unavailable(.passthrough, because: "the kernel refuses it for the disk of the state: \(reason)")
-            return nil
         }
-        return number
     }
 
     func releaseBacking(_ inode: InodeNumber) {
