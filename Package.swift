@@ -11,11 +11,24 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+extension Target.Dependency {
+    /// A product that a program with `Ubiquity` alone does not need: without the trait its package is not even fetched.
+    static func filesystem(_ product: String, _ package: String) -> Target.Dependency {
+        .product(name: product, package: package, condition: .when(traits: ["Filesystem"]))
+    }
+}
+
 let package = Package(
     name: "dewpoint",
     products: [
         .executable(name: "dewpoint", targets: ["dewpoint"]),
         .library(name: "Ubiquity", targets: ["Ubiquity"]),
+    ],
+    traits: [
+        .trait(
+            name: "Filesystem",
+            description: "Everything but the library Ubiquity. Programs that use the library do without it."),
+        .default(enabledTraits: ["Filesystem"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -41,68 +54,61 @@ let package = Package(
 
         .target(name: "Model", swiftSettings: settings),
         .target(
-            name: "Metering", dependencies: ["CLinux", .product(name: "CoreMetrics", package: "swift-metrics")],
+            name: "Metering", dependencies: ["CLinux", .filesystem("CoreMetrics", "swift-metrics")],
             swiftSettings: settings),
         .target(name: "Coordination", dependencies: ["Model"], swiftSettings: settings),
         .target(
             name: "Replica",
             dependencies: [
-                "Model", "CLinux", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "Model", "CLinux", .filesystem("GRDB", "GRDB.swift"),
+                .filesystem("GRDBSQLite", "GRDB.swift"),
             ],
             swiftSettings: settings),
         .target(
             name: "Remote",
-            dependencies: ["Model", "CLinux", "CZlib", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["Model", "CLinux", "CZlib", .filesystem("Crypto", "swift-crypto")],
             swiftSettings: settings),
         .target(
             name: "RemoteS3",
             dependencies: [
-                "Remote", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
+                "Remote", "Model", .filesystem("AsyncHTTPClient", "async-http-client"),
+                .filesystem("Crypto", "swift-crypto"), .filesystem("NIOCore", "swift-nio"),
+                .filesystem("NIOHTTP1", "swift-nio"), .filesystem("NIOPosix", "swift-nio"),
+                .filesystem("NIOSSL", "swift-nio-ssl"),
+                .filesystem("Subprocess", "swift-subprocess"),
             ],
             swiftSettings: settings),
         .target(
             name: "Sync",
             dependencies: [
-                "Remote", "Replica", "Metering", "Model", .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
+                "Remote", "Replica", "Metering", "Model", .filesystem("CoreMetrics", "swift-metrics"),
+                .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "Transfer",
             dependencies: [
-                "Sync", "Remote", "Replica", "Model", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "Sync", "Remote", "Replica", "Model", "CLinux", .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "FileSystem",
             dependencies: [
                 "Sync", "Coordination", "Remote", "Replica", "Metering", "Model", "CLinux",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
+                .filesystem("CoreMetrics", "swift-metrics"),
+                .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "Mount",
             dependencies: [
                 "FileSystem", "Sync", "Metering", "Model", "CFuse", "CLinux",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
+                .filesystem("CoreMetrics", "swift-metrics"),
+                .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .target(name: "ControlAPI", dependencies: ["Model"], swiftSettings: settings),
-        .target(
-            name: "ControlClient",
-            dependencies: [
-                "ControlAPI", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings),
+        .target(name: "ControlClient", dependencies: ["ControlAPI", "Model", "CLinux"], swiftSettings: settings),
         .target(name: "MetadataPredicate", swiftSettings: settings),
         .target(
             name: "Ubiquity",
@@ -115,25 +121,25 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "Mount", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI", "Metering",
-                "Model", "CLinux", .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
+                .filesystem("Hummingbird", "hummingbird"),
+                .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
+                .filesystem("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .target(
             name: "NamedMounts",
-            dependencies: ["Daemon", "ControlAPI", "Model", .product(name: "TOMLKit", package: "TOMLKit")],
+            dependencies: ["Daemon", "ControlAPI", "Model", .filesystem("TOMLKit", "TOMLKit")],
             swiftSettings: settings),
         .target(
             name: "Dashboard",
             dependencies: [
-                "ControlAPI", "Model", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "ControlAPI", "Model", .filesystem("AsyncHTTPClient", "async-http-client"),
+                .filesystem("HTTPTypes", "swift-http-types"),
+                .filesystem("Hummingbird", "hummingbird"),
+                .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
+                .filesystem("NIOHTTP1", "swift-nio"),
+                .filesystem("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             // In the program itself, which is installed as one file.
             resources: [
@@ -145,8 +151,8 @@ let package = Package(
             name: "dewpoint",
             dependencies: [
                 "NamedMounts", "Dashboard", "Daemon", "ControlClient", "ControlAPI", "MetadataPredicate", "Model",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
+                .filesystem("ArgumentParser", "swift-argument-parser"),
+                .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
 
@@ -154,8 +160,8 @@ let package = Package(
             name: "simulate",
             dependencies: [
                 "FileSystem", "Sync", "Remote", "Replica", "Model", "TestStores",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .filesystem("Logging", "swift-log"),
+                .filesystem("ArgumentParser", "swift-argument-parser"),
             ],
             swiftSettings: settings),
 
@@ -182,7 +188,7 @@ let package = Package(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model", "SeededRandomness"], swiftSettings: settings),
         .testTarget(
-            name: "MeteringTests", dependencies: ["Metering", .product(name: "CoreMetrics", package: "swift-metrics")],
+            name: "MeteringTests", dependencies: ["Metering", .filesystem("CoreMetrics", "swift-metrics")],
             swiftSettings: settings),
         .testTarget(
             name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],
@@ -201,14 +207,14 @@ let package = Package(
             name: "RemoteS3Tests",
             dependencies: [
                 "RemoteS3", "Remote", "Model", "Programs", "S3Server",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                .filesystem("AsyncHTTPClient", "async-http-client"),
+                .filesystem("NIOCore", "swift-nio"), .filesystem("NIOHTTP1", "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReplicaTests",
             dependencies: [
-                "Replica", "Model", "Programs", "SeededRandomness", .product(name: "GRDB", package: "GRDB.swift"),
+                "Replica", "Model", "Programs", "SeededRandomness", .filesystem("GRDB", "GRDB.swift"),
             ],
             swiftSettings: settings),
         .testTarget(
@@ -216,7 +222,7 @@ let package = Package(
             dependencies: [
                 "FileSystem", "Transfer", "Sync", "Coordination", "RemoteS3", "Remote", "Replica", "Model", "Programs",
                 "S3Server", "Mutations", "SeededRandomness", "TestStores",
-                .product(name: "Logging", package: "swift-log"),
+                .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(name: "SimulationTests", dependencies: ["simulate", "Programs"], swiftSettings: settings),
@@ -229,15 +235,15 @@ let package = Package(
             dependencies: [
                 "dewpoint", "ControlClient", "ControlAPI", "Daemon", "Programs", "RemoteS3", "Remote", "Replica",
                 "Model",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .filesystem("ArgumentParser", "swift-argument-parser"),
+                .filesystem("NIOHTTP1", "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
                 "Daemon", "ControlAPI", "Remote", "Model", "Metering", "TestStores",
-                .product(name: "Logging", package: "swift-log"),
+                .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(
@@ -245,7 +251,7 @@ let package = Package(
         .testTarget(
             name: "DashboardTests",
             dependencies: [
-                "Dashboard", "ControlAPI", "Model", .product(name: "HTTPTypes", package: "swift-http-types"),
+                "Dashboard", "ControlAPI", "Model", .filesystem("HTTPTypes", "swift-http-types"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -77,6 +78,8 @@ ssize_t CLinux_lgetxattr(const char *path, const char *name, void *value, size_t
 ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity) {
     return llistxattr(path, names, capacity);
 }
+
+int CLinux_eventfd(unsigned int count, int flags) { return eventfd(count, flags); }
 
 // The C library has it since 2.36 only.
 int CLinux_pidfd_open(pid_t process, unsigned int flags) {

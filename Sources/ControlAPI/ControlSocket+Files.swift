@@ -58,24 +58,48 @@ extension ControlSocket {
 
     /// Whether a daemon listens at the socket.
     package func answers() -> Bool {
-        guard let descriptor = try? Self.connect(path: path) else { return false }
-        close(descriptor)
+        guard let listener = try? Self.connect(path: path) else { return false }
+        close(listener.descriptor)
         return true
     }
 
-    /// Connects to the listener at a path; child processes do not inherit the connection.
+    /// The other end of a connection.
+    package struct Listener: Sendable {
+        /// To be closed by the caller; child processes do not inherit it.
+        package var descriptor: Int32
+        /// The user that listens, as the kernel recorded it.
+        package var user: UInt32
+    }
+
+    /// How long a listener may take to accept a connection.
+    package static let connectLimit = Duration.seconds(5)
+
+    /// Connects to the listener at a path.
     ///
-    /// Waits only while the listener's queue of connections is full, at most ``connectLimitSeconds``.
-    /// - Returns: A descriptor, to be closed by the caller.
+    /// The listener must be of the user to whom the socket's directory belongs: that user may have put a symbolic link
+    /// to another's socket there, or let the directory be one. Root's requests would reach root's own daemon.
+    /// - Parameter limit: Waits only while the listener's queue of connections is full.
     /// - Throws: ``FileError/Code/notFound`` and similar errors; ``FileError/Code/invalid`` for a path too long for a
-    ///   socket.
-    package static func connect(path: String) throws(FileError) -> Int32 {
+    ///   socket; ``FileError/Code/notPermitted`` for a listener of another user.
+    package static func connect(path: String, limit: Duration = connectLimit) throws(FileError) -> Listener {
         guard path.utf8.count <= pathByteLimit else {
             throw FileError(.invalid, "\(path) is too long for the path of a socket")
         }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw FileError(systemCall: errno, "socket") }
-        var limit = timeval(tv_sec: connectLimitSeconds, tv_usec: 0)
+        do throws(FileError) {
+            try connect(descriptor, path, limit)
+            return Listener(descriptor: descriptor, user: try user(listeningTo: descriptor, path))
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private static func connect(_ descriptor: Int32, _ path: String, _ limit: Duration) throws(FileError) {
+        let (seconds, attoseconds) = limit.components
+        // A limit of zero would be none.
+        var limit = timeval(tv_sec: Int(seconds), tv_usec: max(1, Int(attoseconds / 1_000_000_000_000)))
         // Without it the wait has no limit; it cannot fail for a socket.
         _ = setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         // struct sockaddr_un: two bytes of family, then the path and a zero.
@@ -86,16 +110,29 @@ extension ControlSocket {
                 Glibc.connect(descriptor, $0.baseAddress!, byteCount) == 0
             }
         }
-        guard isConnected else {
-            let number = errno
-            close(descriptor)
-            throw FileError(systemCall: number, "connect \(path)")
-        }
-        return descriptor
+        guard isConnected else { throw FileError(systemCall: errno, "connect \(path)") }
     }
 
-    /// How long a listener may take to accept a connection.
-    package static let connectLimitSeconds = 5
+    /// - Returns: The user that called listen(2). Related: `SO_PEERCRED` in unix(7).
+    private static func user(listeningTo descriptor: Int32, _ path: String) throws(FileError) -> UInt32 {
+        // struct ucred
+        var peer: (process: Int32, user: UInt32, group: UInt32) = (0, 0, 0)
+        var byteCount = socklen_t(MemoryLayout.size(ofValue: peer))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &byteCount) == 0 else {
+            throw FileError(systemCall: errno, "SO_PEERCRED")
+        }
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.utf8.startIndex
+        let directory = String(decoding: path.utf8.prefix(upTo: slash), as: UTF8.self)
+        var found = stat()
+        guard lstat(directory.isEmpty ? "." : directory, &found) == 0 else {
+            throw FileError(systemCall: errno, "lstat \(directory)")
+        }
+        guard found.st_mode & S_IFMT == S_IFDIR, found.st_uid == peer.user else {
+            throw FileError(
+                .notPermitted, "\(path) is in a directory of user \(found.st_uid), but user \(peer.user) listens there")
+        }
+        return peer.user
+    }
 
     /// Finds the socket of a mount, at the first place where its owner could have created it.
     ///

@@ -1,18 +1,12 @@
-import AsyncHTTPClient
 import ControlAPI
 import Foundation
 import Glibc
 package import Model
-import NIOCore
-import NIOHTTP1
 
 /// The requests of the control API for callers that block: no task is involved, so that it works on threads of the
-/// cooperative pool too. Never to be called on an event loop.
+/// cooperative pool too. The caller's thread is that of the connection.
 package struct BlockingControlClient: Sendable {
     private let socket: String
-
-    /// All requests of a process share its connections. It is never shut down.
-    static let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: ControlClient.configuration)
 
     package init(socketPath: String) { socket = socketPath }
 
@@ -24,8 +18,7 @@ package struct BlockingControlClient: Sendable {
     package func list(
         _ path: String, after name: String? = nil, limit: Int? = nil
     ) throws(ControlError) -> DirectoryPage {
-        let query = "?" + ControlQuery.text(path: path, after: name, limit: limit)
-        return try send(try request(.list, query: query), deadline: .now() + ControlClient.quickLimit)
+        try get(.list, query: "?" + ControlQuery.text(path: path, after: name, limit: limit))
     }
 
     /// Evicts a file, or all files below a directory; waits for presenters and for the store.
@@ -58,17 +51,14 @@ package struct BlockingControlClient: Sendable {
         defer { close(descriptor) }
         let query = "?" + ControlQuery.text(path: path, version: id)
         do throws(ControlError) {
-            let body = BodyReader()
-            let task = Self.http.execute(
-                request: try request(.versionContent, query: query), delegate: body, deadline: .distantFuture)
-            do throws(FileError) {
-                try body.read { bytes throws(FileError) in try Self.write(bytes, to: descriptor, file) }
-            } catch {
-                task.cancel()
-                throw .refused(error)
-            }
-            try Self.finish(task.futureResult) { response in
-                guard response.status == .ok else { throw ControlClient.refusal(response.status.code, response.body) }
+            let connection = ControlConnection(socketPath: socket)
+            try connection.run(ControlRequest(.versionContent, query: query), deadline: nil) {
+                bytes throws(ControlError) in
+                do throws(FileError) {
+                    try Self.write(bytes, to: descriptor, file)
+                } catch {
+                    throw .refused(error)
+                }
             }
         } catch {
             unlink(file)
@@ -76,11 +66,10 @@ package struct BlockingControlClient: Sendable {
         }
     }
 
-    private static func write(_ bytes: ByteBuffer, to descriptor: Int32, _ file: String) throws(FileError) {
-        var rest = bytes.readableBytesView[...]
+    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ file: String) throws(FileError) {
+        var rest = bytes[...]
         while !rest.isEmpty {
-            let count =
-                rest.withContiguousStorageIfAvailable { Glibc.write(descriptor, $0.baseAddress, $0.count) } ?? -1
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw FileError(systemCall: errno, "cannot write \(file)") }
             rest = rest.dropFirst(count)
@@ -90,62 +79,20 @@ package struct BlockingControlClient: Sendable {
 
 extension BlockingControlClient {
     private func get<Answer: Decodable>(_ route: ControlRoute, path: String? = nil) throws(ControlError) -> Answer {
-        try send(
-            try request(route, query: path.map(ControlClient.query) ?? ""), deadline: .now() + ControlClient.quickLimit)
+        try get(route, query: path.map(ControlClient.query) ?? "")
+    }
+
+    private func get<Answer: Decodable>(_ route: ControlRoute, query: String) throws(ControlError) -> Answer {
+        try send(ControlRequest(route, query: query), deadline: .now + ControlClient.quickLimit)
     }
 
     private func post(_ route: ControlRoute, _ body: some Encodable) throws(ControlError) {
-        var request = try request(route, query: "")
-        request.headers.add(name: "Content-Type", value: "application/json")
-        do {
-            request.body = .bytes(try ControlJSON.encode(body))
-        } catch {
-            throw .notUnderstood("\(error)")
-        }
-        let _: Done = try send(request, deadline: .distantFuture)
+        let _: Done = try send(try ControlRequest(route, body), deadline: nil)
     }
 
     private func send<Answer: Decodable>(
-        _ request: HTTPClient.Request, deadline: NIODeadline
+        _ request: ControlRequest, deadline: ContinuousClock.Instant?
     ) throws(ControlError) -> Answer {
-        let accumulator = ResponseAccumulator(request: request, maxBodySize: ControlClient.answerByteLimit)
-        let task = Self.http.execute(request: request, delegate: accumulator, deadline: deadline)
-        return try Self.finish(task.futureResult) { response in
-            let data = response.body.map { Data($0.readableBytesView) } ?? Data()
-            guard response.status == .ok else { throw ControlClient.refusal(response.status.code, data) }
-            do {
-                return try ControlJSON.decode(Answer.self, from: data)
-            } catch {
-                throw ControlError.notUnderstood("HTTP status 200: \(error)")
-            }
-        }
-    }
-
-    /// Waits for a response.
-    private static func finish<Response: Sendable, Value>(
-        _ future: EventLoopFuture<Response>, _ body: (Response) throws -> Value
-    ) throws(ControlError) -> Value {
-        do {
-            return try body(try future.wait())
-        } catch {
-            throw ControlClient.controlError(error)
-        }
-    }
-
-    private func request(_ route: ControlRoute, query: String) throws(ControlError) -> HTTPClient.Request {
-        try .init(socket: socket, route, query: query)
-    }
-}
-
-extension HTTPClient.Request {
-    init(socket: String, _ route: ControlRoute, query: String) throws(ControlError) {
-        guard let url = URL(httpURLWithSocketPath: socket, uri: route.path + query) else {
-            throw .daemonUnreachable("\(socket) is not the path of a socket")
-        }
-        do {
-            try self.init(url: url, method: .RAW(value: route.method.rawValue))
-        } catch {
-            throw .daemonUnreachable("\(socket): \(error)")
-        }
+        try ControlClient.decode(try ControlConnection(socketPath: socket).wholeAnswer(request, deadline: deadline))
     }
 }

@@ -1,60 +1,26 @@
-import AsyncHTTPClient
 package import ControlAPI
 import Foundation
 package import Model
-import NIOCore
-import NIOHTTP1
 
 /// The control API of one daemon, as functions.
 ///
 /// Functions that wait end early, with ``ControlError/cancelled``, when their task is cancelled; the daemon then stops
-/// waiting too. Call ``shutDown()`` at the end, or use ``with(_:_:)``, which does so.
+/// waiting too. Each request has a connection and a thread of its own, for as long as it takes.
 package struct ControlClient: Sendable {
     private let socket: String
-    private let http: HTTPClient
+    private let deadline: ContinuousClock.Instant?
 
-    /// How long a daemon may take to accept a connection.
-    private static let connectLimit = TimeAmount.seconds(5)
     /// How long a daemon may take for answers that need neither the store nor a walk through a directory.
-    static let quickLimit = TimeAmount.seconds(30)
+    static let quickLimit = Duration.seconds(30)
     /// How long a daemon may take for an answer that needs a few requests to the store.
-    static let storeLimit = TimeAmount.seconds(120)
+    static let storeLimit = Duration.seconds(120)
     /// The longest answer accepted: 64 MiB, some 100,000 locks.
     static let answerByteLimit = 64 << 20
 
-    package init(socketPath: String) {
+    /// - Parameter deadline: For all requests together, in addition to the limits of each.
+    package init(socketPath: String, deadline: ContinuousClock.Instant? = nil) {
         socket = socketPath
-        http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: Self.configuration)
-    }
-
-    static var configuration: HTTPClient.Configuration {
-        // A daemon of another user could send root's requests to root's own daemon, or to any port.
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = connectLimit
-        // Without a daemon, fail at once.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return configuration
-    }
-
-    /// Closes the connections.
-    package func shutDown() async {
-        // Fails only if it was done before.
-        try? await http.shutdown()
-    }
-
-    /// Runs `body` with a client and closes its connections afterwards.
-    package static func with<Value>(
-        _ socketPath: String, _ body: (ControlClient) async throws -> Value
-    ) async throws -> Value {
-        let client = ControlClient(socketPath: socketPath)
-        do {
-            let value = try await body(client)
-            await client.shutDown()
-            return value
-        } catch {
-            await client.shutDown()
-            throw error
-        }
+        self.deadline = deadline
     }
 }
 
@@ -103,18 +69,10 @@ extension ControlClient {
 
     /// Follows the events of an item and of everything below it.
     package func events(_ path: String) async throws(ControlError) -> ItemEvents {
-        let response: HTTPClientResponse
-        do {
-            // The first line comes at once, the last one perhaps never.
-            response = try await http.execute(
-                try request(.events, query: Self.query(path)), deadline: .distantFuture)
-        } catch {
-            throw Self.controlError(error)
-        }
-        guard response.status == .ok else {
-            throw Self.refusal(response.status.code, try await Self.collect(response))
-        }
-        return ItemEvents(response: response)
+        // The first line comes at once, the last one perhaps never.
+        let stream = BodyStream(socketPath: socket)
+        try await stream.start(ControlRequest(.events, query: Self.query(path)), deadline: deadline)
+        return ItemEvents(stream: stream)
     }
 
     package func download(_ path: String, wait: Bool) async throws(ControlError) {
@@ -226,16 +184,7 @@ extension ControlClient {
 
     /// The metrics in the text format of Prometheus.
     package func metrics() async throws(ControlError) -> String {
-        let response: HTTPClientResponse
-        do {
-            response = try await http.execute(
-                try request(.metrics, query: ""), deadline: .now() + Self.quickLimit)
-        } catch {
-            throw Self.controlError(error)
-        }
-        let data = try await Self.collect(response)
-        guard response.status == .ok else { throw Self.refusal(response.status.code, data) }
-        return String(decoding: data, as: UTF8.self)
+        String(decoding: try await data(ControlRequest(.metrics), limit: Self.quickLimit), as: UTF8.self)
     }
 
     package func unmount(lazily: Bool) async throws(ControlError) {
@@ -250,42 +199,26 @@ extension ControlClient {
     }
 
     private func get<Answer: Decodable>(
-        _ route: ControlRoute, query: String?, limit: TimeAmount = quickLimit
+        _ route: ControlRoute, query: String?, limit: Duration = quickLimit
     ) async throws(ControlError) -> Answer {
-        try await send(route, query: query.map { "?\($0)" } ?? "", body: nil, deadline: .now() + limit)
+        try Self.decode(try await data(ControlRequest(route, query: query.map { "?\($0)" } ?? ""), limit: limit))
     }
 
     /// Without a time limit: these requests wait for the store or for other programs, and end with the caller's task.
     private func post<Answer: Decodable>(
         _ route: ControlRoute, _ body: some Encodable
     ) async throws(ControlError) -> Answer {
-        let data: Data
-        do {
-            data = try ControlJSON.encode(body)
-        } catch {
-            throw .notUnderstood("\(error)")
-        }
-        return try await send(route, query: "", body: data, deadline: .distantFuture)
+        try Self.decode(try await data(try ControlRequest(route, body), limit: nil))
     }
 
-    private func send<Answer: Decodable>(
-        _ route: ControlRoute, query: String, body: Data?, deadline: NIODeadline
-    ) async throws(ControlError) -> Answer {
-        var request = try request(route, query: query)
-        if let body {
-            // A route that both shows and changes something is asked with GET otherwise.
-            request.method = .POST
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: body))
-        }
-        let response: HTTPClientResponse
-        do {
-            response = try await http.execute(request, deadline: deadline)
-        } catch {
-            throw Self.controlError(error)
-        }
-        let data = try await Self.collect(response)
-        guard response.status == .ok else { throw Self.refusal(response.status.code, data) }
+    private func data(_ request: ControlRequest, limit: Duration?) async throws(ControlError) -> Data {
+        let ends = [deadline, limit.map { .now + $0 }].compactMap { $0 }
+        return try await ControlConnection(socketPath: socket).data(request, deadline: ends.min())
+    }
+
+    static func query(_ path: String) -> String { "?\(ControlQuery.text(path: path))" }
+
+    static func decode<Answer: Decodable>(_ data: Data) throws(ControlError) -> Answer {
         do {
             return try ControlJSON.decode(Answer.self, from: data)
         } catch {
@@ -293,54 +226,12 @@ extension ControlClient {
         }
     }
 
-    private func request(_ route: ControlRoute, query: String) throws(ControlError) -> HTTPClientRequest {
-        guard let url = URL(httpURLWithSocketPath: socket, uri: route.path + query) else {
-            throw .daemonUnreachable("\(socket) is not the path of a socket")
-        }
-        var request = HTTPClientRequest(url: url.absoluteString)
-        request.method = .init(rawValue: route.method.rawValue)
-        return request
-    }
-
-    static func query(_ path: String) -> String { "?\(ControlQuery.text(path: path))" }
-
-    private static func collect(_ response: HTTPClientResponse) async throws(ControlError) -> Data {
-        do {
-            return Data(try await response.body.collect(upTo: answerByteLimit).readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw .notUnderstood("longer than \(answerByteLimit >> 20) MiB")
-        } catch {
-            throw controlError(error)
-        }
-    }
-
     /// The error of an answer with a status other than 200.
-    static func refusal(_ status: UInt, _ body: Data) -> ControlError {
+    static func refusal(_ status: Int, _ body: Data) -> ControlError {
         do {
             return .refused(try ControlJSON.decode(ControlFault.self, from: body).fileError)
         } catch {
             return .notUnderstood("HTTP status \(status): \(error)")
-        }
-    }
-
-    static func controlError(_ error: any Error) -> ControlError {
-        switch error {
-        case let error as ControlError: error
-        case is CancellationError: .cancelled
-        case _ where Task.isCancelled: .cancelled
-        default: .daemonUnreachable(reason(error))
-        }
-    }
-
-    static func reason(_ error: any Error) -> String {
-        switch error {
-        case let error as HTTPClientError where error == .deadlineExceeded: "no answer in time"
-        case let error as HTTPClientError where error == .connectTimeout:
-            "no connection within \(connectLimit.nanoseconds / 1_000_000_000) s"
-        case let error as HTTPClientError where error == .remoteConnectionClosed: "it disconnected before answering"
-        case HTTPParserError.invalidEOFState: "the connection ended"
-        case let error as IOError: String(cString: strerror(error.errnoCode))
-        default: "\(error)"
         }
     }
 }

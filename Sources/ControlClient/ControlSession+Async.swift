@@ -1,6 +1,5 @@
 import ControlAPI
 package import Model
-import NIOCore
 import Synchronization
 
 /// The functions of ``ControlSession`` that end early when the caller's task is cancelled.
@@ -55,8 +54,7 @@ extension ControlSession {
     /// Ends the session, and with it everything that it holds.
     package func close() async {
         end(.cancelled)
-        // Fails if the daemon has closed it before.
-        try? await channel.close().get()
+        await withCheckedContinuation { closed in connection.whenOver { closed.resume() } }
     }
 }
 
@@ -133,7 +131,7 @@ extension ControlSession {
     ) async throws(ControlError) {
         let number = Self.nextNumber()
         let presenter = request.presenter
-        let line: ByteBuffer
+        let line: [UInt8]
         do throws(FileError) {
             line = try self.line(.present(request))
         } catch {

@@ -1,9 +1,6 @@
 import ControlAPI
 import Foundation
 package import Model
-import NIOCore
-import NIOHTTP1
-import NIOPosix
 import Synchronization
 
 /// Claims and presenters at one daemon: ``ControlRoute/session`` as functions.
@@ -16,7 +13,7 @@ import Synchronization
 /// completion is called. Completions are called on the thread of the connection, or before the function returns, and
 /// must not block. `ControlSession+Async.swift` has the same functions as async ones.
 package final class ControlSession: Sendable {
-    let channel: any Channel
+    let connection: ControlConnection
     private let ledger = Mutex(SessionLedger())
     private let answerLimit: Duration
     private let encoder = JSONEncoder()
@@ -27,15 +24,17 @@ package final class ControlSession: Sendable {
     /// Numbers claims and calls: unique in this process, so that one session's claim is never taken for another's.
     private static let numbers = Atomic<UInt64>(1)
 
-    private init(_ channel: any Channel, answerLimit: Duration) {
-        self.channel = channel
+    /// The interval of checks whether the daemon has stopped answering.
+    private static let watchInterval = Duration.seconds(5)
+
+    private init(socketPath: String, answerLimit: Duration) {
+        connection = ControlConnection(socketPath: socketPath)
         self.answerLimit = answerLimit
         encoder.outputFormatting = [.withoutEscapingSlashes]
     }
 
     /// Opens a session; completes when the daemon has welcomed it.
     ///
-    /// Blocks while the socket's queue of connections is full, at most ``ControlSocket/connectLimitSeconds``.
     /// - Parameters:
     ///   - onConnect: Gets the session before the welcome, to end it meanwhile.
     ///   - completion: Gets ``ControlError/refused(_:)`` when the daemon has too many sessions.
@@ -44,23 +43,15 @@ package final class ControlSession: Sendable {
         onConnect: @escaping @Sendable (ControlSession) -> Void = { _ in },
         completion: @escaping @Sendable (Result<ControlSession, ControlError>) -> Void
     ) {
-        connect(socketPath, withholdsDownloads, answerLimit) { result in
-            switch result {
-            case .failure(let error): completion(.failure(error))
-            case .success(let session):
-                onConnect(session)
-                let timer = session.channel.eventLoop.scheduleTask(in: TimeAmount(answerLimit)) {
-                    session.end(.daemonUnreachable(Self.silence(answerLimit)))
-                }
-                session.change {
-                    $0.awaitWelcome { welcome in
-                        timer.cancel()
-                        if case .failure(let error) = welcome { session.end(error) }
-                        completion(welcome.map { session })
-                    }
-                }
-            }
+        let session = ControlSession(socketPath: socketPath, answerLimit: answerLimit)
+        onConnect(session)
+        let welcomed: SessionLedger.Answer = { welcome in
+            if case .failure(let error) = welcome { session.end(error) }
+            completion(welcome.map { session })
         }
+        session.change { $0.awaitWelcome(welcomed, now: .now) }
+        let request = ControlRequest.session(query: withholdsDownloads ? ControlRoute.withholdingDownloads : "")
+        Thread.detachNewThread { session.run(request) }
     }
 
     /// The daemon's name for this session.
@@ -166,14 +157,27 @@ extension ControlSession {
 // MARK: Events of the connection
 
 extension ControlSession {
-    func receive(_ event: SessionEvent) { change { $0.receive(event) } }
+    /// One HTTP request and one answer, both as long as the session: the lines of the answer's body are its events.
+    private func run(_ request: ControlRequest) {
+        let watch = ControlConnection.Tick(interval: min(Self.watchInterval, answerLimit)) { self.endIfSilent() }
+        var lines = LineReader.ofDaemon
+        do throws(ControlError) {
+            try connection.run(request, deadline: nil, tick: watch) { part throws(ControlError) in
+                lines.append(part)
+                while let event = try lines.next(SessionEvent.self) { change { $0.receive(event) } }
+            }
+            end(.daemonUnreachable("it ended the session"))
+        } catch {
+            end(error)
+        }
+    }
 
     func end(_ error: ControlError) {
         change { $0.end(error) }
-        channel.close(promise: nil)
+        connection.cancel()
     }
 
-    func endIfSilent() {
+    private func endIfSilent() {
         let limit = ContinuousClock.now - answerLimit
         if ledger.withLock({ $0.isSilent(since: limit) }) { end(.daemonUnreachable(Self.silence(answerLimit))) }
     }
@@ -217,54 +221,20 @@ extension ControlSession {
     }
 
     /// - Throws: ``FileError/Code/tooLarge`` for a line that the daemon would not read.
-    func line(_ request: SessionRequest) throws(FileError) -> ByteBuffer {
-        var line = ByteBuffer()
+    func line(_ request: SessionRequest) throws(FileError) -> [UInt8] {
+        var line: [UInt8]
         do {
-            line.writeBytes(try encoder.encode(request))
+            line = Array(try encoder.encode(request))
         } catch {
             throw FileError(.invalid, "\(error)", cause: error)
         }
-        guard line.readableBytes <= SessionRequest.lineByteLimit else {
+        guard line.count <= SessionRequest.lineByteLimit else {
             throw FileError(.tooLarge, "a request has at most \(SessionRequest.lineByteLimit >> 20) MiB")
         }
-        line.writeInteger(UInt8(ascii: "\n"))
+        line.append(UInt8(ascii: "\n"))
         return line
     }
 
     /// Only queues the line: it is written on the thread of the connection, never on the caller's.
-    private func write(_ line: ByteBuffer) {
-        channel.eventLoop.execute { [channel] in channel.writeAndFlush(line, promise: nil) }
-    }
-
-    private static func connect(
-        _ path: String, _ withholdsDownloads: Bool, _ answerLimit: Duration,
-        _ completion: @escaping @Sendable (Result<ControlSession, ControlError>) -> Void
-    ) {
-        let target = ControlRoute.session.path + (withholdsDownloads ? ControlRoute.withholdingDownloads : "")
-        let descriptor: Int32
-        do throws(FileError) {
-            descriptor = try ControlSocket.connect(path: path)
-        } catch {
-            return completion(.failure(.daemonUnreachable(error.detail)))
-        }
-        let opened = Mutex<ControlSession?>(nil)
-        ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let session = ControlSession(channel, answerLimit: answerLimit)
-                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
-                    try channel.pipeline.syncOperations.addHandler(SessionHandler(session, target: target))
-                    opened.withLock { $0 = session }
-                }
-            }
-            .withConnectedSocket(descriptor)
-            .whenComplete { result in
-                switch result {
-                case .success:
-                    // Set by the initializer, which has succeeded.
-                    if let session = opened.withLock({ $0 }) { completion(.success(session)) }
-                case .failure(let error): completion(.failure(.daemonUnreachable("\(error)")))
-                }
-            }
-    }
+    private func write(_ line: [UInt8]) { connection.send(ControlRequest.chunk(line)) }
 }

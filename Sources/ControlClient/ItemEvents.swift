@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import ControlAPI
 package import Model
 
@@ -6,15 +5,15 @@ package import Model
 ///
 /// The first element is ``ItemNews/Event/following``; no event after it is missed.
 package struct ItemEvents: AsyncSequence {
-    let response: HTTPClientResponse
+    let stream: BodyStream
 
-    package func makeAsyncIterator() -> Iterator { Iterator(body: response.body.makeAsyncIterator()) }
+    package func makeAsyncIterator() -> Iterator { Iterator(stream: stream) }
 
     package struct Iterator: AsyncIteratorProtocol {
-        var body: HTTPClientResponse.Body.AsyncIterator
+        private let stream: BodyStream
         private var lines = LineReader.ofDaemon
 
-        init(body: HTTPClientResponse.Body.AsyncIterator) { self.body = body }
+        init(stream: BodyStream) { self.stream = stream }
 
         /// - Returns: `nil` when the daemon has shut down cleanly.
         /// - Throws: ``ControlError/daemonUnreachable(_:)`` when it is gone, ``ControlError/cancelled`` with the
@@ -22,13 +21,7 @@ package struct ItemEvents: AsyncSequence {
         package mutating func next() async throws(ControlError) -> ItemNews? {
             while true {
                 if let news = try lines.next(ItemNews.self) { return news }
-                let bytes: HTTPClientResponse.Body.Element?
-                do {
-                    bytes = try await body.next(isolation: #isolation)
-                } catch {
-                    throw ControlClient.controlError(error)
-                }
-                guard let bytes else { return nil }
+                guard let bytes = try await stream.next() else { return nil }
                 lines.append(bytes)
             }
         }

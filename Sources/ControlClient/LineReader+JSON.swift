@@ -1,13 +1,10 @@
 import ControlAPI
 import Foundation
-import NIOCore
 
 extension LineReader {
     /// Reads what the daemon sends. The longest line accepted is 32 MiB: 1024 paths of 4 KiB, with every byte escaped,
     /// take 24 MiB.
     static var ofDaemon: LineReader { LineReader(byteLimit: 32 << 20) }
-
-    mutating func append(_ bytes: ByteBuffer) { append(bytes.readableBytesView) }
 
     /// - Returns: `nil` until another line has arrived.
     /// - Throws: ``ControlError/notUnderstood(_:)`` for a line that is not a value of that type, or too long.

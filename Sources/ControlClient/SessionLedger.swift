@@ -1,6 +1,5 @@
 import ControlAPI
 import Model
-import NIOCore
 
 /// The pending calls and held claims of a session: a state machine without I/O. Each event returns the effects to
 /// perform.
@@ -49,7 +48,7 @@ struct SessionLedger {
     enum Effect {
         case send(SessionRequest)
         /// A request already encoded as a line.
-        case write(ByteBuffer)
+        case write([UInt8])
         case resume(ClaimAnswer, ClaimResult)
         case finish(Answer, Result<Void, ControlError>)
         case progress(@Sendable (ClaimProgress) -> Void, ClaimProgress)
@@ -64,7 +63,7 @@ struct SessionLedger {
     private(set) var end: ControlError?
     private var claims: [UInt64: Claim] = [:]
     private var presenters: [UInt64: Presenter] = [:]
-    private var welcome: Answer?
+    private var welcome: (answer: Answer, since: ContinuousClock.Instant)?
     private var endWaiters: [UInt64: Answer] = [:]
 
     /// How many claims a session may have waiting, held or being released; the daemon refuses more than 4096 in all.
@@ -72,10 +71,10 @@ struct SessionLedger {
 
     // MARK: Calls
 
-    mutating func awaitWelcome(_ answer: @escaping Answer) -> [Effect] {
+    mutating func awaitWelcome(_ answer: @escaping Answer, now: ContinuousClock.Instant) -> [Effect] {
         if let end { return [.finish(answer, .failure(end))] }
         if client != nil { return [.finish(answer, .success(()))] }
-        welcome = answer
+        welcome = (answer, now)
         return []
     }
 
@@ -90,7 +89,7 @@ struct SessionLedger {
     }
 
     /// - Parameter line: The request.
-    mutating func claim(_ number: UInt64, line: ByteBuffer, _ call: Call) -> [Effect] {
+    mutating func claim(_ number: UInt64, line: [UInt8], _ call: Call) -> [Effect] {
         if let end { return [.resume(call.answer, .failure(.control(end)))] }
         guard claims.count < Self.claimLimit else {
             let refusal = FileError(.wouldBlock, "a session has at most \(Self.claimLimit) claims")
@@ -122,7 +121,7 @@ struct SessionLedger {
 
     /// - Parameter inbox: Gets the inbox of a registered presenter, and returns the one to use from now on.
     mutating func present(
-        _ number: UInt64, line: ByteBuffer, _ pending: Pending,
+        _ number: UInt64, line: [UInt8], _ pending: Pending,
         inbox: (_ known: (any PresenterInbox)?) -> any PresenterInbox
     ) -> [Effect] {
         guard let call = pending.call else { return [] }
@@ -164,6 +163,7 @@ struct SessionLedger {
         let releases = claims.values.contains { claim in
             if case .releasing(let pending) = claim { pending.since < limit } else { false }
         }
+        if let welcome, welcome.since < limit { return true }
         return releases || presenters.values.contains { $0.pending.contains { $0.since < limit } }
     }
 
@@ -175,7 +175,7 @@ struct SessionLedger {
         case .welcome(let number):
             client = number
             defer { welcome = nil }
-            return welcome.map { [.finish($0, .success(()))] } ?? []
+            return welcome.map { [.finish($0.answer, .success(()))] } ?? []
         case .waiting(let claim, let other): return progress(of: claim, .waiting(for: other))
         case .downloading(let claim, let done, let total):
             return progress(of: claim, .downloading(bytesDone: done, bytesTotal: total))
@@ -216,7 +216,7 @@ struct SessionLedger {
             effects += presenter.pending.compactMap(\.call).map { .finish($0, .failure(error)) }
         }
         effects += endWaiters.values.map { .finish($0, .failure(error)) }
-        effects += welcome.map { [.finish($0, .failure(error))] } ?? []
+        effects += welcome.map { [.finish($0.answer, .failure(error))] } ?? []
         claims = [:]
         presenters = [:]
         endWaiters = [:]

@@ -19,10 +19,11 @@ enum MountCondition {
 
     /// The condition of a mount known before its daemon is asked; `nil` if the daemon may be asked.
     static func foreign(_ mount: MountTable.Entry) -> MountCondition? {
-        let user = geteuid()
-        guard user != 0, let owner = mount.owner, owner != user else { return nil }
+        guard geteuid() != 0, let owner = mount.owner, isOfAnotherUser(mount) else { return nil }
         return .foreign(owner: owner)
     }
+
+    static func isOfAnotherUser(_ mount: MountTable.Entry) -> Bool { mount.owner ?? geteuid() != geteuid() }
 
     /// The condition of a mount whose daemon did not answer.
     ///

@@ -1,3 +1,4 @@
+import ControlAPI
 import ControlClient
 import Daemon
 import Foundation
@@ -44,16 +45,21 @@ enum MountPlaces {
 
     private static func lastName(_ path: String) -> String { ItemPath(path).last.map(String.init) ?? path }
 
+    /// How long all daemons together may take to say what they serve.
+    private static let answerLimit = Duration.seconds(10)
+
     /// Where the container whose state is in use is mounted, in a sentence; the given failure when that cannot be
     /// found.
     static func explained(_ failure: CommandFailure, url: String, state: String, mountpoint: String) async
         -> CommandFailure
     {
         guard failure.status == .busy else { return failure }
+        let deadline = ContinuousClock.now + answerLimit
         for mount in MountTable.current().containers where MountCondition.foreign(mount) == nil {
             // A daemon that does not answer is not the one to name.
             guard
-                let status = try? await MountedPath.withClient(of: mount, { try await $0.containerStatus() }),
+                let socket = try? MountedPath.socket(of: mount),
+                let status = try? await ControlClient(socketPath: socket.path, deadline: deadline).containerStatus(),
                 status.state == state
             else { continue }
             guard status.remote == url else { return sameID(url, as: status) }

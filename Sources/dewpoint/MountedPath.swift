@@ -75,7 +75,7 @@ struct MountedPath {
     static func withClient<Value>(
         of mount: MountTable.Entry, _ body: (ControlClient) async throws -> Value
     ) async throws -> Value {
-        try await ControlClient.with(try socket(of: mount).path, body)
+        try await body(ControlClient(socketPath: try socket(of: mount).path))
     }
 
     /// The control socket of a mount's daemon.

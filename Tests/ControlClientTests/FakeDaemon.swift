@@ -98,6 +98,12 @@ final class FakeDaemon: Sendable {
             return head
         }
 
+        /// Reads the request's head and sends the beginning of an answer.
+        func begin(_ answer: String) throws {
+            _ = try text(upTo: "\r\n\r\n")
+            if !answer.isEmpty { try write(answer) }
+        }
+
         /// Reads the request's head and answers with an error.
         func refuse(_ fault: ControlFault) throws {
             _ = try text(upTo: "\r\n\r\n")
@@ -167,7 +173,7 @@ final class FakeDaemon: Sendable {
         /// Reads requests until the client closes the connection.
         func drain() { while (try? next()) != nil {} }
 
-        private func write(_ text: String) throws {
+        func write(_ text: String) throws {
             let bytes = Array(text.utf8)
             guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { throw Ended() }
         }

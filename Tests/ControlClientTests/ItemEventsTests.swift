@@ -22,16 +22,15 @@ import Testing
             try connection.send(line: String(Self.lines[1].dropFirst(20)))
             try connection.finish()
         }
-        try await ControlClient.with(daemon.socketPath) { client in
-            var news: [ItemNews] = []
-            for try await item in try await client.events("a b") {
-                news.append(item)
-                gate.note(true)  // the second line is sent only after the first one has arrived
-            }
-            #expect(news.map(\.event) == [.following, .moved])
-            #expect(news.last?.from == "a b/x")
-            #expect(news.last?.process == 7)
+        let client = ControlClient(socketPath: daemon.socketPath)
+        var news: [ItemNews] = []
+        for try await item in try await client.events("a b") {
+            news.append(item)
+            gate.note(true)  // the second line is sent only after the first one has arrived
         }
+        #expect(news.map(\.event) == [.following, .moved])
+        #expect(news.last?.from == "a b/x")
+        #expect(news.last?.process == 7)
         #expect(heads.all.first?.split(separator: "\r\n").first == "GET /v1/events?path=a%20b HTTP/1.1")
     }
 
@@ -40,23 +39,21 @@ import Testing
             try connection.open(welcoming: false)
             try connection.send(line: Self.lines[0])
         }
-        try await ControlClient.with(daemon.socketPath) { client in
-            var events = try await client.events("").makeAsyncIterator()
-            #expect(try await events.next()?.event == .following)
-            let error = await #expect(throws: ControlError.self) { try await events.next() }
-            guard case .daemonUnreachable = error else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
+        let client = ControlClient(socketPath: daemon.socketPath)
+        var events = try await client.events("").makeAsyncIterator()
+        #expect(try await events.next()?.event == .following)
+        let error = await #expect(throws: ControlError.self) { try await events.next() }
+        guard case .daemonUnreachable = error else {
+            Issue.record("\(String(describing: error))")
+            return
         }
     }
 
     @Test func `a refusal by the daemon is thrown before the first event`() async throws {
         let daemon = try FakeDaemon { try $0.refuse(ControlFault(FileError(.notFound, "no such item"))) }
-        try await ControlClient.with(daemon.socketPath) { client in
-            _ = await #expect(throws: ControlError.refused(FileError(.notFound, "no such item"))) {
-                try await client.events("x")
-            }
+        let client = ControlClient(socketPath: daemon.socketPath)
+        _ = await #expect(throws: ControlError.refused(FileError(.notFound, "no such item"))) {
+            try await client.events("x")
         }
     }
 
@@ -66,7 +63,7 @@ import Testing
             let request = try connection.answerOnce(Done())
             requests.note("\(request.line) \(request.body)")
         }
-        try await ControlClient.with(daemon.socketPath) { client in try await client.breakClaim(88) }
+        try await ControlClient(socketPath: daemon.socketPath).breakClaim(88)
         #expect(requests.all == [#"POST /v1/claims/break HTTP/1.1 {"id":88}"#])
     }
 }

@@ -35,14 +35,14 @@ import Testing
     @Test(arguments: [301, 302, 303, 307, 308])
     func `a request that changes something is not sent elsewhere`(status: Int) async throws {
         try await expectRefused(status) { path in
-            try await ControlClient.with(path) { try await $0.unmount(lazily: true) }
+            try await ControlClient(socketPath: path).unmount(lazily: true)
         }
     }
 
     @Test(arguments: [301, 302, 303, 307, 308])
     func `a question is not sent elsewhere`(status: Int) async throws {
         try await expectRefused(status) { path in
-            _ = try await ControlClient.with(path) { try await $0.containerStatus() }
+            _ = try await ControlClient(socketPath: path).containerStatus()
         }
     }
 

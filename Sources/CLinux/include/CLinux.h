@@ -55,6 +55,8 @@ int CLinux_lsetxattr(const char *path, const char *name, const void *value, size
 ssize_t CLinux_lgetxattr(const char *path, const char *name, void *value, size_t capacity);
 ssize_t CLinux_llistxattr(const char *path, void *names, size_t capacity);
 
+// With O_CLOEXEC and O_NONBLOCK, of which EFD_CLOEXEC and EFD_NONBLOCK are other names.
+int CLinux_eventfd(unsigned int count, int flags);
 int CLinux_pidfd_open(pid_t process, unsigned int flags);
 int CLinux_pthread_setname_np(pthread_t thread, const char *name);
 int CLinux_mallopt(int option, int value);

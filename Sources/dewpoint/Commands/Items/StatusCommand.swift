@@ -27,6 +27,7 @@ struct StatusCommand: AsyncParsableCommand {
         var statuses: [ContainerStatus] = []
         var failure: CommandFailure?
         let mounts = MountTable.current().containers
+        let answers = await Self.ask(mounts.filter { MountCondition.foreign($0) == nil })
         for mount in mounts {
             if case .foreign(let owner) = MountCondition.foreign(mount) {
                 CommandFailure.say(
@@ -35,9 +36,10 @@ struct StatusCommand: AsyncParsableCommand {
                 )
                 continue
             }
-            do {
-                statuses.append(try await MountedPath.withClient(of: mount) { try await $0.containerStatus() })
-            } catch let error as ControlError {
+            switch answers[mount] {
+            case nil: continue
+            case .success(let status): statuses.append(status)
+            case .failure(let error):
                 if case .dead = MountCondition(unanswering: mount) {
                     CommandFailure.say(
                         "the daemon of \(mount.mountpoint) has died; mount the container again, or run: "
@@ -60,6 +62,30 @@ struct StatusCommand: AsyncParsableCommand {
             print(statuses.map(ContainerText.text).joined(separator: "\n\n"))
         }
         if let failure { throw failure }
+    }
+
+    /// How long all daemons together may take: that of another user may answer slowly on purpose.
+    private static let answerLimit = Duration.seconds(10)
+
+    /// Asks the daemons of mounts at the same time.
+    private static func ask(_ mounts: [MountTable.Entry]) async -> [MountTable.Entry: Result<
+        ContainerStatus, ControlError
+    >] {
+        let deadline = ContinuousClock.now + answerLimit
+        return await withTaskGroup(of: (MountTable.Entry, Result<ContainerStatus, ControlError>).self) { group in
+            for mount in mounts {
+                group.addTask {
+                    do throws(ControlError) {
+                        let socket = try MountedPath.socket(of: mount)
+                        let client = ControlClient(socketPath: socket.path, deadline: deadline)
+                        return (mount, .success(try await client.containerStatus()))
+                    } catch {
+                        return (mount, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
     }
 
     private func printItems() async throws {

@@ -37,7 +37,12 @@ struct UnmountCommand: AsyncParsableCommand {
                 if wait { try await UploadWait(place).run(client) }
                 let status = try await client.containerStatus()
                 let left = try await Self.left(status, client)
-                try await unmount(client)
+                if MountCondition.isOfAnotherUser(place.mount) {
+                    // Root changes nothing through another user's daemon, which notices the end of its mount.
+                    try await Unmounting.unmount(place.mount.mountpoint, lazily: lazy)
+                } else {
+                    try await unmount(client)
+                }
                 if let left { CommandFailure.say(left) }
                 return status
             }
