@@ -122,7 +122,7 @@ let package = Package(
             dependencies: [
                 "Mount", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI", "Metering",
                 "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
-                .filesystem("Hummingbird", "hummingbird"),
+                .filesystem("Hummingbird", "hummingbird"), .filesystem("HummingbirdCore", "hummingbird"),
                 .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
                 .filesystem("ServiceLifecycle", "swift-service-lifecycle"),
             ],
@@ -136,7 +136,7 @@ let package = Package(
             dependencies: [
                 "ControlAPI", "Model", .filesystem("AsyncHTTPClient", "async-http-client"),
                 .filesystem("HTTPTypes", "swift-http-types"),
-                .filesystem("Hummingbird", "hummingbird"),
+                .filesystem("Hummingbird", "hummingbird"), .filesystem("HummingbirdCore", "hummingbird"),
                 .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
                 .filesystem("NIOHTTP1", "swift-nio"),
                 .filesystem("ServiceLifecycle", "swift-service-lifecycle"),

@@ -14,7 +14,7 @@ import NIOCore
 ///     GET  /api/containers                 → [DashboardContainers.Container]
 ///     …    /api/containers/ID/v1/…         the control API of one container, as far as ``ForwardedRoute`` allows
 struct DashboardResponder: HTTPResponder {
-    typealias Context = BasicRequestContext
+    typealias Context = DashboardContext
 
     let guardian: RequestGuard
     let containers: DashboardContainers
@@ -22,8 +22,8 @@ struct DashboardResponder: HTTPResponder {
     let token: DashboardToken
     let logger: Logger
 
-    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
-        var response = await answer(request)
+    func respond(to request: Request, context: DashboardContext) async throws -> Response {
+        var response = await answer(request, context)
         for (name, value) in Self.protections { response.headers[name] = value }
         return response
     }
@@ -40,11 +40,12 @@ struct DashboardResponder: HTTPResponder {
         ("Cache-Control", "no-store"),
     ].compactMap { name, value in HTTPField.Name(name).map { ($0, value) } }
 
-    private func answer(_ request: Request) async -> Response {
+    private func answer(_ request: Request, _ context: DashboardContext) async -> Response {
         if let (status, error) = guardian.refusal(of: request.head) {
             if status == 401, request.method == .get, request.head.path == PageFile.html.rawValue { return reopening }
             return fault(error, status: status)
         }
+        context.admit()
         do {
             return try await carryOut(request)
         } catch let error as FileError {

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import HummingbirdCore
 package import Logging
 import NIOCore
 import ServiceLifecycle
@@ -25,6 +26,8 @@ package struct DashboardServer: Sendable {
         self.logger = logger
     }
 
+    /// The most connections at a time: a browser has six for each tab.
+    private static let connectionLimit = 256
     /// How long answers may take to end at the end.
     private static let shutdownLimit = Duration.seconds(5)
 
@@ -36,7 +39,10 @@ package struct DashboardServer: Sendable {
         let application = Application(
             responder: DashboardResponder(
                 guardian: guardian, containers: containers, proxy: proxy, token: token, logger: logger),
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            server: .http1(configuration: HTTP1Channel.Configuration(additionalChannelHandlers: [StrangerDeadline()])),
+            configuration: ApplicationConfiguration(
+                address: .hostname("127.0.0.1", port: port),
+                availableConnectionsDelegate: .maximum(Self.connectionLimit, logger: logger)),
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 guardian.listen(at: port)

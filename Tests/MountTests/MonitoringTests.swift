@@ -246,6 +246,18 @@ extension RealMount {
             }
         }
 
+        @Test func `nobody keeps the port of the metrics for himself`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let port = Int.random(in: 20_000..<32_000)
+                try await container.a.mount(options: "metrics_port=\(port)")
+                try await Driver.run("strangers.py", "\(port)", "100")
+                #expect(
+                    try await Command.check(
+                        ["curl", "--silent", "http://127.0.0.1:\(port)/healthz"], limit: .seconds(20))
+                        == "ok\n")
+            }
+        }
+
         @Test func `every metric is named in this file`() throws {
             let text = try String(contentsOfFile: #filePath, encoding: .utf8)
             for metric in Metric.allCases { #expect(text.contains(".\(metric)"), "\(metric) is not tested") }

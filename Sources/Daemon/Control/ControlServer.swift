@@ -4,6 +4,7 @@ import Foundation
 import Hummingbird
 import Logging
 import Model
+import Replica
 import ServiceLifecycle
 
 /// The server of the control API: HTTP on a Unix socket.
@@ -25,7 +26,9 @@ struct ControlServer: Service {
         let path = socket.path
         let application = Application(
             responder: responder,
-            configuration: ApplicationConfiguration(address: .unixDomainSocket(path: path)),
+            configuration: ApplicationConfiguration(
+                address: .unixDomainSocket(path: path),
+                availableConnectionsDelegate: .maximum(DescriptorReserve.connectionLimit, logger: logger)),
             onServerRunning: { [whenListening, logger] _ in
                 if chmod(path, 0o600) != 0 {
                     logger.error("failed to restrict the control socket to its owner", metadata: ["path": "\(path)"])

@@ -1,7 +1,9 @@
 import Glibc
 import Hummingbird
+import HummingbirdCore
 import Logging
 import Model
+import NIOCore
 import ServiceLifecycle
 
 /// Serves ``Monitoring`` on a port of 127.0.0.1: for monitors that cannot use the control socket. Every user of the
@@ -12,11 +14,20 @@ struct MetricsServer: Service {
     let logger: Logger
 
     private static let host = "127.0.0.1"
+    /// The most connections at a time, and how long each lasts: every user of the machine can connect, and may neither
+    /// take the daemon's descriptors nor keep others out for long.
+    private static let connectionLimit = 64
+    private static let lifetime = TimeAmount.seconds(10)
 
     func run() async throws {
         let application = Application(
             responder: MetricsResponder(monitoring: monitoring),
-            configuration: ApplicationConfiguration(address: .hostname(Self.host, port: port)),
+            server: .http1(
+                configuration: HTTP1Channel.Configuration(
+                    additionalChannelHandlers: [ConnectionLifetime(Self.lifetime)])),
+            configuration: ApplicationConfiguration(
+                address: .hostname(Self.host, port: port),
+                availableConnectionsDelegate: .maximum(Self.connectionLimit, logger: logger)),
             logger: logger)
         try await application.run()
     }

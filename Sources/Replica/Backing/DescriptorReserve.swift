@@ -26,6 +26,9 @@ package enum DescriptorReserve {
         max(0, Int(firstReserved) - Int(descriptor.rawValue) - 1)
     }
 
+    /// The most connections of clients at a time, a quarter of what is not reserved; more of them wait.
+    package static var connectionLimit: Int { max(Int(leastForFiles), Int(firstReserved) / 4) }
+
     static func allows(_ descriptor: Descriptor) -> Bool { descriptor.rawValue < firstReserved }
 
     /// Read each time: the limit of a running process can be changed. Related: prlimit(1).

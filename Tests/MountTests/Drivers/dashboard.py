@@ -333,6 +333,22 @@ class Case:
             page.press("End")
             page.wait(f"{focus}.id === 'tab-log'")
 
+    def connections_of_others_end(self):
+        with Dashboard(self.dewpoint, "--no-open", "--json") as dashboard:
+            strangers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "strangers.py")
+            subprocess.run([sys.executable, strangers, str(dashboard.port), "300"], check=True, timeout=60)
+            assert dashboard.request("GET", "/api/containers")[0] == 200
+            # The page's own connections stay.
+            page = http.client.HTTPConnection("127.0.0.1", dashboard.port, timeout=10)
+            for pause in (0, 15):
+                time.sleep(pause)
+                page.putrequest("GET", "/api/containers")
+                page.putheader("Dewpoint-Token", dashboard.token)
+                page.endheaders()
+                answer = page.getresponse()
+                assert answer.status == 200, answer.status
+                answer.read()
+
     def requests_of_others_are_refused(self):
         self.write("f", b"f")
         with Dashboard(self.dewpoint, "--no-open", "--json") as dashboard:
