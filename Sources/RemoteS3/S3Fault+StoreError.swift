@@ -98,8 +98,14 @@ extension S3Fault {
 
 extension TransportFault {
     func storeError(key: String, _ context: S3Context) -> StoreError {
-        StoreError(
-            .unavailable, key: key, "\(context.location.endpoint.url): \(sentence)",
-            remedy: isTransient ? nil : .mendConnection)
+        context.location.unavailable(key, sentence, remedy: isTransient ? nil : .mendConnection)
+    }
+}
+
+extension S3Location {
+    /// An answer that cannot be used, or none: the same request may be answered later. The endpoint comes first, because
+    /// it may be the wrong one.
+    func unavailable(_ key: String, _ sentence: String, remedy: StoreError.Remedy? = nil) -> StoreError {
+        StoreError(.unavailable, key: key, "\(endpoint.url): \(sentence)", remedy: remedy)
     }
 }

@@ -238,9 +238,9 @@ extension S3Store {
     }
 
     private func unconfirmed(_ key: String) -> StoreError {
-        StoreError(
-            .unavailable, key: key,
-            "\(location.endpoint.url): the request was answered as if it had succeeded, but the store shows no trace of it: "
+        location.unavailable(
+            key,
+            "the request was answered as if it had succeeded, but the store shows no trace of it: "
                 + "this network may require a login, or a proxy is between")
     }
 
@@ -265,9 +265,11 @@ extension S3Store {
         }
         let bytes: [UInt8]
         do throws(TransportFault) { bytes = try await connection.collect(response, upTo: Self.answerByteLimit) } catch {
-            throw StoreError(.unavailable, key: key, "the listing was interrupted: \(error.sentence)")
+            throw location.unavailable(key, "the listing was interrupted: \(error.sentence)")
         }
-        return try ListPage(bytes, key: key)
+        do throws(StoreError) { return try ListPage(bytes, key: key) } catch {
+            throw location.unavailable(key, error.detail)
+        }
     }
 }
 
@@ -283,7 +285,7 @@ extension S3Store {
             let document = S3Document.parse(try await connection.collect(response, upTo: Self.answerByteLimit))
             return document?.children.filter { $0.name == "Upload" }.compactMap { $0.text("Key") } ?? []
         } catch {
-            throw StoreError(.unavailable, key: "", error.sentence)
+            throw location.unavailable("", error.sentence)
         }
     }
 }

@@ -40,9 +40,9 @@ struct ForeignAnswer: Error, Hashable, Sendable {
     var isTransient: Bool { status >= 500 }
 
     func storeError(key: String, _ context: S3Context) -> StoreError {
-        StoreError(
-            .unavailable, key: key,
-            "\(context.location.endpoint.url): the answer (status \(status)) does not come from the store: this network may "
+        context.location.unavailable(
+            key,
+            "the answer (status \(status)) does not come from the store: this network may "
                 + "require a login, or a proxy or firewall is between; if not, check --endpoint")
     }
 }

@@ -77,7 +77,7 @@ struct MultipartUpload: Sendable {
     private func begin() async throws(StoreError) -> String {
         let document = try await ask(S3Request(method: .POST, key: fullKey, query: [("uploads", "")]))
         guard let id = document.text("UploadId") else {
-            throw StoreError(.unavailable, key: key, "the store did not start the upload")
+            throw connection.location.unavailable(key, "the store did not start the upload")
         }
         return id
     }
@@ -144,8 +144,8 @@ struct MultipartUpload: Sendable {
         request.isAnsweredInBody = true
         let document = try await ask(request)
         guard document.name == "CopyPartResult", let etag = document.text("ETag") else {
-            throw StoreError(
-                .unavailable, key: key, "the store could not copy: \(document.text("Message") ?? document.name)")
+            throw connection.location.unavailable(
+                key, "the store could not copy: \(document.text("Message") ?? document.name)")
         }
         return Part(number: number, etag: etag)
     }
@@ -159,7 +159,7 @@ struct MultipartUpload: Sendable {
         }
         await connection.drain(response)
         guard AnswerOrigin(response.headers) == .store, let etag = response.headers.first(name: "etag") else {
-            throw StoreError(.unavailable, key: key, "the store accepted a part without returning its ETag")
+            throw connection.location.unavailable(key, "the store accepted a part without returning its ETag")
         }
         return Part(number: number, etag: etag)
     }
@@ -174,15 +174,14 @@ struct MultipartUpload: Sendable {
         do throws(StoreError) {
             let document = try await ask(request)
             guard document.name == "CompleteMultipartUploadResult" else {
-                throw StoreError(
-                    .unavailable, key: key,
-                    "the store could not assemble the parts: \(document.text("Message") ?? document.name)")
+                throw connection.location.unavailable(
+                    key, "the store could not assemble the parts: \(document.text("Message") ?? document.name)")
             }
         } catch {
             // The response may have been lost: then the upload is complete, and its id no longer known.
             guard await isComplete(parts) else {
                 throw error.code == .notFound
-                    ? StoreError(.unavailable, key: key, "the store has lost the uploaded parts") : error
+                    ? connection.location.unavailable(key, "the store has lost the uploaded parts") : error
             }
         }
     }
@@ -210,10 +209,10 @@ struct MultipartUpload: Sendable {
         }
         let bytes: [UInt8]
         do throws(TransportFault) { bytes = try await connection.collect(response, upTo: Self.answerByteLimit) } catch {
-            throw StoreError(.unavailable, key: key, "the response was interrupted: \(error.sentence)")
+            throw connection.location.unavailable(key, "the response was interrupted: \(error.sentence)")
         }
         guard let document = S3Document.parse(bytes) else {
-            throw StoreError(.unavailable, key: key, "the store's response could not be parsed")
+            throw connection.location.unavailable(key, "the store's response could not be parsed")
         }
         return document
     }

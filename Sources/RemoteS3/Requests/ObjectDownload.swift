@@ -122,8 +122,8 @@ final class ObjectDownload: Sendable {
     }
 
     private func resume(from position: Int64, to end: Int64, because reason: String) async throws(StoreError) {
-        let broken = StoreError(
-            .unavailable, key: key,
+        let broken = connection.location.unavailable(
+            key,
             "the transfer was interrupted at byte \(position)\(end == Self.unknownEnd ? "" : " of \(end)"): \(reason)")
         let mayResume = state.withLock { state in
             state.resumeCount += 1
@@ -158,7 +158,7 @@ final class ObjectDownload: Sendable {
             if let length, length >= 0 { return 0..<length }
             // The last chunk shows that all have arrived; the end of a connection does not.
             guard response.headers[canonicalForm: "transfer-encoding"].last?.lowercased() == "chunked" else {
-                throw StoreError(.unavailable, key: key, "the answer does not say how long the object is")
+                throw connection.location.unavailable(key, "the answer does not say how long the object is")
             }
             return 0..<Self.unknownEnd
         }

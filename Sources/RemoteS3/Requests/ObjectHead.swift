@@ -64,7 +64,7 @@ struct ObjectHead: Sendable {
             length = response.headers.first(name: "content-length").flatMap { Int64($0) } ?? counted.map(Int64.init)
         }
         guard let length, length >= 0 else {
-            throw StoreError(.unavailable, key: key, "the answer does not say how long the object is")
+            throw connection.location.unavailable(key, "the answer does not say how long the object is")
         }
         return ObjectHead(byteCount: length, response.headers)
     }
