@@ -75,6 +75,23 @@ import Ubiquity
         #expect(try directory.text("new name.txt") == "second")
     }
 
+    @Test func `a save to where the file was a moment ago is one to where it is`() async throws {
+        let document = try await opened()
+        let old = document.fileURL
+        let new = directory.place("new.txt")
+        try FileManager.default.moveItem(at: old, to: new)
+        document.presentedItemDidMove(to: new)
+        document.change("second")
+        #expect(await document.save(to: old, for: .forOverwriting))
+        #expect(try directory.names() == ["new.txt"] && directory.text("new.txt") == "second")
+        #expect(document.fileURL == new && !document.hasUnsavedChanges)
+        // Another file that has come to the old place is another file.
+        try directory.file("a.txt", "of another")
+        document.change("third")
+        #expect(await document.save(to: old, for: .forOverwriting))
+        #expect(try directory.text("a.txt") == "third" && directory.text("new.txt") == "second")
+    }
+
     @Test func `a deletion closes the document after saving it`() async throws {
         let document = try await opened()
         document.change("last words")

@@ -5,6 +5,8 @@ struct DocumentRecord {
     }
     /// When the file was known to be there; see ``DomainMoves``.
     private var placed = DomainMoves.shared.now
+    /// Where the file was before its last move.
+    private(set) var formerURL: URL?
     /// `nil` until the file was read or written.
     var fileType: String?
     var modificationDate: Date?
@@ -43,6 +45,20 @@ extension DocumentRecord {
     /// Where the file is now. After a move to another domain the document is told later than others may see it: a save in
     /// between must not make a file at the old place.
     var place: URL { DomainMoves.shared.place(of: fileURL, since: placed) ?? fileURL }
+
+    /// The file has moved.
+    mutating func follow(to url: URL) {
+        if fileURL.standardizedFileURL != url.standardizedFileURL { formerURL = fileURL }
+        fileURL = url
+    }
+
+    /// Whether a program that names this place means the document's own file, where it is now or where it was: the
+    /// program may have asked for the place a moment before the move was known here.
+    func isOwnFile(_ url: URL) -> Bool {
+        let asked = url.standardizedFileURL
+        if asked == fileURL.standardizedFileURL { return true }
+        return asked == formerURL?.standardizedFileURL && !FileManager.default.fileExists(atPath: url.path)
+    }
 }
 
 /// Contents for `load(fromContents:ofType:)`.

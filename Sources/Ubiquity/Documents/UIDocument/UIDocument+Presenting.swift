@@ -79,7 +79,7 @@ extension UIDocument {
 
     func follow(to url: URL) {
         let isMoved = record.withLock { record in
-            defer { record.fileURL = url }
+            defer { record.follow(to: url) }
             guard record.fileURL != url else { return false }
             if record.fileURL.pathExtension != url.pathExtension { record.fileType = nil }
             return true

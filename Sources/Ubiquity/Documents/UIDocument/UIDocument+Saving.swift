@@ -25,7 +25,7 @@ extension UIDocument {
                 finish(false)
             }
         }
-        let isOwnFile = saveOperation == .forCreating || url.standardizedFileURL == fileURL.standardizedFileURL
+        let isOwnFile = saveOperation == .forCreating || record.withLock { $0.isOwnFile(url) }
         if isOwnFile { record.withLock { $0.changes.begin(written) } }
         performAsynchronousFileAccess {
             let place = isOwnFile && saveOperation == .forOverwriting ? self.record.withLock { $0.place } : url
@@ -71,7 +71,7 @@ extension UIDocument {
         let type = DocumentTypes.type(of: place)
         record.withLock { record in
             // Moved while the save waited; the document is about to be told.
-            if record.fileURL.standardizedFileURL == url.standardizedFileURL { record.fileURL = place }
+            if record.fileURL.standardizedFileURL == url.standardizedFileURL { record.follow(to: place) }
             guard saveOperation == .forCreating || record.fileURL.standardizedFileURL == place.standardizedFileURL
             else { return }
             record.fileURL = place
