@@ -77,13 +77,15 @@ extension Replica {
     }
 
     /// The path relative to the root, without a leading `/`; for a file with several names the path of the first, for
-    /// one without a name `notFound`.
+    /// one without a name `notFound`. As it is shown: see ``ShownPath``.
     package func path(of number: InodeNumber) throws(FileError) -> String {
-        try readSnapshot { rows in
-            if number == .root { return "" }
-            guard let entry = try rows.firstEntryRow(of: number) else { throw FileError(.notFound, "\(number)") }
-            return String(decoding: try rows.path(of: entry.name, in: entry.parent), as: UTF8.self)
-        }
+        try shownPath(of: number).string
+    }
+
+    package func shownPath(of number: InodeNumber) throws(FileError) -> ShownPath {
+        if number == .root { return .root }
+        guard let path = try paths(of: [number])[number] else { throw FileError(.notFound, "\(number)") }
+        return path
     }
 
     /// Resolves a path relative to the root; symbolic links are not followed.

@@ -322,6 +322,39 @@ extension RealMount {
             }
         }
 
+        @Test(.needsDirectory)
+        func `a tree that no path leads through costs the daemon little memory`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("kept", byteCount: 10)
+                try await a.sync()
+                try await Driver.run("hostile.py", "deep", container.remote)
+                try await a.sync()
+                // Whole paths of all items would take gigabytes.
+                let listed = try await container.dewpoint(["query", "TRUEPREDICATE", a.point], limit: .seconds(240))
+                #expect(listed.split(separator: "\n").count { $0.contains("hostile-") } >= 5000)
+                // The same by any program, from below: two hundred directories are too deep for a path, too.
+                try await Command.script(
+                    #"cd "$1"; for i in $(seq 200); do mkdir "$2$i" && cd "$2$i" || exit 1; done; echo in > last"#,
+                    a.point, String(repeating: "d", count: 240), limit: .seconds(60))
+                for arguments in [["conflicts", a.point], ["trash", "list", a.point], ["status", a.point]] {
+                    try await container.dewpoint(arguments, limit: .seconds(60))
+                }
+                try await a.sync()
+                try await Driver.run("hostile.py", "deep, deleted", container.remote)
+                try await a.sync()
+                let trash = try await container.dewpoint(["trash", "list", a.point], limit: .seconds(240))
+                #expect(trash.contains("hostile-4999"))
+                #expect(
+                    !FileManager.default.fileExists(
+                        atPath: a.path("hostile-0000-".padding(toLength: 255, withPad: "n", startingAt: 0))))
+                let daemon = try #require(Leftovers.daemons(mentioning: a.state).first)
+                let status = try String(contentsOfFile: "/proc/\(daemon)/status", encoding: .utf8)
+                let peak = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+                #expect(try #require(Int(peak.filter(\.isNumber))) < 400 << 10, "\(peak)")
+            }
+        }
+
         @Test func `a commit of a newer format is reported in the status, and local work continues`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a

@@ -48,6 +48,8 @@ struct ControlResponder: HTTPResponder {
                 return try await versionContent(try path(in: target), id: id)
             case .get where route == .metrics: return try monitoring.metrics()
             case .get where route == .health: return monitoring.health()
+            case .get where Self.longRoutes.contains(route):
+                return try await answerWhileConnected(route, request, target: target)
             case .get: return try await answer(route, target: target)
             case .post where route == .session:
                 return try ControlSession(
@@ -69,6 +71,27 @@ struct ControlResponder: HTTPResponder {
     }
 
     // MARK: Routes
+
+    /// Those whose answers take long in a large or hostile container.
+    private static let longRoutes: Set<ControlRoute> = [
+        .totals, .transfers, .conflicts, .trash, .downloadProgress, .versions,
+    ]
+
+    /// Answers away from the event loop, which must see when the client disconnects: then the work ends.
+    private func answerWhileConnected(
+        _ route: ControlRoute, _ request: Request, target: String
+    ) async throws -> Response {
+        var response = try await request.body.consumeWithCancellationOnInboundClose { _ in
+            try await answerAway(route, target: target)
+        }
+        // Watching for the client's disconnect has consumed the rest of the connection.
+        response.headers[.connection] = "close"
+        return response
+    }
+
+    @concurrent private func answerAway(_ route: ControlRoute, target: String) async throws -> Response {
+        try await answer(route, target: target)
+    }
 
     private func answer(_ route: ControlRoute, target: String) async throws -> Response {
         switch route {

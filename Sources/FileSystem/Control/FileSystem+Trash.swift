@@ -10,29 +10,41 @@ extension FileSystem {
     package func trash() throws(FileError) -> [DeletedItem] {
         let trash = Trash(try replica.deletedItems())
         var items: [DeletedItem] = []
+        var known: [ItemID: ShownPath] = [.root: .root]
         for state in trash.states {
+            if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
+            let directory = try path(ofDirectory: state.record.parent, trash, &known)
             items.append(
                 DeletedItem(
-                    item: state.record.id, path: try path(of: state.record, trash), kind: state.record.kind,
-                    size: state.record.size, deleted: state.replaced))
+                    item: state.record.id, path: directory.appending(state.record.name.string).string,
+                    kind: state.record.kind, size: state.record.size, deleted: state.replaced))
         }
         return items
     }
 
-    private func path(of record: ItemRecord, _ trash: Trash) throws(FileError) -> String {
-        var names = [record.name.string]
-        var parent = record.parent
+    /// - Parameter known: The paths of directories, deleted or not, that were found already.
+    private func path(
+        ofDirectory item: ItemID, _ trash: Trash, _ known: inout [ItemID: ShownPath]
+    ) throws(FileError) -> ShownPath {
+        var steps: [ItemRecord] = []
+        var current = item
         // Damaged or hostile records could form a cycle.
-        for _ in 0..<Trash.depthLimit where parent != .root {
-            if let entry = try replica.entry(of: parent) {
-                let above = try replica.path(of: entry.inode)
-                return ([above] + names.reversed()).joined(separator: "/")
+        while known[current] == nil, steps.count < Trash.depthLimit {
+            if let entry = try replica.entry(of: current) {
+                known[current] = try replica.shownPath(of: entry.inode)
+            } else if let record = trash[current]?.record {
+                steps.append(record)
+                current = record.parent
+            } else {
+                break
             }
-            guard let state = trash[parent] else { break }
-            names.append(state.record.name.string)
-            parent = state.record.parent
         }
-        return names.reversed().joined(separator: "/")
+        var path = known[current] ?? .root
+        for record in steps.reversed() {
+            path = path.appending(record.name.string)
+            known[record.id] = path
+        }
+        return path
     }
 
     /// Restores an item to its former place, with everything deleted together with it (in the hour before) and missing

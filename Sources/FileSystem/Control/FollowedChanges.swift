@@ -7,6 +7,8 @@ import Synchronization
 final class FollowedChanges: Sendable {
     /// How many changes wait for a client that does not read, before it is disconnected.
     static let limit = 65_536
+    /// How many bytes the paths of these take at most: 64 MiB.
+    static let byteLimit = 64 << 20
 
     /// How a path lies to the one that is followed.
     enum Position {
@@ -20,6 +22,7 @@ final class FollowedChanges: Sendable {
         var inodes: Set<InodeNumber> = []
         var inherited: Set<InodeNumber> = []
         var isOverflown = false
+        var placesByteCount = 0
 
         var count: Int { places.count + inodes.count + inherited.count }
     }
@@ -65,6 +68,7 @@ final class FollowedChanges: Sendable {
         add { state in
             state.sequence = changes.sequence
             state.places += places.map { (changes.sequence, $0) }
+            state.placesByteCount += places.reduce(0) { $0 + $1.byteCount }
             state.inodes.formUnion(changes.inodes)
             state.inherited.formUnion(changes.inherited)
             if changes.isIncomplete { state.isOverflown = true }
@@ -77,9 +81,10 @@ final class FollowedChanges: Sendable {
         let isOverflown = state.withLock { state in
             if state.isOverflown { return true }
             body(&state)
-            state.isOverflown = state.isOverflown || state.count > Self.limit
+            state.isOverflown = state.isOverflown || state.count > Self.limit || state.placesByteCount > Self.byteLimit
             if state.isOverflown {
                 state.places = []
+                state.placesByteCount = 0
                 state.inodes = []
                 state.inherited = []
             }
@@ -94,7 +99,7 @@ final class FollowedChanges: Sendable {
     }
 
     private func concerns(_ change: PlaceChange) -> Bool {
-        [change.from, change.to].contains { $0.map { position(of: $0) != .outside } ?? false }
+        [change.from, change.to].contains { $0.map { position(of: $0.string) != .outside } ?? false }
     }
 
     func position(of path: String) -> Position {
@@ -111,8 +116,10 @@ final class FollowedChanges: Sendable {
     func takePlaces(through sequence: Int64) -> [PlaceChange] {
         state.withLock { state in
             let count = state.places.firstIndex { $0.sequence > sequence } ?? state.places.count
-            defer { state.places.removeFirst(count) }
-            return state.places.prefix(count).map(\.change)
+            let taken = state.places.prefix(count).map(\.change)
+            state.places.removeFirst(count)
+            state.placesByteCount -= taken.reduce(0) { $0 + $1.byteCount }
+            return taken
         }
     }
 

@@ -62,9 +62,7 @@ package struct ItemFeed: Sendable {
         if !places.isEmpty {
             let batch = places.prefix(Self.batchLimit)
             places = places.dropFirst(Self.batchLimit)
-            var told: [ItemUpdate] = []
-            for change in batch { told += try lines(for: change) }
-            return told
+            return try lines(for: batch)
         }
         if let page {
             self.page = nil
@@ -121,21 +119,35 @@ package struct ItemFeed: Sendable {
         return lines
     }
 
-    private mutating func lines(for change: PlaceChange) throws(FileError) -> [ItemUpdate] {
-        let from = change.from.map { changes.position(of: $0) } ?? .outside
-        let to = change.to.map { changes.position(of: $0) } ?? .outside
+    private mutating func lines(for batch: ArraySlice<PlaceChange>) throws(FileError) -> [ItemUpdate] {
+        let inside = batch.filter { change in change.to.map { changes.position(of: $0.string) == .inside } ?? false }
+        // Told here.
+        for change in inside { changes.forget(change.inode) }
+        // In one read, which looks at each of the directories above them once.
+        let names = Dictionary(grouping: try replica.facts(of: Set(inside.map(\.inode)))) { $0.attributes.inode }
+        for (inode, facts) in names where facts.count > 1 { changes.add([inode]) }
+        var lines: [ItemUpdate] = []
+        for change in batch { lines += try self.lines(for: change, names[change.inode] ?? []) }
+        return lines
+    }
+
+    /// - Parameter names: The item's names and state now.
+    private mutating func lines(for change: PlaceChange, _ names: [ItemFacts]) throws(FileError) -> [ItemUpdate] {
+        let (old, new) = (change.from?.string, change.to?.string)
+        let from = old.map { changes.position(of: $0) } ?? .outside
+        let to = new.map { changes.position(of: $0) } ?? .outside
         switch (from, to) {
         case (_, .inside):
-            guard let to = change.to, let status = try status(of: change.inode, at: to) else {
+            guard let to = new, let status = try status(of: names, at: to) else {
                 // It has moved on, or was removed.
-                return from == .inside ? change.from.map { [.removed(path: $0)] } ?? [] : []
+                return from == .inside ? old.map { [.removed(path: $0)] } ?? [] : []
             }
             // What came with a directory from elsewhere, or from where nothing was listed yet, is listed.
             if status.kind == .directory, from != .inside || !cursor.isAtEnd || page != nil { cursor.add(change.inode) }
             toldSincePage[change.inode] = to
-            if from == .inside, let from = change.from { return [.moved(from: from, status)] }
+            if from == .inside, let from = old { return [.moved(from: from, status)] }
             return [.item(status)]
-        case (.inside, _): return change.from.map { [.removed(path: $0)] } ?? []
+        case (.inside, _): return old.map { [.removed(path: $0)] } ?? []
         case (.above, _): return [.removed(path: changes.top)]
         case (_, .above): return try topLines()
         case (.outside, .outside): return []
@@ -143,11 +155,7 @@ package struct ItemFeed: Sendable {
     }
 
     /// The state of an item, under the path that it had when it got there.
-    private func status(of inode: InodeNumber, at path: String) throws(FileError) -> ItemStatus? {
-        // Told here, unless it has other names.
-        changes.forget(inode)
-        let names = try replica.facts(of: [inode])
-        if names.count > 1 { changes.add([inode]) }
+    private func status(of names: [ItemFacts], at path: String) throws(FileError) -> ItemStatus? {
         let name = ItemPath(path).last.map(String.init) ?? ""
         let facts =
             names.first { $0.path.utf8.elementsEqual(path.utf8) }

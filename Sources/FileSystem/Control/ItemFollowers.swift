@@ -38,6 +38,9 @@ final class ItemFollowers: Sendable {
     /// - Returns: The changes, and the value to pass to ``remove(_:)``.
     /// - Throws: ``FileError`` with `busy` at the limit of clients.
     func add(_ path: String) throws(FileError) -> (FollowedChanges, UInt64) {
+        guard path.utf8.count <= ShownPath.byteLimit else {
+            throw FileError(.nameTooLong, "paths of more than \(ShownPath.byteLimit) bytes cannot be followed")
+        }
         let changes = FollowedChanges(top: path)
         let id = state.withLock { state -> UInt64? in
             guard state.followers.count < Self.limit else { return nil }

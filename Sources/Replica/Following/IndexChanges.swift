@@ -19,7 +19,10 @@ package struct IndexChanges: Hashable, Sendable {
 package struct PlaceChange: Hashable, Sendable {
     package var inode: InodeNumber
     /// `nil` when it appeared, or came from where no path leads.
-    package var from: String?
+    package var from: ShownPath?
     /// `nil` when it disappeared.
-    package var to: String?
+    package var to: ShownPath?
+
+    /// What its paths take, without what they share with those of other items.
+    package var byteCount: Int { (from?.ownByteCount ?? 0) + (to?.ownByteCount ?? 0) }
 }

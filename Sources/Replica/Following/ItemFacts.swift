@@ -39,17 +39,44 @@ package struct ListingCursor: Sendable {
         var last: ItemName?
     }
 
-    /// The directories that remain: the last one is next.
-    var directories: [Directory] = []
+    /// The directories that remain, from ``first`` on, in the order in which they are listed: each before those in it.
+    private var directories: [Directory] = []
+    private var first = 0
+    /// Those of which nothing was listed yet.
+    private var waiting: Set<InodeNumber> = []
     /// Nothing outside of this path is listed.
     let top: String
 
     package init(below top: String) { self.top = top }
 
-    package var isAtEnd: Bool { directories.isEmpty }
+    package var isAtEnd: Bool { first == directories.count }
 
     /// Lists what is in a directory, its directories included, again if it was listed before.
     package mutating func add(_ directory: InodeNumber) {
-        directories.append(Directory(inode: directory))
+        // What comes into it until its turn is listed then.
+        if waiting.insert(directory).inserted { directories.append(Directory(inode: directory)) }
+    }
+
+    /// The next directory, which is then gone from here.
+    mutating func take() -> Directory? {
+        guard first < directories.count else { return nil }
+        let directory = directories[first]
+        waiting.remove(directory.inode)
+        first += 1
+        if first * 2 > directories.count {
+            directories.removeFirst(first)
+            first = 0
+        }
+        return directory
+    }
+
+    /// Lists the rest of a directory next.
+    mutating func goOn(_ directory: Directory) {
+        if first > 0 {
+            first -= 1
+            directories[first] = directory
+        } else {
+            directories.insert(directory, at: 0)
+        }
     }
 }

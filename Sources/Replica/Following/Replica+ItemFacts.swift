@@ -12,6 +12,22 @@ extension Replica {
         }
     }
 
+    /// The paths of inodes as they are shown, for a file with several names of the first; those without a name are left
+    /// out.
+    package func paths(of inodes: [InodeNumber]) throws(FileError) -> [InodeNumber: ShownPath] {
+        try readSnapshot { rows in
+            var directories = DirectoryFacts(rows)
+            var paths: [InodeNumber: ShownPath] = [:]
+            for inode in inodes {
+                guard let entry = try rows.firstEntryRow(of: inode),
+                    let above = try directories.facts(of: entry.parent)
+                else { continue }
+                paths[inode] = above.shownPath.appending(entry.name.string)
+            }
+            return paths
+        }
+    }
+
     /// The facts of the item at a path relative to the root; `nil` without one. Symbolic links are not followed.
     package func facts(at path: String) throws(FileError) -> ItemFacts? {
         try readSnapshot { rows in
@@ -49,13 +65,13 @@ extension Replica {
         let page = try readSnapshot { rows in
             var directories = DirectoryFacts(rows)
             var page = ItemPage(sequence: try rows.meta(.changeSequence, as: Int64.self) ?? 0, items: [])
-            while page.items.count < limit, let directory = next.directories.popLast() {
+            while page.items.count < limit, let directory = next.take() {
                 // Removed, or moved away, since it was found.
                 guard let above = try directories.facts(of: directory.inode), above.isInside(next.top) else { continue }
                 let items = try rows.facts(
                     in: directory.inode, after: directory.last?.string, limit: limit - page.items.count, above)
                 if page.items.count + items.count == limit {
-                    next.directories.append(.init(inode: directory.inode, last: items.last?.entry?.name))
+                    next.goOn(.init(inode: directory.inode, last: items.last?.entry?.name))
                 }
                 for item in items where item.attributes.kind == .directory { next.add(item.attributes.inode) }
                 page.items += items
@@ -70,15 +86,16 @@ extension Replica {
 /// What items inherit from the directories above them, within one read of the index.
 struct DirectoryFacts {
     struct Facts {
-        var path: String
+        var shownPath: ShownPath
         var isPinned: Bool
         var isPaused: Bool
         var isExcluded: Bool
 
-        func path(of name: ItemName) -> String { path.isEmpty ? name.string : "\(path)/\(name.string)" }
+        func path(of name: ItemName) -> String { shownPath.appending(name.string).string }
 
         func isInside(_ top: String) -> Bool {
-            top.isEmpty || path.utf8.elementsEqual(top.utf8) || path.utf8.starts(with: "\(top)/".utf8)
+            let path = shownPath.string
+            return top.isEmpty || path.utf8.elementsEqual(top.utf8) || path.utf8.starts(with: "\(top)/".utf8)
         }
     }
 
@@ -90,13 +107,18 @@ struct DirectoryFacts {
         var isExcluded: Bool
     }
 
+    /// How many bytes of paths are remembered: 64 MiB, which is more than those of one chain of directories.
+    private static let byteLimit = 64 << 20
+
     private let rows: Rows
     private var known: [InodeNumber: Facts] = [:]
+    private var byteCount = 0
 
     init(_ rows: Rows) { self.rows = rows }
 
     /// - Returns: `nil` for a directory without a name.
     mutating func facts(of directory: InodeNumber) throws -> Facts? {
+        if byteCount > Self.byteLimit { (known, byteCount) = ([:], 0) }
         var steps: [Step] = []
         var current = directory
         while known[current] == nil, current != .root {
@@ -108,9 +130,10 @@ struct DirectoryFacts {
         guard var facts = known[current] else { return nil }
         for step in steps.reversed() {
             facts = Facts(
-                path: facts.path(of: step.name), isPinned: step.isPinned ?? facts.isPinned,
+                shownPath: facts.shownPath.appending(step.name.string), isPinned: step.isPinned ?? facts.isPinned,
                 isPaused: facts.isPaused || step.isPaused, isExcluded: facts.isExcluded || step.isExcluded)
             known[step.inode] = facts
+            byteCount += facts.shownPath.ownByteCount
         }
         return facts
     }
@@ -130,7 +153,7 @@ struct DirectoryFacts {
 
     private func rootFacts() throws -> Facts {
         Facts(
-            path: "", isPinned: try rows.meta(.rootPinned, as: Bool.self) ?? false,
+            shownPath: .root, isPinned: try rows.meta(.rootPinned, as: Bool.self) ?? false,
             isPaused: try rows.isContainerPaused(), isExcluded: false)
     }
 }

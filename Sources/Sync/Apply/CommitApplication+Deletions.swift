@@ -31,26 +31,31 @@ extension CommitApplication {
             || entry.conflicts.contains { version in !base.contains { $0.id == version.id } }
     }
 
+    /// Removes those that are empty, or become so. Each is looked at once, and once more for each directory in it: a chain
+    /// of thousands is no reason to wait.
     mutating func removeDirectories(_ directories: [Entry]) throws(FileError) {
-        var rest = directories
-        // Every round removes the directories that are empty; there are at most as many rounds as directories.
-        while !rest.isEmpty {
-            var left: [Entry] = []
-            for stale in rest {
+        var left: [InodeNumber: ItemID] = [:]
+        for stale in directories {
+            var next = stale.item
+            while let item = next {
+                next = nil
                 // Names may have moved since the list was made.
-                guard let item = stale.item, let entry = try transaction.entry(of: item) else { continue }
+                guard let entry = try transaction.entry(of: item) else { break }
                 // An entry without a base was created again here after its deletion was sent.
                 if try transaction.isEmpty(entry.inode), entry.base != nil {
                     try remove(entry)
+                    next = left.removeValue(forKey: entry.parent)
                 } else {
-                    left.append(entry)
+                    left[entry.inode] = item
                 }
             }
-            if left.count == rest.count {
-                for entry in left { try keepAlthoughDeleted(entry) }
-                return
+        }
+        let kept = Set(left.values)
+        for stale in directories {
+            guard let item = stale.item, kept.contains(item), let entry = try transaction.entry(of: item) else {
+                continue
             }
-            rest = left
+            try keepAlthoughDeleted(entry)
         }
     }
 

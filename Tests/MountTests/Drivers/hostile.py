@@ -34,6 +34,27 @@ def cycle():
     ]
 
 
+def deep():
+    """5,000 directories, each in the one before, with the longest names, and a file in the last: 1.3 MB of path."""
+    records, parent = [], "00000000-0000-0000-0000-000000000000"
+    for number in range(5000):
+        name = f"hostile-{number:04}-".ljust(255, "n")
+        records.append(record(kind="directory", content=None, mode=0o755, name=name, parent=parent))
+        parent = records[-1]["id"]
+    return records + [record(name="hostile-last", parent=parent)]
+
+
+def tombstones(log):
+    """Deletes what this program added with the last commit of its own."""
+    last = max(int(name) for name in os.listdir(log))
+    for number in range(last, 0, -1):
+        with open(os.path.join(log, f"{number:020}"), "rb") as file:
+            commit = json.loads(gzip.decompress(file.read()))
+        if commit["deviceName"] == "hostile":
+            return [{"id": record["id"], "base": number} for record in commit["records"]]
+    raise SystemExit("there is nothing to delete")
+
+
 def chunk(size):
     return {"hash": "0" * 64, "byteCount": size}
 
@@ -56,6 +77,8 @@ CASES = {
     "parent that is a file": lambda: [record(id=DEVICE, name="hostile"), record(parent=DEVICE, name="inner")],
     "parent that is missing": lambda: [record(parent=str(uuid.uuid4()))],
     "itself as parent": lambda: [record(id=DEVICE, parent=DEVICE)],
+    "deep": deep,
+    "deep, deleted": list,
     "negative size": lambda: [record(size=-1)],
     "sizes that do not add up": lambda: [record(size=1000, content=stored(0, 10))],
     "negative chunk": lambda: [record(size=-5, content=stored(0, -5))],
@@ -78,7 +101,7 @@ def main():
         "time": time.time_ns(),
         "nonce": str(uuid.uuid4()),
         "records": CASES[case](),
-        "tombstones": [],
+        "tombstones": tombstones(log) if case.endswith("deleted") else [],
     }
     path = os.path.join(container, "hostile")
     with open(path, "wb") as file:
