@@ -132,7 +132,8 @@ import Testing
         ]
         daemon.standardOutput = output
         try daemon.run()
-        defer { daemon.terminate() }
+        // It inherits the mask of this thread, which blocks SIGTERM.
+        defer { kill(daemon.processIdentifier, SIGKILL) }
         func printed() -> String { String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) }
         #expect(printed() == "listening\n")
 
