@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct DeepTreeTests {
     private static let depth = 1_000
     /// The most bytes of a path that is shown.
-    private static let pathLimit = 4096 + 1 + 258 + 1 + 1024
+    private static let pathLimit = 4096 + 1 + 258 + 1 + 512
 
     private let store = FaultyStore(MemoryStore())
     private let stranger = DeviceID(uuid: UUID())

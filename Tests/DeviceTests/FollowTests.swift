@@ -228,7 +228,7 @@ import Testing
         }
         await isFull
         await #expect(
-            throws: FileError(.busy, "the client does not read: more than 65536 changes wait for it")
+            throws: FileError(.busy, "the client does not read: more than 65536 changes, or 64 MiB of paths, wait")
         ) {
             while true { _ = try await feed.next() }
         }

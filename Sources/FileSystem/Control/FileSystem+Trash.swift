@@ -10,10 +10,10 @@ extension FileSystem {
     package func trash() throws(FileError) -> [DeletedItem] {
         let trash = Trash(try replica.deletedItems())
         var items: [DeletedItem] = []
-        var known: [ItemID: ShownPath] = [.root: .root]
+        var known = try pathsOfDirectories(above: trash.states)
         for state in trash.states {
             if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
-            let directory = try path(ofDirectory: state.record.parent, trash, &known)
+            let directory = path(ofDirectory: state.record.parent, trash, &known)
             items.append(
                 DeletedItem(
                     item: state.record.id, path: directory.appending(state.record.name.string).string,
@@ -22,22 +22,29 @@ extension FileSystem {
         return items
     }
 
+    /// The paths of the directories that there still are, found in one read: deep ones have most of them in common.
+    private func pathsOfDirectories(above states: [EarlierState]) throws(FileError) -> [ItemID: ShownPath] {
+        var items: [InodeNumber: ItemID] = [:]
+        for parent in Set(states.map(\.record.parent)) where parent != .root {
+            if let entry = try replica.entry(of: parent) { items[entry.inode] = parent }
+        }
+        var paths: [ItemID: ShownPath] = [.root: .root]
+        for (inode, path) in try replica.paths(of: Array(items.keys)) {
+            if let item = items[inode] { paths[item] = path }
+        }
+        return paths
+    }
+
     /// - Parameter known: The paths of directories, deleted or not, that were found already.
     private func path(
         ofDirectory item: ItemID, _ trash: Trash, _ known: inout [ItemID: ShownPath]
-    ) throws(FileError) -> ShownPath {
+    ) -> ShownPath {
         var steps: [ItemRecord] = []
         var current = item
         // Damaged or hostile records could form a cycle.
-        while known[current] == nil, steps.count < Trash.depthLimit {
-            if let entry = try replica.entry(of: current) {
-                known[current] = try replica.shownPath(of: entry.inode)
-            } else if let record = trash[current]?.record {
-                steps.append(record)
-                current = record.parent
-            } else {
-                break
-            }
+        while known[current] == nil, steps.count < Trash.depthLimit, let record = trash[current]?.record {
+            steps.append(record)
+            current = record.parent
         }
         var path = known[current] ?? .root
         for record in steps.reversed() {

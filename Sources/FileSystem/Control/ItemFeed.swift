@@ -94,7 +94,10 @@ package struct ItemFeed: Sendable {
     private mutating func waitForChanges() async throws(FileError) {
         guard await changes.wait() else {
             throw changes.isOverflown
-                ? FileError(.busy, "the client does not read: more than \(FollowedChanges.limit) changes wait for it")
+                ? FileError(
+                    .busy,
+                    "the client does not read: more than \(FollowedChanges.limit) changes, or "
+                        + "\(FollowedChanges.byteLimit >> 20) MiB of paths, wait")
                 : FileError(.interrupted, "nothing more is told")
         }
     }

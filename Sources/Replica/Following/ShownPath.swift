@@ -8,8 +8,8 @@
 package struct ShownPath: Sendable {
     /// The longest path that is shown whole: `PATH_MAX`, the longest that a program can pass to the kernel.
     package static let byteLimit = 4096
-    /// How many bytes of a longer one follow the mark, at most.
-    static let tailByteLimit = 1024
+    /// How many bytes of a longer one follow the mark, at most: any name fits.
+    static let tailByteLimit = 512
     /// 258 bytes.
     static let mark = String(repeating: "…", count: 86)
 
