@@ -13,9 +13,11 @@ import Testing
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let program = "\(directory)/dewpoint"
-        try Data("#!/bin/sh\nprintf '<%s>\\n' \"$@\"; env\n".utf8).write(to: URL(fileURLWithPath: program))
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        // Another process writes it: while this one has it open for writing, a child that another test starts has so
+        // too until it runs its own program, and a program that is open for writing is ETXTBSY for execve(2).
+        let program = "#!/bin/sh\nprintf '<%s>\\n' \"$@\"; env"
+        _ = try await Program.run(
+            ["/bin/sh", "-c", #"printf '%s\n' "$1" > "$2" && chmod 755 "$2""#, "sh", program, "\(directory)/dewpoint"])
         let output = try await Program.run(
             ["/bin/sh", Self.helper, "file:///a", "/mnt", "-o", options],
             environment: ["PATH": "\(directory):/usr/bin:/bin", "AWS_SECRET_ACCESS_KEY": "of-root"])
