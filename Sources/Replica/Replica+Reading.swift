@@ -133,12 +133,7 @@ extension Replica {
     /// The value of another program's attribute, by its full name.
     /// - Throws: `noAttribute`.
     package func xattr(_ name: String, of number: InodeNumber) throws(FileError) -> [UInt8] {
-        let value = try read { rows in
-            try rows.first("SELECT value FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) {
-                Array($0[0] as Data)
-            }
-        }
-        guard let value else { throw FileError(.noAttribute, name) }
+        guard let value = try read({ try $0.xattr(name, of: number) }) else { throw FileError(.noAttribute, name) }
         return value
     }
 

@@ -129,6 +129,13 @@ import Testing
         try lab.replica.setXattr("user.a", [1], of: inode, mode: .any)
         #expect(try lab.pendingNames() == ["a"])
         try lab.uploadAll()
+        let changed = try lab.replica.attributes(of: inode).changed
+        try lab.replica.setXattr("user.a", [1], of: inode, mode: .replace)
+        #expect(try lab.replica.attributes(of: inode).changed == changed)
+        #expect(try lab.replica.pendingCount() == 0)
+        try lab.replica.setXattr("user.a", [], of: inode, mode: .any)
+        #expect(try lab.pendingNames() == ["a"])
+        try lab.uploadAll()
         // Changing a directory's entries changes its modification time, which is synced.
         try lab.makeFile("x", in: directory)
         #expect(Set(try lab.pendingNames()) == ["d", "x"])

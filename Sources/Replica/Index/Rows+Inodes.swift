@@ -181,6 +181,10 @@ extension Rows {
         try execute("DELETE FROM xattrs WHERE inode = ?", [number.row])
     }
 
+    func xattr(_ name: String, of number: InodeNumber) throws -> [UInt8]? {
+        try first("SELECT value FROM xattrs WHERE inode = ? AND name = ?", [number.row, name]) { Array($0[0] as Data) }
+    }
+
     func xattrs(of number: InodeNumber) throws -> [AttributeName: Data] {
         let pairs = try all("SELECT name, value FROM xattrs WHERE inode = ?", [number.row]) {
             (AttributeName($0[0]), $0[1] as Data)

@@ -99,9 +99,11 @@ extension ReplicaTransaction {
             throw FileError(.attributeTooLarge, "\(name) has \(value.count) bytes")
         }
         _ = try rows.attributes(of: number)
-        let exists = try rows.exists("SELECT 1 FROM xattrs WHERE inode = ? AND name = ?", [number.row, name])
-        if mode == .create, exists { throw FileError(.attributeExists, name) }
-        if mode == .replace, !exists { throw FileError(.noAttribute, name) }
+        let old = try rows.xattr(name, of: number)
+        if mode == .create, old != nil { throw FileError(.attributeExists, name) }
+        if mode == .replace, old == nil { throw FileError(.noAttribute, name) }
+        // Nothing changes, the time of the change neither (`ext4_xattr_value_same` in fs/ext4/xattr.c).
+        if old == value { return }
         try rows.execute(
             "INSERT OR REPLACE INTO xattrs(inode, name, value) VALUES(?, ?, ?)", [number.row, name, Data(value)])
         try rows.setChanged(number, now)
