@@ -35,20 +35,24 @@ class Notices:
         self._topics = {}
 
     def conflict(self, container, name):
-        names = self._topic("conflict", container).names
-        if name not in names and len(names) < KEPT_NAMES:
-            names.append(name)
+        self._note("conflict", container, name)
 
     def resolved(self, container, name):
-        names = self._topic("conflict", container).names
-        if name in names:
-            names.remove(name)
+        self._forget("conflict", container, name)
+
+    def departed(self, container, name):
+        """A move took an item out of what is synced."""
+        self._note("departure", container, name)
+
+    def returned(self, container, name):
+        self._forget("departure", container, name)
 
     def status(self, container, status, now):
         """The notices that are due by the answer to `/v1/status`, and by what was reported before."""
         name = status.get("name") or status.get("container") or container
         due = [
             self._names("conflict", container, now, lambda names: _conflicts(name, names)),
+            self._names("departure", container, now, lambda names: _departures(name, names)),
             self._lasting("problem", container, now, _blocking(status), lambda text: _problem(name, text)),
             self._lasting(
                 "held", container, now, status.get("heldDeletionCount") or None,
@@ -59,6 +63,16 @@ class Notices:
 
     def _topic(self, kind, container):
         return self._topics.setdefault((kind, container), _Topic())
+
+    def _note(self, kind, container, name):
+        names = self._topic(kind, container).names
+        if name not in names and len(names) < KEPT_NAMES:
+            names.append(name)
+
+    def _forget(self, kind, container, name):
+        names = self._topic(kind, container).names
+        if name in names:
+            names.remove(name)
 
     def _names(self, kind, container, now, notice):
         topic = self._topic(kind, container)
@@ -97,6 +111,14 @@ def _conflicts(container, names):
     if len(names) == 1:
         return f"Conflict in {container}", f"{names[0]} was changed on two devices. Both versions are kept; choose one."
     return f"Conflicts in {container}", f"{len(names)} files were changed on two devices: {_list(names)}. All versions are kept."
+
+
+def _departures(container, names):
+    return (
+        f"No longer synced in {container}",
+        f"Moved to where nothing is synced: {_list(names)}. What was moved stays on this device only; other devices find it "
+        "in the trash. Move it back to sync it again.",
+    )
 
 
 def _problem(container, text):

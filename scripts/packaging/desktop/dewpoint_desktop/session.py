@@ -25,6 +25,7 @@ CALL_MILLISECONDS = 5000
 DOWNLOADED = "NSURLUbiquitousItemDownloadingStatusKey"
 CONFLICTS = "NSURLUbiquitousItemHasUnresolvedConflictsKey"
 UPLOADING_ERROR = "NSURLUbiquitousItemUploadingErrorKey"
+SYNCED = "NSURLIsUbiquitousItemKey"
 
 log = logging.getLogger("dewpoint")
 
@@ -84,6 +85,7 @@ class MountWatch:
         self._noting = threading.Lock()
         self._stream = None
         self.is_closed = False
+        self.is_following = False
         threading.Thread(target=self._run, name="dewpoint-mount", daemon=True).start()
 
     def close(self):
@@ -99,6 +101,7 @@ class MountWatch:
                     pause = RECONNECTION_SECONDS[0]
                     self._sweep()
                     for event in self._stream:
+                        self.is_following = True
                         self._take(event)
             except Fault as fault:
                 log.info("%s: %s", os.fsdecode(self._mount.point), fault)
@@ -128,7 +131,7 @@ class MountWatch:
         try:
             if DOWNLOADED in keys:
                 self._arrived(path)
-            if CONFLICTS in keys or UPLOADING_ERROR in keys:
+            if CONFLICTS in keys or UPLOADING_ERROR in keys or SYNCED in keys:
                 self._note(path)
         except Fault as fault:
             if fault.code in ("unreachable", "timedOut"):
@@ -156,6 +159,11 @@ class MountWatch:
                 self._notices.conflict(container, name)
             else:
                 self._notices.resolved(container, name)
+            # What a person has excluded by name is no news.
+            if status.get("isUbiquitousItem", True) or status.get("isExcludedFromSync"):
+                self._notices.returned(container, name)
+            else:
+                self._notices.departed(container, name)
         self.check()
 
 

@@ -26,6 +26,15 @@ class NoticeTests(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual(self.due(seconds=QUIET_SECONDS), [])
 
+    def test_what_a_move_takes_from_the_other_devices_is_named(self):
+        self.notices.departed("/mnt", "report.nosync")
+        self.notices.departed("/mnt", "back again")
+        self.notices.returned("/mnt", "back again")
+        ((title, body),) = self.due()
+        self.assertEqual(title, "No longer synced in Work")
+        self.assertTrue(body.startswith("Moved to where nothing is synced: report.nosync. What was moved stays on this device"))
+        self.assertEqual(self.due(seconds=QUIET_SECONDS), [])
+
     def test_what_blocks_sync_is_said_once_and_again_after_a_day(self):
         refused = "the access key AKIA is not known; check the key"
         self.assertEqual(self.due(problem=refused), [("Work does not sync", "The access key AKIA is not known; check the key")])
