@@ -281,14 +281,18 @@ final class TestDevice: Sendable {
 /// The clocks of a test device, which a test can set forward as if the machine had slept.
 final class TestTime: Sendable {
     private let ahead = Mutex(Duration.zero)
+    private let wrongSeconds: Double
+
+    /// - Parameter wrongSeconds: How far the wall clock is ahead of the right time, in seconds.
+    init(wrongSeconds: Double = 0) { self.wrongSeconds = wrongSeconds }
 
     func jump(by duration: Duration) { ahead.withLock { $0 += duration } }
 
     var environment: EngineEnvironment {
         let start = ContinuousClock.now
         return EngineEnvironment(
-            now: {
-                let seconds = Date().timeIntervalSince1970
+            now: { [wrongSeconds] in
+                let seconds = Date().timeIntervalSince1970 + wrongSeconds
                 return Timestamp(seconds: Int64(seconds), nanoseconds: Int64((seconds - seconds.rounded(.down)) * 1e9))
             },
             uptime: { [self] in ContinuousClock.now - start + ahead.withLock { $0 } },

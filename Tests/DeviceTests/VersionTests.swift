@@ -75,6 +75,40 @@ import Testing
         try await b.close()
     }
 
+    @Test func `the trash of every device tells when an item was deleted, not when that arrived`() async throws {
+        let store = MemoryStore()
+        let day = 86_400.0
+        let earlier = try await TestDevice.start(on: store, name: "earlier", time: TestTime(wrongSeconds: -3 * day))
+        try await earlier.write("one", to: "g")
+        try await earlier.fileSystem.sync(wait: true)
+        try earlier.remove("g")
+        try await earlier.fileSystem.sync(wait: true)
+        let now = Date().timeIntervalSince1970
+        let new = try await TestDevice.start(on: store, name: "new")
+        try await converge(new)
+        func ages() throws -> [String: Double] {
+            let ages = try new.fileSystem.trash().map { item in
+                let deleted = try Date("\(item.deleted.prefix(19))Z", strategy: .iso8601)
+                return (item.path, ((now - deleted.timeIntervalSince1970) / day).rounded())
+            }
+            return Dictionary(uniqueKeysWithValues: ages)
+        }
+        #expect(try ages() == ["g": 3])
+        // A clock that is behind what came before in the log is wrong, and so is one that is ahead of this one.
+        try await new.write("four", to: "h")
+        try await new.write("five", to: "i")
+        try await converge(new, earlier)
+        try earlier.remove("h")
+        try await converge(earlier, new)
+        #expect(try ages() == ["g": 3, "h": 0])
+        let later = try await TestDevice.start(on: store, name: "later", time: TestTime(wrongSeconds: 300 * day))
+        try await converge(later)
+        try later.remove("i")
+        try await converge(later, new)
+        #expect(try ages() == ["g": 3, "h": 0, "i": 0])
+        for device in [earlier, new, later] { try await device.close() }
+    }
+
     @Test func `a deleted file is restored under another name if its name is taken`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f.txt")

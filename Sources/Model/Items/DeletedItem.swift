@@ -5,7 +5,7 @@ package struct DeletedItem: Hashable, Sendable, Codable {
     package var path: String
     package var kind: ItemKind
     package var size: Int64
-    /// When this device learned of the deletion: RFC 3339, in UTC.
+    /// When the deletion came into the container, or was made here if it is not there yet: RFC 3339, in UTC.
     package var deleted: String
 
     package init(item: ItemID, path: String, kind: ItemKind, size: Int64, deleted: Timestamp) {

@@ -75,6 +75,9 @@ enum MetaKey: String {
     case appliedCommit = "applied_commit"
     /// When that was set, in nanoseconds since 1970.
     case appliedTime = "applied_time"
+    /// The time of the newest applied commit as ``ReplicaTransaction/setCommitTime(_:)`` takes it, in nanoseconds since
+    /// 1970.
+    case commitTime = "commit_time"
     /// The number of the snapshot that is being applied in steps, until its last step sets `applied`.
     case applying
     /// The identity of `files/` on the disk.

@@ -4,7 +4,7 @@ package import Model
 package struct EarlierState: Hashable, Sendable {
     /// The number of the commit that contained it.
     package var number: CommitNumber
-    /// When this device learned of its replacement.
+    /// The time of the commit that replaced or deleted it, or when that was done here.
     package var replaced: Timestamp
     /// Whether the item was deleted at that time.
     package var isDeleted: Bool

@@ -145,7 +145,7 @@ extension ReplicaTransaction {
             if row.kind == .directory, try !rows.isEmpty(row.number) { throw FileError(.notEmpty, entry.name.string) }
             if let item = source.item {
                 try rows.dequeue(item)
-                try rows.keepHistory(of: item, replaced: now, isDeleted: true)
+                try rows.keepHistory(of: item, replaced: replaced, isDeleted: true)
             }
             let removed = try removeEntry(source, row)
             try rows.setChanged(source.parent, now)
@@ -197,7 +197,7 @@ extension ReplicaTransaction {
         guard record.kind == .file, let base = try rows.entry(of: record.id)?.base,
             base.content != record.content || base.conflicts != record.conflicts
         else { return }
-        try rows.keepHistory(of: record.id, replaced: now, isDeleted: false)
+        try rows.keepHistory(of: record.id, replaced: replaced, isDeleted: false)
     }
 
     private func writeXattrs(_ xattrs: [AttributeName: Data], of number: InodeNumber) throws {

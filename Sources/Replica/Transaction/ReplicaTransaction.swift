@@ -15,6 +15,8 @@ package final class ReplicaTransaction {
     let now: Timestamp
     /// Set by ``setApplied(_:)``.
     private(set) var applied: CommitNumber?
+    /// When what the follower replaces and removes was replaced and removed: the time of the commit that it applies.
+    private(set) var replaced: Timestamp
     /// The files whose downloads the change has requested.
     var requestedDownloads: [InodeNumber] = []
     /// What the change has taken from the container, although it stays here.
@@ -26,11 +28,24 @@ package final class ReplicaTransaction {
         self.changes = changes
         self.environment = environment
         now = environment.now()
+        replaced = now
     }
 
     /// The instant of the change, or that of an earlier one which the disk's finer clock has put a tick after it.
     func later(than other: Timestamp) -> Timestamp {
         other > now && other.rawValue - now.rawValue < DiskClock.tick ? other : now
+    }
+
+    /// Notes the time of the commit that is applied from here on, or was written here.
+    ///
+    /// It is the writer's, whose clock may be wrong: states are kept for so long after it, so one from before the commits
+    /// that precede it is taken for theirs, and one that is still to come for the present.
+    package func setCommitTime(_ time: Timestamp) throws(FileError) {
+        try translated {
+            let last = try rows.meta(.commitTime, as: Int64.self).map(Timestamp.init(rawValue:)) ?? time
+            replaced = min(max(time, last), now)
+            try rows.setMeta(.commitTime, replaced.rawValue)
+        }
     }
 
     /// Notes the newest commit whose records are all applied.

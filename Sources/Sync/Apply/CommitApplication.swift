@@ -19,6 +19,8 @@ struct CommitApplication {
     /// Whether this device's own records in it were sent by this device as it is now. Otherwise its state was put back to an
     /// earlier one, and its own records are like those of another device.
     let remembersOwn: Bool
+    /// A part of a snapshot is not a commit of the log.
+    let isCommit: Bool
     let recordByID: [ItemID: ItemRecord]
     let tombstones: Set<ItemID>
     var done: Set<ItemID> = []
@@ -41,8 +43,7 @@ struct CommitApplication {
         self.followsPowerFailure = followsPowerFailure
         self.makeUUID = makeUUID
         self.isOpen = isOpen
-        // A part of a snapshot is not a commit of the log.
-        let isCommit = commit.nonce != ItemID.root.uuid
+        isCommit = commit.nonce != ItemID.root.uuid
         let isOfOther = isCommit && commit.device != device
         remembersOwn = isOfOther ? true : try transaction.remembersSending(isCommit ? commit.nonce : nil)
         tombstones = Set(commit.tombstones.map(\.id))
@@ -54,6 +55,7 @@ struct CommitApplication {
 
     mutating func apply() throws(FileError) {
         try transaction.rememberDevice(commit.device, name: commit.deviceName)
+        if isCommit { try transaction.setCommitTime(commit.time) }
         if commit.device == device, !remembersOwn, try transaction.notePutBack(commit.sequence) {
             effects.isPutBack = true
         }
@@ -75,9 +77,7 @@ struct CommitApplication {
         try removeRevived()
         // In the same transaction, so that a crash cannot leave the older bytes here for good.
         for inode in effects.downloads { try transaction.setDownloadRequested(inode) }
-        // A part of a snapshot is not a commit of the log.
-        let nonce = commit.nonce == ItemID.root.uuid ? nil : commit.nonce
-        try transaction.setApplied(commit.sequence, nonce: nonce)
+        try transaction.setApplied(commit.sequence, nonce: isCommit ? commit.nonce : nil)
     }
 
     // MARK: Records

@@ -194,6 +194,7 @@ extension Uploader {
 
     private func note(_ commit: Commit, _ batch: [Candidate]) throws(FileError) {
         try replica.write { transaction throws(FileError) in
+            try transaction.setCommitTime(commit.time)
             let deletions = batch.filter { $0.record == nil }.map {
                 (item: $0.pending.item, position: $0.pending.position)
             }
