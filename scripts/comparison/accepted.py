@@ -25,6 +25,8 @@ class Case:
     has_stored: bool = False
     # Whether room was allocated to a file.
     has_allocated: bool = False
+    # Whether another device has set modes.
+    has_modes_from_elsewhere: bool = False
 
     @property
     def field(self):
@@ -72,6 +74,12 @@ TABLE = [
         "setgid-without-exec",
         "Writing keeps the set-group-ID bit of a file that its group may not execute.",
         lambda case: case.field == "mode" and is_kept_setgid(int(case.reference, 8), int(case.ours, 8)),
+    ),
+    Accepted(
+        "setid-elsewhere",
+        "Set-id bits that another device sets do not reach a file that root owns.",
+        lambda case: case.field == "mode" and case.has_modes_from_elsewhere
+        and int(case.ours, 8) == int(case.reference, 8) & ~0o6000,
     ),
     Accepted(
         "lock-of-a-description",

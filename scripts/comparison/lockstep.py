@@ -34,7 +34,8 @@ class Lockstep:
         self.reference, self.ours = stage.sides(name)
         self.turns = Turns(self.reference.root, self.inode_at)
         self.outcome = Outcome()
-        self.step, self.has_parted, self.has_stored, self.has_allocated = None, False, False, False
+        self.step, self.has_parted = None, False
+        self.has_stored, self.has_allocated, self.has_modes_from_elsewhere = False, False, False
         self.has_placeholders = stage.placeholders
         # `together()` was the last step; and the step that runs since, with its result beside the mount.
         self.is_held_next, self.held = False, None
@@ -121,12 +122,14 @@ class Lockstep:
             self.turns.attempted(step)
         self.has_stored = self.has_stored or step.name == "store"
         self.has_allocated = self.has_allocated or step.name == "fallocate"
+        self.has_modes_from_elsewhere = self.has_modes_from_elsewhere or (step.who == ELSEWHERE and step.name == "chmod")
         found = []
         bypasses = self.turns.bypasses_cache(step)
         may_bypass = self.has_placeholders or self.turns.is_later_writer(step)
         for path, one, other in differences(reference, ours):
             case = Case(
-                step, path, one, other, bypasses, may_bypass, self.ours.clock.ticks, self.has_stored, self.has_allocated)
+                step, path, one, other, bypasses, may_bypass, self.ours.clock.ticks, self.has_stored, self.has_allocated,
+                self.has_modes_from_elsewhere)
             meant = accepted.find(case)
             if case.field in self.stage.ignored:
                 continue
