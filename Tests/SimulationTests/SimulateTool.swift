@@ -17,8 +17,10 @@ struct SimulateTool {
         return SimulateTool(status: result.status, output: result.output)
     }
 
-    /// The tool is built beside the tests.
+    /// The tool is built beside the tests; or the path in `DEWPOINT_SIMULATE`, that of a release build say.
     private static var path: String {
-        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "simulate").path
+        ProcessInfo.processInfo.environment["DEWPOINT_SIMULATE"]
+            ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "simulate")
+            .path
     }
 }
