@@ -18,11 +18,19 @@ struct MountedPath {
         guard let found = mounts.container(of: absolute) else {
             let places = mounts.containers.map(\.mountpoint).joined(separator: ", ")
             let hint = places.isEmpty ? "no container is mounted" : "containers are mounted at \(places)"
-            throw CommandFailure(.notFound, "\(absolute) is not in a mounted container; \(hint)")
+            if Self.isContainerURL(given) {
+                throw CommandFailure(
+                    .usage, "\(given) is the URL of a container; give a path in its mount instead; \(hint)")
+            }
+            throw CommandFailure(.notFound, "\(given) is not in a mounted container; \(hint)")
         }
         self.given = given
         mount = found.mount
         path = found.path
+    }
+
+    private static func isContainerURL(_ given: String) -> Bool {
+        ["s3://", "file://"].contains { given.hasBytePrefix($0) }
     }
 
     /// A path that must be the mountpoint itself.

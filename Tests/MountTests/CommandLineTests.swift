@@ -38,6 +38,10 @@ extension RealMount {
                     "nonsense=1")
                 _ = try await refused(
                     container, "mount", "ftp://x/y", directory + "/point", "--state", directory + "/s7")
+                let url = try await refused(container, "container", "gc", container.url)
+                #expect(url.contains("\(container.url) is the URL of a container; give a path in its mount instead;"))
+                let outside = try await refused(container, "status", "etc")
+                #expect(outside.hasPrefix("dewpoint: etc is not in a mounted container; "), "\(outside)")
                 #expect(Leftovers.mountpoints(below: directory) == [a.point])
                 try await a.check()
             }
