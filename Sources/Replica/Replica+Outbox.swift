@@ -6,19 +6,6 @@ package import Model
 extension Replica {
     package func pendingCount() throws(FileError) -> Int { try read { try $0.count("SELECT count(*) FROM outbox") } }
 
-    /// How many changes wait besides those of some files.
-    package func pendingCount(otherThan files: [InodeNumber]) throws(FileError) -> Int {
-        try readSnapshot { rows in
-            let own = try files.reduce(0) { count, number in
-                try count
-                    + rows.count(
-                        "SELECT count(*) FROM outbox WHERE item IN (SELECT item FROM entries WHERE inode = ?)",
-                        [number.row])
-            }
-            return try rows.count("SELECT count(*) FROM outbox") - own
-        }
-    }
-
     /// The limit of the attributes' bytes in one batch: 8 MiB.
     package static let pendingByteLimit = 8 << 20
 

@@ -19,8 +19,9 @@ extension Replica {
                 totals.localByteCount = $0[4]
                 totals.localItemCount = totals.itemCount - ($0[5] as Int)
             }
-            totals.uploads.pendingCount = try rows.count("SELECT count(*) FROM outbox")
-            totals.uploads.pendingByteCount = try rows.pendingByteCount()
+            let trashed = try rows.newItemsInTrash()
+            totals.uploads.pendingCount = try rows.count("SELECT count(*) FROM outbox") - trashed.itemCount
+            totals.uploads.pendingByteCount = try max(0, rows.pendingByteCount() - trashed.byteCount)
             _ = try rows.first(
                 """
                 SELECT count(*), coalesce(sum(size), 0) FROM inodes

@@ -197,6 +197,26 @@ import Testing
         try await b.close()
     }
 
+    @Test func `what was put into a desktop's trash before it was uploaded is not waited for`() async throws {
+        let store = network.store()
+        let a = try await TestDevice.start(on: store, name: "A")
+        for directory in [".Trash-1000", ".Trash-1000/files"] { try a.makeDirectory(directory) }
+        try await a.write("draft", to: ".Trash-1000/files/draft")
+        try await a.write("text", to: "text")
+        try await a.fileSystem.sync(wait: true)
+        let status = try a.fileSystem.containerStatus()
+        #expect(status.trashed == UnsyncedItems(itemCount: 1, byteCount: 5))
+        #expect(status.pendingUploadCount == 0 && status.pendingUploadByteCount == 0)
+        try a.rename(".Trash-1000/files/draft", to: "draft")
+        try await a.fileSystem.sync(wait: true)
+        #expect(try a.fileSystem.containerStatus().trashed == UnsyncedItems())
+        let b = try await TestDevice.start(on: store, name: "B")
+        try await converge(a, b)
+        #expect(try b.names().sorted() == [".Trash-1000", "draft", "text"])
+        try await a.close()
+        try await b.close()
+    }
+
     @Test func `a paused directory uploads nothing and learns of newer bytes without downloading them`() async throws {
         let store = network.store()
         let a = try await TestDevice.start(on: store, name: "A")
@@ -210,10 +230,7 @@ import Testing
         try await b.write("beside", to: "beside")
         try await a.write("edited on A", to: "d/g")
         try await a.fileSystem.sync(wait: true)
-        let refusal = FileError(
-            .busy,
-            "some changed items are paused, or new and in the desktop's trash; to resume sync, run: dewpoint resume PATH"
-        )
+        let refusal = FileError(.busy, "some changed items are paused; to resume sync, run: dewpoint resume PATH")
         await #expect(throws: refusal) { try await b.fileSystem.sync(wait: true) }
         #expect(try await holds { try b.attribute("downloadingStatus", of: "d/g") == "Downloaded" })
         #expect(try await b.read("d/g") == "old")

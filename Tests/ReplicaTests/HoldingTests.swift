@@ -55,6 +55,9 @@ import Testing
         #expect(trashed.isSuperset(of: ["old", "folder"]) && !trashed.contains("new"))
         try lab.uploadAll(number: 2)
         #expect(try lab.replica.pendingCount() == 1)
+        #expect(try lab.replica.waitingCount() == 0)
+        #expect(try lab.replica.totals().uploads == TransferTotals())
+        #expect(try lab.replica.newItemsInTrash() == UnsyncedItems(itemCount: 1, byteCount: 5))
         // Put back, it is uploaded.
         _ = try lab.replica.rename(lab.name("folder"), in: trash, to: lab.name("folder"), in: .root, mode: .noReplace)
         #expect(try Set(lab.pendingNames()).isSuperset(of: ["folder", "new"]))

@@ -150,6 +150,7 @@ extension FileSystem {
         status.totals = totals
         status.quota = QuotaStatus(total: replica.quota?.byteCount, used: try replica.usedByteCount())
         status.unsynced = try replica.unsyncedItems()
+        status.trashed = try replica.newItemsInTrash()
         status.store = storeState
         status.readOnly = readOnly
         status.busyFiles = try busyFiles()

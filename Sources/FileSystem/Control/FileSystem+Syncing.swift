@@ -46,7 +46,7 @@ extension FileSystem {
             do {
                 _ = try await syncEngine.follower.catchUp()
                 try files.recordStores()
-                if try replica.pendingCount() == 0 { return }
+                if try isEverythingSent() { return }
                 // What is written for ever is uploaded as of a moment since the wait began.
                 if try isAllBusy(since: began) { return }
                 if let problem = syncEngine.uploader.problem { throw FileError(.unreachable, problem) }
@@ -68,12 +68,19 @@ extension FileSystem {
         }
     }
 
+    /// Whether nothing waits, or only what is in a desktop's trash and was never uploaded.
+    private func isEverythingSent() throws(FileError) -> Bool {
+        if try replica.pendingCount() == 0 { return true }
+        guard syncEngine.uploader.isIdle else { return false }
+        return try replica.waitingCount() == 0
+    }
+
     /// Whether everything that waits is being written, and a copy of each was uploaded since a moment.
     private func isAllBusy(since began: Duration) throws(FileError) -> Bool {
         let waited = environment.uptime() - began
         let files = syncEngine.uploader.busyFiles
         guard !files.isEmpty, files.allSatisfy({ $0.age.map { $0 <= waited } ?? false }) else { return false }
-        return try replica.pendingCount(otherThan: files.map(\.number)) == 0
+        return try replica.waitingCount(otherThan: files.map(\.number)) == 0
     }
 
     /// The paths of the files that wait because they are being written.
@@ -91,13 +98,10 @@ extension FileSystem {
 
     /// Why the rest of the outbox is not uploaded although the store answers; `nil` while it is.
     private func heldBack() throws(FileError) -> FileError? {
-        guard syncEngine.uploader.isIdle, try replica.pendingCount() > 0 else { return nil }
+        guard syncEngine.uploader.isIdle, try replica.waitingCount() > 0 else { return nil }
         if let heldDeletions { return FileError(.busy, heldDeletions) }
         if let fault = syncEngine.uploader.anyFault { return FileError(.overQuota, fault.text) }
-        return FileError(
-            .busy,
-            "some changed items are paused, or new and in the desktop's trash; to resume sync, run: dewpoint resume PATH"
-        )
+        return FileError(.busy, "some changed items are paused; to resume sync, run: dewpoint resume PATH")
     }
 
     // MARK: Pausing

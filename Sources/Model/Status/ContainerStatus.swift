@@ -38,6 +38,9 @@ package struct ContainerStatus: Hashable, Sendable, Codable {
     /// What is on this device only, because its name is ignored or it was excluded; `nil` from a daemon that does not send
     /// it.
     package var unsynced: UnsyncedItems?
+    /// New files that were put into a desktop's trash before they were uploaded: they stay on this device, and do not count
+    /// as waiting; `nil` from a daemon that does not send it.
+    package var trashed: UnsyncedItems?
     /// What the container holds, and its quota; `nil` from a daemon that does not send it.
     package var quota: QuotaStatus?
     /// Whether the store answers; `nil` from a daemon that does not send it.

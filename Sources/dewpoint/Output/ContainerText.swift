@@ -24,6 +24,14 @@ enum ContainerText {
                         + "names and what was excluded"
                 ))
         }
+        if let trashed = status.trashed, trashed.itemCount > 0 {
+            lines.append(
+                (
+                    "in the trash",
+                    "\(count(trashed.itemCount, "new file")) (\(ByteCount(trashed.byteCount))), on this device only: not "
+                        + "uploaded unless put back"
+                ))
+        }
         if let quota = status.quota.flatMap(QuotaText.line) { lines.append(("quota", quota)) }
         lines += [
             ("sync", sync(status)), ("reads", status.readMode), ("fast paths", fastPaths(status.fastPaths)),
