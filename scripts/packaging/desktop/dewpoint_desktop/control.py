@@ -5,12 +5,17 @@ import http.client
 import json
 import socket
 import threading
+import time
 import urllib.parse
 
 from . import mounts
 
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 30
+# A whole directory, in as many requests as that takes.
+LISTING_SECONDS = 120
+# The slowest daemon that is waited for when it sends the bytes of a version.
+BYTES_PER_SECOND = 1024
 # One line of a stream, and the answer to a request.
 LINE_BYTES = 1 << 20
 ANSWER_BYTES = 64 << 20
@@ -28,9 +33,15 @@ class Fault(Exception):
 
 
 class _Connection(http.client.HTTPConnection):
+    """One request and its answer. The timeout of the socket ends only a daemon that is silent; the timer ends the
+    connection whatever it sends."""
+
     def __init__(self, path, timeout):
         super().__init__("dewpoint", timeout=timeout)
         self._path = path
+        self._timer = threading.Timer(timeout, self._expire)
+        self._timer.daemon = True
+        self.is_late = False
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
@@ -39,6 +50,30 @@ class _Connection(http.client.HTTPConnection):
         if not mounts.is_listener_trusted(self.sock, self._path):
             raise PermissionError("another user listens at the socket of the mount")
         self.sock.settimeout(self.timeout)
+        # A response without a length takes the socket with it.
+        self._socket = self.sock
+        self._timer.start()
+
+    def _expire(self):
+        self.is_late = True
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def stop_clock(self):
+        """The rest may take any time."""
+        self._timer.cancel()
+        if self.is_late:
+            raise TimeoutError
+
+    def answer(self, response):
+        """The whole answer, in time."""
+        text = response.read(ANSWER_BYTES)
+        self.stop_clock()
+        return _answer(response.status, text)
+
+    def close(self):
+        self._timer.cancel()
+        super().close()
 
 
 class Control:
@@ -57,13 +92,22 @@ class Control:
     def directory(self, path):
         """The status of everything directly in a directory, by name."""
         items, after = {}, None
+        end = time.monotonic() + LISTING_SECONDS
         while len(items) < DIRECTORY_ITEMS:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Fault("timedOut", "the daemon does not list the directory in time")
             query = {"path": path, "limit": PAGE_ITEMS, **({} if after is None else {"after": after})}
-            page = self.get("/v1/items", **query)
-            for item in page["items"]:
-                items[item["path"].rpartition("/")[2]] = item
-            after = page.get("next")
-            if after is None:
+            page = self.get("/v1/items", min(left, ANSWER_SECONDS), **query)
+            count = len(items)
+            try:
+                for item in page["items"]:
+                    items[item["path"].rpartition("/")[2]] = item
+                after = page.get("next")
+            except (AttributeError, KeyError, TypeError):
+                raise Fault("invalid", "the daemon's answer is no listing") from None
+            # A page without anything new would be followed by others like it.
+            if after is None or len(items) == count:
                 break
         return items
 
@@ -75,22 +119,26 @@ class Control:
 
     def _request(self, method, target, body, seconds):
         connection = _Connection(self._socket(), seconds)
-        with _faults(), contextlib.closing(connection):
+        with _faults(connection), contextlib.closing(connection):
             connection.request(method, target, body)
-            response = connection.getresponse()
-            text = response.read(ANSWER_BYTES)
-            return _answer(response.status, text)
+            return connection.answer(connection.getresponse())
 
     def save(self, route, file, seconds=ANSWER_SECONDS, **query):
         """Writes an answer that is bytes into a file."""
         connection = _Connection(self._socket(), seconds)
-        with _faults(), contextlib.closing(connection):
+        with _faults(connection), contextlib.closing(connection):
             connection.request("GET", _target(route, query))
             response = connection.getresponse()
             if response.status != 200:
-                _answer(response.status, response.read(ANSWER_BYTES))
-            while piece := response.read(1 << 20):
+                connection.answer(response)
+            if response.length is None:
+                raise Fault("invalid", "the daemon does not say how long the version is")
+            connection.stop_clock()
+            end = time.monotonic() + seconds + min(response.length, 1 << 50) / BYTES_PER_SECOND
+            while piece := response.read1(1 << 20):
                 file.write(piece)
+                if time.monotonic() > end:
+                    raise TimeoutError
             if response.length:
                 raise Fault("inputOutput", "the connection broke before the last byte")
 
@@ -106,12 +154,14 @@ class Stream:
         self._connection = _Connection(path, ANSWER_SECONDS)
         self._lock = threading.Lock()
         self._is_closed = False
-        with _faults():
+        with _faults(self._connection):
             try:
                 self._connection.request("GET", target)
                 self._response = self._connection.getresponse()
                 if self._response.status != 200:
-                    _answer(self._response.status, self._response.read(ANSWER_BYTES))
+                    self._connection.answer(self._response)
+                    raise Fault("invalid", f"the daemon answered with status {self._response.status}")
+                self._connection.stop_clock()
             except BaseException:
                 self._connection.close()
                 raise
@@ -122,7 +172,10 @@ class Stream:
     def __iter__(self):
         with _faults():
             while line := self._response.readline(LINE_BYTES):
-                yield json.loads(line)
+                value = json.loads(line)
+                if not isinstance(value, dict):
+                    raise Fault("invalid", "the daemon sent something else than an event")
+                yield value
 
     def close(self):
         with self._lock:
@@ -163,7 +216,7 @@ def _answer(status, text):
 
 
 @contextlib.contextmanager
-def _faults():
+def _faults(connection=None):
     try:
         yield
     except Fault:
@@ -172,4 +225,6 @@ def _faults():
         raise Fault("timedOut", "the daemon does not answer") from None
     except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
         # AttributeError: http.client reads on after another thread has closed the response.
+        if connection and connection.is_late:
+            raise Fault("timedOut", "the daemon does not answer in time") from None
         raise Fault("unreachable", f"the daemon ended or cannot be reached: {error}") from None

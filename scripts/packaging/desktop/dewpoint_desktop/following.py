@@ -299,7 +299,8 @@ class Follower:
         """Something was said of the item at a path: what is shown of it may be old."""
         directory, _, name = path.rpartition("/")
         with self._wake:
-            if path and directory in self._known:
+            # With more names than that, the directory is listed whatever they are.
+            if path and directory in self._known and len(self._dirty[directory]) <= SINGLE_ITEMS:
                 self._dirty[directory].add(name)
             # What is said of a directory can concern everything in it: it was moved, pinned, paused.
             if path and not is_new:
