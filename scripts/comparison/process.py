@@ -16,7 +16,7 @@ from .locks import Locks
 from .names import Names
 from .ringed import RingedDescriptors
 
-END_SECONDS = 5
+END_SECONDS = 20
 PR_SET_PDEATHSIG = 1
 
 
