@@ -102,7 +102,7 @@ struct ControlResponder: HTTPResponder {
         case .transfers: return try json(try fileSystem.transfers())
         case .list: return try await list(target)
         case .downloadProgress: return try json(try fileSystem.downloadProgress(try path(in: target)))
-        case .locks: return try json(fileSystem.locks())
+        case .locks: return try json(try fileSystem.locks())
         case .versions: return try json(try fileSystem.versions(try path(in: target)))
         case .shares: return try json(try await fileSystem.shares())
         case .devices: return try json(try fileSystem.devices())

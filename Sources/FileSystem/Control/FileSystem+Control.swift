@@ -287,13 +287,16 @@ extension FileSystem {
 
     // MARK: Locks
 
-    package func locks() -> [LockListing] {
+    /// - Parameter number: Only those on this inode; `nil` for all.
+    package func locks(on number: InodeNumber? = nil) throws(FileError) -> [LockListing] {
         let now = locking.manager.now
-        let (nodes, deadlocked) = locking.manager.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
+        let (all, deadlocked) = locking.manager.ask { ($0.snapshot(now: now), $0.deadlockedSets) }
+        let nodes = all.filter { number == nil || $0.inode == number }
+        // In one read: many in a deep tree have most of their directories in common.
+        let paths = try replica.paths(of: nodes.map(\.inode))
         return nodes.map { node in
             // A file without a name is listed too.
-            let path = (try? replica.path(of: node.inode)) ?? ""
-            var listing = node.listing(path: path) {
+            var listing = node.listing(path: paths[node.inode]?.string ?? "") {
                 ProcessTable.command(of: $0.rawValue)
             } namespace: {
                 ProcessTable.otherNamespace(of: $0.rawValue)

@@ -11,7 +11,7 @@ extension FileSystem {
     package func reasons(_ path: String) throws(FileError) -> ItemReasons {
         guard let facts = try replica.facts(at: path) else { throw FileError(.notFound, "no such item") }
         let number = facts.attributes.inode
-        let listings = locks().filter { $0.inode == number }
+        let listings = try locks(on: number)
         let holders = listings.flatMap(\.holders)
         var reasons = ItemReasons(
             path: facts.path, kind: facts.attributes.kind, isLocal: facts.isLocal,

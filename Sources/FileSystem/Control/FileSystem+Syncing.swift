@@ -85,15 +85,15 @@ extension FileSystem {
 
     /// The paths of the files that wait because they are being written.
     func busyFiles() throws(FileError) -> [ContainerStatus.BusyFile] {
-        var found: [ContainerStatus.BusyFile] = []
-        for file in syncEngine.uploader.busyFiles.prefix(ContainerStatus.BusyFile.limit) {
-            guard let path = try? replica.path(of: file.number) else { continue }
+        let files = syncEngine.uploader.busyFiles.prefix(ContainerStatus.BusyFile.limit)
+        let paths = try replica.paths(of: files.map(\.number))
+        return files.compactMap { file in
+            guard let path = paths[file.number] else { return nil }
             let uploaded = file.age.map { age in
                 Timestamp(rawValue: environment.now().rawValue - Int64(age / .nanoseconds(1))).rfc3339
             }
-            found.append(ContainerStatus.BusyFile(path: path, uploaded: uploaded))
+            return ContainerStatus.BusyFile(path: path.string, uploaded: uploaded)
         }
-        return found
     }
 
     /// Why the rest of the outbox is not uploaded although the store answers; `nil` while it is.

@@ -174,7 +174,7 @@ extension FileSystem {
         case .quotaTotal: return inode == .root ? replica.quota.map { String($0.byteCount) } : nil
         case .quotaUsed: return try inode == .root ? String(replica.usedByteCount()) : nil
         case .claims:
-            guard let node = locks().first(where: { $0.inode == inode }) else { return nil }
+            guard let node = try locks(on: inode).first else { return nil }
             return try json(node)
         case .versions:
             return try replica.attributes(of: inode).kind == .file ? try json(versions(of: inode)) : nil
