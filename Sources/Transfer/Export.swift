@@ -177,12 +177,12 @@ package final class Export: Sendable {
         let inode = try sync.replica.inode(child.attributes.inode)
         do throws(FileError) {
             let isWritten = try await writeBytes(child.name.string, in: output, metadata, size: child.attributes.size) {
-                if let content = inode.content { return content }
+                if let content = try inode.content { return content }
                 // Its manifest could not be read when the record was applied: report that now.
-                guard let reference = entry.base?.content else {
+                guard let base = entry.base, let reference = base.content else {
                     throw FileError(.corrupt, "the container does not have its bytes")
                 }
-                return try await self.manifests.get(reference)
+                return try await self.manifests.get(reference, size: base.size)
             }
             if isWritten { state.withLock { $0.report.fileCount += 1 } }
         } catch {
@@ -211,7 +211,7 @@ package final class Export: Sendable {
             let metadata = OutputDirectory.Metadata(mode: mode, modified: version.modified, xattrs: [])
             do throws(FileError) {
                 let isWritten = try await writeBytes(name, in: output, metadata, size: version.size) {
-                    try await self.manifests.get(version.content)
+                    try await self.manifests.get(version.content, size: version.size)
                 }
                 if isWritten { state.withLock { $0.report.conflictCount += 1 } }
                 return

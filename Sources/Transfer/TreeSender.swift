@@ -67,9 +67,9 @@ struct TreeSender {
         }
         guard let item = entry.item else { return nil }
         let inode = try replica.inode(entry.inode)
-        var content = inode.content
-        if content == nil, let reference = entry.base?.content {
-            do throws(StoreError) { content = try await manifests.get(reference) } catch {
+        var content = try inode.content
+        if content == nil, let base = entry.base, let reference = base.content {
+            do throws(StoreError) { content = try await manifests.get(reference, size: base.size) } catch {
                 // Damaged: it cannot be shown to be the same.
                 guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }
             }

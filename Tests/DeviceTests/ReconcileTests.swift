@@ -1,9 +1,9 @@
 import Foundation
 import Model
-import Replica
 import Testing
 
 @testable import FileSystem
+@testable import Replica
 @testable import Sync
 @testable import Transfer
 
@@ -55,8 +55,9 @@ import Testing
             inode: InodeNumber(number), kind: .file, mode: 0o644, owner: 0, group: 0, linkCount: 1, size: 1, blocks: 8,
             accessed: time, modified: time, changed: time)
         let inode = Inode(
-            attributes: attributes, isLocal: true, content: nil, incoming: nil, isModified: true,
-            generation: generation, target: nil, backing: nil)
+            InodeRow(
+                attributes: attributes, isLocal: true, backingModified: time, backingChanged: time, isModified: true,
+                generation: generation, visited: 0, isSettled: false), content: nil, incoming: nil)
         #expect(found.bytes(meeting: item, inode) == (isFound ? .sameAsRemote : .unsent))
     }
 

@@ -330,28 +330,78 @@ extension RealMount {
                 try await a.sync()
                 try await Driver.run("hostile.py", "deep", container.remote)
                 try await a.sync()
-                // Whole paths of all items would take gigabytes.
-                let listed = try await container.dewpoint(["query", "TRUEPREDICATE", a.point], limit: .seconds(240))
+                // Whole paths of all items would take gigabytes, in the daemon and in the command.
+                let listed = try await frugal(container, ["query", "TRUEPREDICATE", a.point])
                 #expect(listed.split(separator: "\n").count { $0.contains("hostile-") } >= 5000)
                 // The same by any program, from below: two hundred directories are too deep for a path, too.
                 try await Command.script(
                     #"cd "$1"; for i in $(seq 200); do mkdir "$2$i" && cd "$2$i" || exit 1; done; echo in > last"#,
                     a.point, String(repeating: "d", count: 240), limit: .seconds(60))
-                for arguments in [["conflicts", a.point], ["trash", "list", a.point], ["status", a.point]] {
-                    try await container.dewpoint(arguments, limit: .seconds(60))
+                for arguments in [
+                    ["conflicts", a.point], ["trash", "list", a.point], ["status", a.point], ["status"],
+                    ["versions", a.path("kept")],
+                ] {
+                    try await frugal(container, arguments)
                 }
                 try await a.sync()
                 try await Driver.run("hostile.py", "deep, deleted", container.remote)
                 try await a.sync()
-                let trash = try await container.dewpoint(["trash", "list", a.point], limit: .seconds(240))
+                let trash = try await frugal(container, ["trash", "list", a.point])
                 #expect(trash.contains("hostile-4999"))
+                let json = try await frugal(container, ["trash", "list", "--json", a.point])
+                let objects = try #require(JSONSerialization.jsonObject(with: Data(json.utf8)) as? [[String: Any]])
+                #expect(objects.count >= 5001)
                 #expect(
                     !FileManager.default.fileExists(
                         atPath: a.path("hostile-0000-".padding(toLength: 255, withPad: "n", startingAt: 0))))
-                let daemon = try #require(Leftovers.daemons(mentioning: a.state).first)
-                let status = try String(contentsOfFile: "/proc/\(daemon)/status", encoding: .utf8)
-                let peak = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
-                #expect(try #require(Int(peak.filter(\.isNumber))) < 400 << 10, "\(peak)")
+                try expectFrugalDaemon(of: a)
+            }
+        }
+
+        /// What no command and no daemon may take: 400 MiB.
+        private static let memoryLimit = 400
+
+        /// Runs a command that must end in time, without taking much memory itself.
+        @discardableResult private func frugal(
+            _ container: MountedContainer, _ arguments: [String]
+        ) async throws -> String {
+            // A few seconds on an idle machine.
+            try await Command.check(
+                [Requirement.python, Driver.path("footprint.py"), "60", "\(Self.memoryLimit)", container.binary]
+                    + arguments, limit: .seconds(90), environment: container.environment)
+        }
+
+        private func expectFrugalDaemon(of device: Device) throws {
+            let daemon = try #require(Leftovers.daemons(mentioning: device.state).first)
+            let status = try String(contentsOfFile: "/proc/\(daemon)/status", encoding: .utf8)
+            let peak = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+            #expect(try #require(Int(peak.filter(\.isNumber))) < Self.memoryLimit << 10, "\(peak)")
+        }
+
+        @Test(.needsDirectory, arguments: ["fragmented", "fragmented beyond its size"])
+        func `a list of more than a million chunks costs nothing until its bytes are read`(how: String) async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("kept", byteCount: 10)
+                try await a.sync()
+                try await Driver.run("hostile.py", how, container.remote)
+                try await a.sync()
+                let path = a.path("hostile-fragmented")
+                for arguments in [
+                    ["status", path], ["versions", path], ["evict", path], ["query", "TRUEPREDICATE", a.point],
+                    ["why", path], ["status"],
+                ] {
+                    try await frugal(container, arguments)
+                }
+                if how != "fragmented" {
+                    // Its size says that the list is too long, before it is unpacked.
+                    let read = try await Command.run(["head", "-c", "1", path], limit: .seconds(30))
+                    #expect(read.errors.contains("Input/output error"), "\(read)")
+                }
+                try expectFrugalDaemon(of: a)
+                try await a.unmount()
+                try await a.mount()
+                #expect(FileManager.default.fileExists(atPath: path))
             }
         }
 

@@ -67,7 +67,7 @@ import Testing
             ("sparse.img", FixtureContainer.end),
         ] {
             let record = try #require(second.records.first { $0.name == Samples.name(name) })
-            let content = try await ManifestStore(store: store).get(try #require(record.content))
+            let content = try await ManifestStore(store: store).get(try #require(record.content), size: record.size)
             #expect(content.byteCount == record.size)
             let pieces = content.pieces
             var bytes: [UInt8] = []

@@ -71,7 +71,7 @@ import Testing
             let childPath = "\(path)/\(child.name.string)"
             items[Data(childPath.utf8)] = Item(
                 base: entry.base, number: entry.baseNumber, isQueued: entry.isQueued, isLocal: inode.isLocal,
-                content: inode.content, target: inode.target, size: inode.attributes.size,
+                content: try inode.content, target: inode.target, size: inode.attributes.size,
                 blocks: inode.attributes.blocks, mode: inode.attributes.mode, modified: inode.attributes.modified,
                 links: inode.attributes.linkCount, owner: inode.attributes.owner,
                 xattrs: Dictionary(

@@ -53,6 +53,18 @@ import Testing
         #expect(found.contains("index: \(damage.sentence)"), "\(found)")
     }
 
+    @Test func `what needs no chunk list does not decode it`() throws {
+        let lab = try Lab()
+        let inode = try lab.makeFile("a")
+        try lab.uploadAll()
+        try lab.replica.writer.write { try $0.execute(sql: "UPDATE inodes SET content = x'02' WHERE kind = 0") }
+        let found = try lab.replica.inode(inode)
+        #expect(found.hasContent && !found.hasIncoming && found.isLocal && found.attributes.kind == .file)
+        #expect(throws: PackedReader.damaged) { try found.content }
+        #expect(throws: PackedReader.damaged) { try found.newest }
+        #expect(try found.incoming == nil)
+    }
+
     @Test func `a damaged deletion that waits to be uploaded is found`() throws {
         let lab = try Lab()
         try lab.makeFile("a")

@@ -78,7 +78,7 @@ struct Eviction {
         case .local?: return
         case let obstacle?: throw obstacle.error(name)
         }
-        if inode.isLocal, let content = inode.incoming ?? inode.content {
+        if inode.isLocal, let content = try inode.newest {
             // Before any change: a refusal leaves the file as it is, with newer bytes still being downloaded.
             try await verify(content, of: name)
         }
@@ -100,7 +100,7 @@ struct Eviction {
             try evictBytes(number, generation: inode.generation, name)
         } catch {
             // Resume the download of newer bytes.
-            if try replica.inode(number).incoming != nil { try downloads.request(number, because: nil) }
+            if try replica.inode(number).hasIncoming { try downloads.request(number, because: nil) }
             throw error
         }
         syncEngine.context.instruments.evictions.increment()
@@ -135,7 +135,7 @@ struct Eviction {
                 isReadByKernel: isReadByKernel(number), isModified: inode.isModified,
                 isQueued: entries.contains(where: \.isQueued), isPinned: try replica.isPinned(number),
                 isSynced: !entries.allSatisfy { $0.item == nil }, isLocal: inode.isLocal,
-                isContentKnown: inode.incoming != nil || inode.content != nil))
+                isContentKnown: inode.hasIncoming || inode.hasContent))
     }
 
     /// The obstacle to an automatic eviction; besides those of a requested one, an open file and newer bytes being
@@ -149,11 +149,11 @@ struct Eviction {
         guard !entries.isEmpty else { throw FileError(.notFound, "\(number) no longer has a name") }
         if let obstacle = try obstacle(number, inode, entries) { return obstacle }
         if files.open.inode(number) != nil { return .open }
-        return inode.incoming != nil || entries.contains(where: \.downloadRequested) ? .downloading : nil
+        return inode.hasIncoming || entries.contains(where: \.downloadRequested) ? .downloading : nil
     }
 
     private func evictBytes(_ number: InodeNumber, generation: Int64, _ name: ItemName) throws(FileError) {
-        if files.open.inode(number) != nil, try replica.inode(number).incoming != nil {
+        if files.open.inode(number) != nil, try replica.inode(number).hasIncoming {
             // Open handles must keep the older bytes while new ones must get the newer bytes: one inode cannot have
             // both.
             throw FileError(.busy, "\(name) is open, and newer bytes of it are not downloaded yet")

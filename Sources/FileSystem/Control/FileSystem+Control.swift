@@ -246,7 +246,7 @@ extension FileSystem {
             let inode = try replica.inode(file)
             progress.filesTotal += 1
             progress.bytesTotal += inode.attributes.size
-            if inode.isLocal && inode.incoming == nil {
+            if inode.isLocal && !inode.hasIncoming {
                 progress.filesDone += 1
                 progress.bytesDone += inode.attributes.size
             } else if let download = reading.downloads.active(file) {

@@ -18,10 +18,10 @@ extension FileSystem {
             throw FileError(.invalid, "a file can be shared for 1 second to 7 days")
         }
         try requireWritableContainer()
-        let (content, name) = try sharedContent(path)
+        let (content, size, name) = try sharedContent(path)
         do throws(StoreError) {
             let shares = shareStore
-            let list = try await ManifestStore(store: syncEngine.container.store).get(content)
+            let list = try await ManifestStore(store: syncEngine.container.store).get(content, size: size)
             let now = environment.now()
             let record = ShareRecord(
                 id: environment.makeUUID(), path: name, byteCount: list.byteCount, created: now,
@@ -75,7 +75,7 @@ extension FileSystem {
     private var shareStore: ShareStore { ShareStore(store: syncEngine.container.store, packs: reading.downloads.packs) }
 
     /// The bytes of a file in the container, and its path there.
-    private func sharedContent(_ path: String) throws(FileError) -> (ItemRecord.Reference, String) {
+    private func sharedContent(_ path: String) throws(FileError) -> (ItemRecord.Reference, size: Int64, String) {
         let number = try resolve(path)
         let kind = try replica.attributes(of: number).kind
         guard kind == .file else {
@@ -85,10 +85,10 @@ extension FileSystem {
         guard status.isUbiquitousItem, let entry = try replica.entries(of: number).first else {
             throw FileError(.invalid, "this file is not synced, so the container does not have its bytes")
         }
-        guard status.isUploaded, let content = entry.base?.content else {
+        guard status.isUploaded, let base = entry.base, let content = base.content else {
             throw FileError(.busy, "this file is not uploaded yet; to wait for it, run: dewpoint sync --wait")
         }
-        return (content, try replica.path(of: number))
+        return (content, base.size, try replica.path(of: number))
     }
 
     private static func sharedFile(_ record: ShareRecord, _ link: ObjectLink?) -> SharedFile {

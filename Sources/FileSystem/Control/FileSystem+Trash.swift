@@ -70,7 +70,8 @@ extension FileSystem {
         for state in order {
             guard let reference = state.record.content else { continue }
             do throws(StoreError) {
-                contents[state.record.id] = try await ManifestStore(store: syncEngine.container.store).get(reference)
+                contents[state.record.id] = try await ManifestStore(store: syncEngine.container.store)
+                    .get(reference, size: state.record.size)
             } catch {
                 throw error.fileError
             }

@@ -39,8 +39,8 @@ extension FileSystem {
         // Newer bytes that are not downloaded yet are already the current version.
         return ItemVersion(
             id: "current", kind: .current, date: attributes.modified, computer: try name(of: device),
-            device: device, size: inode.incoming?.byteCount ?? attributes.size,
-            local: inode.isLocal && inode.incoming == nil)
+            device: device, size: try inode.incoming?.byteCount ?? attributes.size,
+            local: inode.isLocal && !inode.hasIncoming)
     }
 
     private func name(of device: DeviceID) throws(FileError) -> String? {
@@ -117,7 +117,7 @@ extension FileSystem {
 
     private func downloadChosen(_ number: InodeNumber) async {
         do throws(FileError) {
-            if try replica.inode(number).incoming != nil {
+            if try replica.inode(number).hasIncoming {
                 try await reading.downloads.makeLocal(number, because: .version)
             }
         } catch {
@@ -149,7 +149,7 @@ extension FileSystem {
             }
         }
         let content: Content?
-        if let kept { content = try await chunkList(kept.content) } else { content = nil }
+        if let kept { content = try await chunkList(kept.content, size: kept.size) } else { content = nil }
         try replace(entry, with: content.flatMap { content in kept.map { (content, $0.modified) } }, conflicts: [])
     }
 
@@ -163,12 +163,12 @@ extension FileSystem {
             throw FileError(.noAttribute, "an item that is not synced has no earlier versions")
         }
         if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
-            let content = try await chunkList(conflict.content)
+            let content = try await chunkList(conflict.content, size: conflict.size)
             try replace(entry, with: (content, conflict.modified), conflicts: entry.conflicts)
             return await showChosen(number)
         }
         let version = try earlierVersion(id, of: entry)
-        let content = try await chunkList(version.content)
+        let content = try await chunkList(version.content, size: version.size)
         try replace(entry, with: (content, version.modified), conflicts: entry.conflicts)
         await showChosen(number)
     }
@@ -189,7 +189,7 @@ extension FileSystem {
         let number = try resolve(path)
         let entry = try versionedEntry(number)
         let inode = try replica.inode(number)
-        if id == "current", inode.isLocal, inode.incoming == nil {
+        if id == "current", inode.isLocal, !inode.hasIncoming {
             if let open = files.open.inode(number) { try recordBytes(of: open) }
             let descriptor = try replica.openBytes(of: number)
             return VersionBytes(
@@ -197,20 +197,21 @@ extension FileSystem {
                 context: reading.downloads.context)
         }
         let content: Content
-        if id == "current", let known = inode.incoming ?? inode.content {
+        if id == "current", let known = try inode.newest {
             content = known
         } else {
-            let reference: ItemRecord.Reference?
+            let (reference, size): (ItemRecord.Reference?, Int64)
             if id == "current" {
-                reference = entry.base?.content
+                (reference, size) = (entry.base?.content, entry.base?.size ?? 0)
             } else if let conflict = entry.conflicts.first(where: { $0.id == UUID(uuidString: id) }) {
-                reference = conflict.content
+                (reference, size) = (conflict.content, conflict.size)
             } else {
-                reference = try earlierVersion(id, of: entry).content
+                let version = try earlierVersion(id, of: entry)
+                (reference, size) = (version.content, version.size)
             }
             guard let reference else { throw FileError(.corrupt, "the index has no content for \(path)") }
             content = try await VersionFetch(context: reading.downloads.context).run { [self] in
-                try await chunkList(reference)
+                try await chunkList(reference, size: size)
             }
         }
         var bytes = VersionBytes(
@@ -233,9 +234,9 @@ extension FileSystem {
         return entry
     }
 
-    private func chunkList(_ reference: ItemRecord.Reference) async throws(FileError) -> Content {
+    private func chunkList(_ reference: ItemRecord.Reference, size: Int64) async throws(FileError) -> Content {
         do throws(StoreError) {
-            return try await ManifestStore(store: syncEngine.container.store).get(reference)
+            return try await ManifestStore(store: syncEngine.container.store).get(reference, size: size)
         } catch {
             throw error.fileError
         }
@@ -280,7 +281,7 @@ extension FileSystem {
             try files.becameOrphan(entry.inode)
         }
         // A local file is downloaded again so that it stays local.
-        if try replica.inode(number).incoming != nil { try request(number, because: .version) }
+        if try replica.inode(number).hasIncoming { try request(number, because: .version) }
     }
 
     private func tellReplaced(_ entry: Entry, now number: InodeNumber, conflicts: [ConflictVersion]) {

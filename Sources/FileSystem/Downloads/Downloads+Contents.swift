@@ -15,9 +15,8 @@ extension Downloads {
             throw FileError(.corrupt, "the index has no content for \(number)")
         }
         let content: Content
-        do throws(StoreError) { content = try await manifests.get(reference) } catch { throw error.fileError }
-        guard content.byteCount == record.size else {
-            throw FileError(.corrupt, "the sizes in the record of \(record.name) do not add up")
+        do throws(StoreError) { content = try await manifests.get(reference, size: record.size) } catch {
+            throw error.fileError
         }
         do throws(FileError) {
             try replica.write { transaction throws(FileError) in
@@ -33,5 +32,5 @@ extension Downloads {
 extension Inode {
     /// Whether only the manifest's name is known: it could not be read when the record arrived, or the record came with
     /// a snapshot.
-    var isContentUnknown: Bool { !isLocal && content == nil && incoming == nil }
+    var isContentUnknown: Bool { !isLocal && !hasContent && !hasIncoming }
 }

@@ -143,5 +143,5 @@ extension Downloads {
 
 extension Inode {
     /// Whether its bytes, or newer ones, are only in the container.
-    fileprivate var isDownloadable: Bool { !isLocal || incoming != nil }
+    fileprivate var isDownloadable: Bool { !isLocal || hasIncoming }
 }

@@ -143,7 +143,7 @@ extension FileSystem {
         let inode = try replica.inode(handle.inode.number)
         let size = inode.attributes.size
         guard offset >= 0, offset < size else { throw FileError(.noSuchOffset, "\(offset) is past the end") }
-        let runs = inode.content?.runs ?? []
+        let runs = try inode.content?.runs ?? []
         let wantsData = whence == CLinux_SEEK_DATA
         var start: Int64 = 0
         for run in runs {

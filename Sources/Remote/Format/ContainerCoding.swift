@@ -71,13 +71,15 @@ enum ContainerCoding {
         return object
     }
 
-    static func unpack(_ object: [UInt8], key: String) throws(StoreError) -> [UInt8] {
+    static func unpack(
+        _ object: [UInt8], key: String, limit: Int = textByteLimit
+    ) throws(StoreError) -> [UInt8] {
         do throws(Gzip.Failure) {
-            return try Gzip.decompress(object, limit: textByteLimit)
+            return try Gzip.decompress(object, limit: limit)
         } catch {
             switch error {
             case .damaged: throw StoreError(.corrupt, key: key, "not a whole gzip member")
-            case .tooLong: throw StoreError(.corrupt, key: key, "unpacks to more than \(textByteLimit) bytes")
+            case .tooLong: throw StoreError(.corrupt, key: key, "unpacks to more than \(limit) bytes")
             }
         }
     }

@@ -10,9 +10,9 @@ struct JSONScan {
     /// The maximum nesting depth.
     static let depthLimit = 512
 
-    private let bytes: [UInt8]
-    private var offset: Int
-    private let end: Int
+    let bytes: [UInt8]
+    var offset: Int
+    let end: Int
     /// The closing characters of the open objects and lists.
     private var closers: [UInt8] = []
     /// How many values of a list, or members of an object, were read.
@@ -95,7 +95,7 @@ struct JSONScan {
     }
 
     /// The unescaped form of a name: it may be written with escapes.
-    private func name(_ quoted: Range<Int>) -> String? {
+    func name(_ quoted: Range<Int>) -> String? {
         let name = bytes[quoted.dropFirst().dropLast()]
         if !name.contains(UInt8(ascii: "\\")) { return String(validating: name, as: UTF8.self) }
         return try? ContainerCoding.decode(String.self, from: Array(bytes[quoted]), key: "")
@@ -104,7 +104,7 @@ struct JSONScan {
     // MARK: Values
 
     /// Skips one value.
-    private mutating func value() throws(Failure) -> Value {
+    mutating func value() throws(Failure) -> Value {
         skipSpace()
         let start = offset
         var valueCount = 0
@@ -164,7 +164,7 @@ struct JSONScan {
         }
     }
 
-    private mutating func string() throws(Failure) {
+    mutating func string() throws(Failure) {
         guard offset < end, bytes[offset] == UInt8(ascii: "\"") else { throw failure }
         offset += 1
         while offset < end {
@@ -195,7 +195,7 @@ struct JSONScan {
 
     private static func isHex(_ byte: UInt8) -> Bool { Unicode.Scalar(byte).properties.isASCIIHexDigit }
 
-    private mutating func literal(_ text: StaticString) throws(Failure) {
+    mutating func literal(_ text: StaticString) throws(Failure) {
         let isThere = text.withUTF8Buffer { bytes[offset..<min(end, offset + $0.count)].elementsEqual($0) }
         guard isThere else { throw failure }
         offset += text.utf8CodeUnitCount
@@ -225,9 +225,9 @@ struct JSONScan {
 
     // MARK: Bytes
 
-    private var failure: Failure { Failure(offset: offset) }
+    var failure: Failure { Failure(offset: offset) }
 
-    private mutating func skipSpace() {
+    mutating func skipSpace() {
         while offset < end {
             switch bytes[offset] {
             case 0x20, 0x09, 0x0a, 0x0d: offset += 1
@@ -236,14 +236,14 @@ struct JSONScan {
         }
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
         skipSpace()
         guard offset < end, bytes[offset] == UInt8(ascii: character) else { return false }
         offset += 1
         return true
     }
 
-    private mutating func expect(_ character: Unicode.Scalar) throws(Failure) {
+    mutating func expect(_ character: Unicode.Scalar) throws(Failure) {
         guard take(character) else { throw failure }
     }
 }

@@ -1,88 +1,156 @@
 import Foundation
 import Model
 
-/// The text of a manifest, decoded in parts: a list of millions of chunks takes hardly more memory than its text.
+/// The text of a manifest, decoded in one pass: a list of millions of chunks takes a second, and little memory besides
+/// its text and the list.
 struct ManifestText {
-    /// How many JSON values are decoded at a time.
-    static let valuesPerStep = 1 << 14
-
     private let text: [UInt8]
     private let key: String
+    private let entryLimit: Int
 
-    init(_ text: [UInt8], key: String) {
+    /// - Parameter entryLimit: The most chunks and holes that it may list.
+    init(_ text: [UInt8], key: String, entryLimit: Int = .max) {
         self.text = text
         self.key = key
+        self.entryLimit = entryLimit
     }
 
-    /// - Throws: ``StoreError`` with `corrupt` when it is no list of runs.
+    /// - Throws: ``StoreError`` with `corrupt` when it is no list of runs, or lists too many.
     func content() throws(StoreError) -> Content {
-        let members = try members(["runs"], in: 0..<text.count)
-        guard let runs = members["runs"] else { throw corrupt("runs is missing") }
-        return Content(runs: try elements(Content.Run.self, in: runs) { run throws(StoreError) in try self.run(run) })
-    }
-
-    /// Decodes a run of very many chunks.
-    private func run(_ range: Range<Int>) throws(StoreError) -> Content.Run {
-        let members = try members(["pack", "offset", "zeros", "chunks"], in: range)
-        guard members["zeros"].map({ text[$0].elementsEqual("null".utf8) }) ?? true, let pack = members["pack"],
-            let offset = members["offset"], let chunks = members["chunks"]
-        else { throw corrupt("an invalid run") }
-        return .stored(
-            pack: try ContainerCoding.decode(PackID.self, from: Array(text[pack]), key: key),
-            offset: try ContainerCoding.decode(Int64.self, from: Array(text[offset]), key: key),
-            chunks: try elements(Content.Chunk.self, in: chunks) { _ throws(StoreError) in
-                throw self.corrupt("an invalid chunk")
-            })
-    }
-
-    // MARK: Lists
-
-    /// Decodes a list, some elements at a time.
-    ///
-    /// - Parameter large: Decodes an element of more than ``valuesPerStep`` values.
-    private func elements<Element: Decodable>(
-        _ type: Element.Type, in list: Range<Int>, large: (Range<Int>) throws(StoreError) -> Element
-    ) throws(StoreError) -> [Element] {
-        var scan = JSONScan(text, in: list)
-        var elements: [Element] = []
-        var batch: Range<Int>?
-        var valueCount = 0
-        while let value = try next(in: &scan) {
-            if valueCount + value.valueCount > Self.valuesPerStep, let full = batch {
-                elements += try decode(type, listed: full)
-                (batch, valueCount) = (nil, 0)
-            }
-            if value.valueCount > Self.valuesPerStep {
-                elements.append(try large(value.range))
-            } else {
-                batch = (batch?.lowerBound ?? value.range.lowerBound)..<value.range.upperBound
-                valueCount += value.valueCount
-            }
+        var reader = RunReader(JSONScan(text), entryLimit: entryLimit)
+        do throws(JSONScan.Failure) {
+            return Content(runs: try reader.manifest())
+        } catch {
+            throw StoreError(
+                .corrupt, key: key,
+                reader.isTooLong
+                    ? "it lists more than \(entryLimit) chunks and holes, the most that a file of this size can have"
+                    : "not a list of runs, from byte \(error.offset) on")
         }
-        if let batch { elements += try decode(type, listed: batch) }
+    }
+}
+
+/// Decodes runs member by member, without finding the end of each value first.
+private struct RunReader {
+    private var scan: JSONScan
+    private let entryLimit: Int
+    private var entryCount = 0
+    /// The last pack: most runs of a file are in few.
+    private var lastPack: (text: Range<Int>, id: PackID)?
+
+    init(_ scan: JSONScan, entryLimit: Int) {
+        self.scan = scan
+        self.entryLimit = entryLimit
+    }
+
+    /// Whether it stopped because of the limit.
+    var isTooLong: Bool { entryCount > entryLimit }
+
+    mutating func manifest() throws(JSONScan.Failure) -> [Content.Run] {
+        var runs: [Content.Run]?
+        var hasMore = try scan.enter("{", "}")
+        while hasMore {
+            if try scan.memberName(of: ["runs"]) != nil {
+                guard runs == nil else { throw scan.failure }
+                runs = try list { reader throws(JSONScan.Failure) in try reader.run() }
+            } else {
+                try scan.skipValue()
+            }
+            hasMore = try scan.continues(before: "}")
+        }
+        try scan.expectEnd()
+        guard let runs else { throw scan.failure }
+        return runs
+    }
+
+    private mutating func list<Element>(
+        _ element: (inout RunReader) throws(JSONScan.Failure) -> Element
+    ) throws(JSONScan.Failure) -> [Element] {
+        var elements: [Element] = []
+        var hasMore = try scan.enter("[", "]")
+        while hasMore {
+            elements.append(try element(&self))
+            hasMore = try scan.continues(before: "]")
+        }
         return elements
     }
 
-    /// Decodes adjacent elements.
-    private func decode<Element: Decodable>(
-        _ type: Element.Type, listed range: Range<Int>
-    ) throws(StoreError) -> [Element] {
-        let list = [UInt8(ascii: "[")] + text[range] + [UInt8(ascii: "]")]
-        return try ContainerCoding.decode([Element].self, from: list, key: key)
+    private static let runMembers: [StaticString] = ["pack", "offset", "chunks", "zeros"]
+    private static let chunkMembers: [StaticString] = ["hash", "byteCount", "head"]
+
+    private mutating func run() throws(JSONScan.Failure) -> Content.Run {
+        var pack: PackID?
+        var offset: Int64?
+        var chunks: [Content.Chunk]?
+        var zeros: Int64?
+        var hasMore = try scan.enter("{", "}")
+        while hasMore {
+            switch try scan.memberName(of: Self.runMembers) {
+            case 0: try set(&pack) { reader throws(JSONScan.Failure) in try reader.pack() }
+            case 1: try set(&offset) { reader throws(JSONScan.Failure) in try reader.scan.integer() }
+            case 2:
+                try set(&chunks) { reader throws(JSONScan.Failure) in
+                    try reader.list { reader throws(JSONScan.Failure) in try reader.chunk() }
+                }
+            case 3:
+                if try scan.takeNull() { break }
+                try set(&zeros) { reader throws(JSONScan.Failure) in try reader.scan.integer() }
+            default: try scan.skipValue()
+            }
+            hasMore = try scan.continues(before: "}")
+        }
+        if let zeros {
+            try countEntry()
+            return .zeros(byteCount: zeros)
+        }
+        guard let pack, let offset, let chunks else { throw scan.failure }
+        return .stored(pack: pack, offset: offset, chunks: chunks)
     }
 
-    private func next(in scan: inout JSONScan) throws(StoreError) -> JSONScan.Value? {
-        do throws(JSONScan.Failure) { return try scan.nextElement() } catch { throw corrupt(error) }
+    private mutating func chunk() throws(JSONScan.Failure) -> Content.Chunk {
+        try countEntry()
+        var hash: ChunkHash?
+        var byteCount: Int64?
+        var head: ChunkHash?
+        var hasMore = try scan.enter("{", "}")
+        while hasMore {
+            switch try scan.memberName(of: Self.chunkMembers) {
+            case 0:
+                try set(&hash) { reader throws(JSONScan.Failure) in
+                    if let hash = reader.scan.takeHash() { return hash }
+                    return try reader.scan.decoded(ChunkHash.self)
+                }
+            case 1: try set(&byteCount) { reader throws(JSONScan.Failure) in try reader.scan.integer() }
+            // Optional: a reader that finds another value uses the hash of the whole.
+            case 2:
+                head = scan.takeHash()
+                if head == nil { try scan.skipValue() }
+            default: try scan.skipValue()
+            }
+            hasMore = try scan.continues(before: "}")
+        }
+        guard let hash, let byteCount else { throw scan.failure }
+        return Content.Chunk(hash: hash, byteCount: Int(byteCount), head: head)
     }
 
-    private func members(_ names: Set<String>, in range: Range<Int>) throws(StoreError) -> [String: Range<Int>] {
-        var scan = JSONScan(text, in: range)
-        do throws(JSONScan.Failure) { return try scan.object(names).mapValues(\.range) } catch { throw corrupt(error) }
+    private mutating func pack() throws(JSONScan.Failure) -> PackID {
+        if let lastPack, scan.take(equalTo: lastPack.text) { return lastPack.id }
+        let start = scan.nextOffset
+        let id = try scan.decoded(PackID.self)
+        lastPack = (start..<scan.nextOffset, id)
+        return id
     }
 
-    private func corrupt(_ failure: JSONScan.Failure) -> StoreError {
-        corrupt("not a list of runs, from byte \(failure.offset) on")
+    /// Reads a member that may occur once.
+    private mutating func set<Value>(
+        _ member: inout Value?, _ read: (inout RunReader) throws(JSONScan.Failure) -> Value
+    ) throws(JSONScan.Failure) {
+        guard member == nil else { throw scan.failure }
+        member = try read(&self)
     }
 
-    private func corrupt(_ detail: String) -> StoreError { StoreError(.corrupt, key: key, detail) }
+    private mutating func countEntry() throws(JSONScan.Failure) {
+        entryCount += 1
+        guard entryCount <= entryLimit else { throw scan.failure }
+    }
 }

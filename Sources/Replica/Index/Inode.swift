@@ -1,3 +1,4 @@
+import Foundation
 package import Model
 
 /// A local file: its bytes and its `stat(2)` attributes. Its names are ``Entry`` values.
@@ -7,9 +8,17 @@ package struct Inode: Hashable, Sendable {
     package var isLocal: Bool
     /// The bytes as the container has them, or had them before a local change; `nil` before the first upload, and for a
     /// placeholder whose chunk list must first be fetched (the entry's base names the manifest).
-    package var content: Content?
+    package var content: Content? { get throws(FileError) { try packed.content.map(Content.init(packed:)) } }
     /// Newer bytes of another device, while older ones are local.
-    package var incoming: Content?
+    package var incoming: Content? { get throws(FileError) { try packed.incoming.map(Content.init(packed:)) } }
+    /// The incoming bytes, or else those before.
+    package var newest: Content? {
+        get throws(FileError) { try (packed.incoming ?? packed.content).map(Content.init(packed:)) }
+    }
+    /// Whether there is a ``content``: a list of millions of chunks is decoded only for what needs the list.
+    package var hasContent: Bool { packed.content != nil }
+    package var hasIncoming: Bool { packed.incoming != nil }
+    private let packed: PackedContents
     /// Whether the bytes were changed here and are not in the container yet.
     package var isModified: Bool
     /// Counts the local changes of the bytes: data read at one generation is consistent if it is still the same
@@ -20,18 +29,19 @@ package struct Inode: Hashable, Sendable {
     /// The inode number on the disk, once there is an object in the backing directory.
     package var backing: UInt64?
 
-    package init(
-        attributes: Attributes, isLocal: Bool, content: Content?, incoming: Content?, isModified: Bool,
-        generation: Int64,
-        target: LinkTarget?, backing: UInt64?
-    ) {
-        self.attributes = attributes
-        self.isLocal = isLocal
-        self.content = content
-        self.incoming = incoming
-        self.isModified = isModified
-        self.generation = generation
-        self.target = target
-        self.backing = backing
+    init(_ row: InodeRow, content: Data?, incoming: Data?) {
+        attributes = row.attributes
+        isLocal = row.isLocal
+        packed = PackedContents(content: content, incoming: incoming)
+        isModified = row.isModified
+        generation = row.generation
+        target = row.target
+        backing = row.identity?.inode
+    }
+
+    /// As the index has them.
+    private struct PackedContents: Hashable {
+        let content: Data?
+        let incoming: Data?
     }
 }

@@ -33,8 +33,8 @@ struct PackedReader {
     init(_ data: Data) { bytes = Array(data) }
 
     mutating func read<Value: FixedWidthInteger>(_: Value.Type = Value.self) throws(FileError) -> Value {
-        let slice = try take(MemoryLayout<Value>.size)
-        return slice.reversed().reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
+        let place = try take(MemoryLayout<Value>.size).startIndex
+        return bytes.withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: Value.self)) }
     }
 
     mutating func readBytes() throws(FileError) -> ArraySlice<UInt8> { try take(Int(try read(UInt32.self))) }

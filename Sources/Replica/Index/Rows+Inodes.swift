@@ -105,10 +105,7 @@ extension Rows {
             )
         }
         guard let (row, content, incoming) = found else { throw FileError(.notFound, "\(number)") }
-        return Inode(
-            attributes: row.attributes, isLocal: row.isLocal, content: try content.map { try Content(packed: $0) },
-            incoming: try incoming.map { try Content(packed: $0) }, isModified: row.isModified,
-            generation: row.generation, target: row.target, backing: row.identity?.inode)
+        return Inode(row, content: content, incoming: incoming)
     }
 
     /// The packed contents of an inode: the current and the incoming one.

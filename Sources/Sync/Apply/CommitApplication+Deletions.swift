@@ -23,7 +23,7 @@ extension CommitApplication {
         let inode = try transaction.inode(entry.inode)
         if inode.isModified, let item = entry.item {
             if localBytes.bytes(meeting: item, inode) != .unchanged { return true }
-        } else if bytesDifferFromBase(entry, inode) {
+        } else if try bytesDifferFromBase(entry, inode) {
             return true
         }
         let base = entry.base?.conflicts ?? []

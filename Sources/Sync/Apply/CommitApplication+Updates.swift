@@ -6,7 +6,7 @@ import Replica
 extension CommitApplication {
     mutating func update(_ entry: Entry, with record: ItemRecord) throws(FileError) {
         let inode = try transaction.inode(entry.inode)
-        if record.device == device, remembersOwn, entry.isQueued, !wasLost(record, inode, entry.base) {
+        if record.device == device, remembersOwn, entry.isQueued, try !wasLost(record, inode, entry.base) {
             // Our own commit, which landed although its response was lost: the local state is at least as new, and
             // stays queued.
             try transaction.setBase(entry, record: record, number: commit.sequence)
@@ -16,7 +16,7 @@ extension CommitApplication {
             try replaceKind(entry, with: record)
             return
         }
-        let remoteBytesChanged = bytesChanged(record, inode: inode, base: entry.base)
+        let remoteBytesChanged = try bytesChanged(record, inode: inode, base: entry.base)
         guard entry.isQueued else {
             try carryOut(Reconcile(accepting: record, remoteBytesChanged: remoteBytesChanged), on: entry, with: record)
             return
@@ -25,7 +25,7 @@ extension CommitApplication {
             parent: try itemID(of: entry.parent) ?? .root, name: entry.name, mode: inode.attributes.mode,
             modified: inode.attributes.modified, target: inode.target,
             xattrs: try transaction.xattrs(of: entry.inode), conflicts: entry.conflicts,
-            bytes: localBytes(of: entry, inode, meeting: record))
+            bytes: try localBytes(of: entry, inode, meeting: record))
         let editors = Reconcile.Editors(
             local: device, localName: DeviceName(deviceName),
             remoteName: DeviceName(try transaction.deviceName(record.maker) ?? ""),
@@ -39,34 +39,36 @@ extension CommitApplication {
     /// modified.
     ///
     /// An item that is not queued needs no such test: its index row has fallen back behind the record.
-    private func wasLost(_ record: ItemRecord, _ inode: Inode, _ base: ItemRecord?) -> Bool {
-        followsPowerFailure && inode.isModified && inode.attributes.modified < record.modified
-            && bytesChanged(record, inode: inode, base: base)
+    private func wasLost(
+        _ record: ItemRecord, _ inode: Inode, _ base: ItemRecord?
+    ) throws(FileError) -> Bool {
+        guard followsPowerFailure, inode.isModified, inode.attributes.modified < record.modified else { return false }
+        return try bytesChanged(record, inode: inode, base: base)
     }
 
-    func localBytes(of entry: Entry, _ inode: Inode, meeting record: ItemRecord) -> Reconcile.Local.Bytes {
-        if inode.isModified || !bytesDifferFromBase(entry, inode) {
-            return localBytes.bytes(meeting: record.id, inode)
-        }
-        guard let content = inode.incoming ?? inode.content else { return .unchanged }
+    func localBytes(
+        of entry: Entry, _ inode: Inode, meeting record: ItemRecord
+    ) throws(FileError) -> Reconcile.Local.Bytes {
+        let isUnsent = try inode.isModified ? false : bytesDifferFromBase(entry, inode)
+        guard isUnsent else { return localBytes.bytes(meeting: record.id, inode) }
+        guard let content = try inode.newest else { return .unchanged }
         if contents[record.id]?.hasSameBytes(as: content) ?? false { return .sameAsRemote }
-        guard let reference = ManifestStore.reference(to: content) else { return .unsent }
-        return .stored(content, reference)
+        return .stored(content, ManifestStore.reference(to: content))
     }
 
     /// Whether the name has other bytes here than the container has for its item: written here, or belonging to an
     /// unmodified file that was renamed to this name.
-    func bytesDifferFromBase(_ entry: Entry, _ inode: Inode) -> Bool {
+    func bytesDifferFromBase(_ entry: Entry, _ inode: Inode) throws(FileError) -> Bool {
         guard inode.attributes.kind == .file else { return false }
         // Without content in the container, all bytes differ.
         guard !inode.isModified, let base = entry.base?.content else { return true }
-        guard let content = inode.incoming ?? inode.content else { return false }
+        guard let content = try inode.newest else { return false }
         return !base.has(content)
     }
 
-    func bytesChanged(_ record: ItemRecord, inode: Inode, base: ItemRecord?) -> Bool {
+    func bytesChanged(_ record: ItemRecord, inode: Inode, base: ItemRecord?) throws(FileError) -> Bool {
         guard record.kind == .file, record.content != base?.content else { return false }
-        guard let new = contents[record.id], let old = inode.incoming ?? inode.content else { return true }
+        guard let new = contents[record.id], let old = try inode.newest else { return true }
         return !new.hasSameBytes(as: old)
     }
 
@@ -133,7 +135,7 @@ extension CommitApplication {
             try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
         case .takeRemote:
             // Marked as modified, but the bytes are those of the container.
-            if inode.isModified, let content = inode.content {
+            if inode.isModified, let content = try inode.content {
                 try transaction.markUploaded(entry.inode, generation: inode.generation, content: content)
             }
             try replaceBytes(of: entry, with: record)
@@ -175,7 +177,7 @@ extension CommitApplication {
         effects.kernel.append(.inodeChanged(entry.inode, bytes: inode == entry.inode && !before.isLocal))
         if inode != entry.inode { effects.orphans.append(entry.inode) }
         // The file was local, so it is downloaded again; unless the entry's bytes are local already.
-        if before.isLocal, try transaction.inode(inode).incoming != nil || inode != entry.inode {
+        if before.isLocal, try transaction.inode(inode).hasIncoming || inode != entry.inode {
             effects.downloads.append(inode)
         }
     }
@@ -185,7 +187,8 @@ extension CommitApplication {
         let inode = try transaction.inode(entry.inode)
         let isDirectory = inode.attributes.kind == .directory
         let isEmpty = isDirectory ? try transaction.isEmpty(entry.inode) : true
-        if (entry.isQueued && bytesDifferFromBase(entry, inode)) || !isEmpty {
+        let hasOwnBytes = try entry.isQueued ? bytesDifferFromBase(entry, inode) : false
+        if hasOwnBytes || !isEmpty {
             let copy = try transaction.freeName(for: entry.name, in: entry.parent)
             let moved = try transaction.move(entry, to: entry.parent, as: copy)
             try transaction.reidentify(moved)

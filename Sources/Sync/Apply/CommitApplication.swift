@@ -198,7 +198,7 @@ struct CommitApplication {
                 return false
             }
             let inode = try transaction.inode(occupant.inode)
-            return localBytes(of: occupant, inode, meeting: record) == .sameAsRemote
+            return try localBytes(of: occupant, inode, meeting: record) == .sameAsRemote
         default: return false
         }
     }

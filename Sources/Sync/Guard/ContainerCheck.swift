@@ -14,7 +14,7 @@ struct ContainerCheck {
         var packs: [PackID: Int64] = [:]
         var verified: Set<Content.Piece.Stored> = []
         for number in try replica.filesBelow(.root) {
-            guard let inode = try inode(number), let content = inode.incoming ?? inode.content else { continue }
+            guard let (inode, content) = try content(of: number) else { continue }
             // The container need not have the bytes of a local file that is not synced.
             if inode.isLocal, try replica.entries(of: number).allSatisfy({ $0.item == nil }) { continue }
             var problem = try await lack(of: content, &packs, noting: &problems)
@@ -24,10 +24,13 @@ struct ContainerCheck {
         return problems
     }
 
-    /// - Returns: `nil` for a file that was removed while the check runs, and for one whose damage the index's own
+    /// - Returns: `nil` for a file whose content is not known, for one that was removed while the check runs, and for one whose damage the index's own
     ///   check has found.
-    private func inode(_ number: InodeNumber) throws(FileError) -> Inode? {
-        do throws(FileError) { return try replica.inode(number) } catch {
+    private func content(of number: InodeNumber) throws(FileError) -> (Inode, Content)? {
+        do throws(FileError) {
+            let inode = try replica.inode(number)
+            return try inode.newest.map { (inode, $0) }
+        } catch {
             guard error.code == .notFound || error.isDamagedValue else { throw error }
             return nil
         }

@@ -181,7 +181,7 @@ final class GarbageCollector: Sendable {
             if hashes.isEmpty { return }
             try await withThrowingTaskGroup(of: (ChunkHash, Content).self) { group in
                 for hash in hashes {
-                    group.addTask { [manifests] in (hash, try await manifests.get(.manifest(hash))) }
+                    group.addTask { [manifests] in (hash, try await manifests.get(.manifest(hash), size: nil)) }
                 }
                 for try await (hash, content) in group { try await scan.add(content, of: hash) }
             }

@@ -75,8 +75,8 @@ struct RecordPreparation: Sendable {
         return deleted
     }
 
-    /// How many chunks may be read ahead from manifests for one commit: those of 1 TiB.
-    static let chunksAhead = 1 << 20
+    /// How many chunks may be read ahead from manifests for one commit: those of 256 GiB, some 50 MiB of memory.
+    static let chunksAhead = 1 << 18
 
     /// The chunk lists of records. For files that are not local only up to the limit: longer ones are read on demand. The
     /// size of a file says how long its list may be, before the list is read.
@@ -114,13 +114,7 @@ struct RecordPreparation: Sendable {
         of record: ItemRecord, _ reference: ItemRecord.Reference
     ) async throws(StoreError) -> Content? {
         do throws(StoreError) {
-            let content = try await manifests.get(reference)
-            guard content.byteCount == record.size else {
-                logger.error(
-                    "skipping a record: its size is not the sum of its chunks", metadata: ["name": "\(record.name)"])
-                return nil
-            }
-            return content
+            return try await manifests.get(reference, size: record.size)
         } catch {
             // A store that does not answer now will later; until then the commit waits.
             guard [.corrupt, .notFound, .invalid].contains(error.code) else { throw error }

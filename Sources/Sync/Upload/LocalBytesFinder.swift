@@ -54,7 +54,7 @@ struct LocalBytesFinder: Sendable {
             guard entry.base?.content != record.content else { return nil }
             let inode = try replica.inode(entry.inode)
             guard inode.isModified, inode.isLocal else { return nil }
-            return (entry.inode, base(of: entry, inode))
+            return (entry.inode, try base(of: entry, inode))
         }
         // A new file that may equal a new one here.
         guard let parent = try directory(record.parent, directories, depth: 0),
@@ -68,8 +68,8 @@ struct LocalBytesFinder: Sendable {
 
     /// The bytes that the file last had in common with the container, if the container has them for this entry. A file
     /// that was renamed or exchanged here had those of another name.
-    private func base(of entry: Entry, _ inode: Inode) -> Content? {
-        inode.content.flatMap { entry.base?.content?.has($0) ?? false ? $0 : nil }
+    private func base(of entry: Entry, _ inode: Inode) throws(FileError) -> Content? {
+        try inode.content.flatMap { entry.base?.content?.has($0) ?? false ? $0 : nil }
     }
 
     /// How many levels of new directories are searched upwards; deeper ones are treated as new, with files of their

@@ -36,7 +36,7 @@ extension Uploader {
             guard inode.attributes.kind == .file else { return candidate }
             candidate.inode = inode.attributes.inode
             candidate.generation = inode.generation
-            if !inode.isModified, let content = inode.incoming ?? inode.content {
+            if !inode.isModified, let content = try inode.newest {
                 // The bytes are unchanged: an edit of the name or the attributes keeps the reference to them. The local
                 // bytes may be older and of another length.
                 if try !replica.refersToCondemned(content) {
@@ -47,7 +47,7 @@ extension Uploader {
                 }
                 // Only an item that is not in the container yet can refer to condemned objects: a copy of a file that
                 // was deleted long ago.
-                guard inode.isLocal, inode.incoming == nil else {
+                guard inode.isLocal, !inode.hasIncoming else {
                     let reason =
                         "the container no longer has its bytes: it is a copy of a file that was deleted long ago"
                     refuse(candidate, Refusal(reason: reason))

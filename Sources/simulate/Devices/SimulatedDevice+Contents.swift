@@ -17,7 +17,7 @@ extension SimulatedDevice {
         if let target = inode.target { return FileContent(linkTarget: target.string) }
         guard inode.attributes.kind == .file else { return .empty }
         if inode.isLocal { return try content(of: try replica.openBytes(of: number)) }
-        if let content = inode.content {
+        if let content = try inode.content {
             return try world.content(of: content, includingDeleted: includingDeleted)
         }
         guard let reference = try replica.entries(of: number).first?.base?.content else {
@@ -54,7 +54,7 @@ extension SimulatedDevice {
         guard entry.item != nil else { return [] }
         var own = try entry.conflicts.map { try world.content(of: $0.content, includingDeleted: true) }
         let inode = try replica.inode(entry.inode)
-        if withIncoming, inode.attributes.linkCount == 1, let incoming = inode.incoming {
+        if withIncoming, inode.attributes.linkCount == 1, let incoming = try inode.incoming {
             own.append(try world.content(of: incoming, includingDeleted: true))
         }
         guard inode.attributes.kind == .directory else { return own }

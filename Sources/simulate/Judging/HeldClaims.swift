@@ -153,7 +153,7 @@ final class HeldClaims: Sendable {
             try device.fileSystem.replica.attributes(of: inode).kind == .file
         else { return nil }
         // Older bytes, until newer ones arrive.
-        guard try device.fileSystem.replica.inode(inode).incoming == nil else { return nil }
+        guard try !device.fileSystem.replica.inode(inode).hasIncoming else { return nil }
         return try device.content(of: inode)
     }
 }

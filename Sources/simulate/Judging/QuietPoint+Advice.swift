@@ -28,7 +28,7 @@ extension QuietPoint {
     ) async throws {
         let replica = fileSystem.replica
         let inode = try replica.inode(entry.inode)
-        if let content = inode.incoming ?? inode.content, !inode.isModified, !inode.isLocal || inode.incoming != nil,
+        if let content = try inode.newest, !inode.isModified, !inode.isLocal || inode.hasIncoming,
             try replica.refersToCondemned(content)
         {
             let removed =

@@ -65,7 +65,7 @@ struct QuietPoint {
             let pending = try replica.pendingCount()
             if pending > 0 { reasons.append("\(device.name) has \(pending) changes to upload") }
             if replica.applied != newest { reasons.append("\(device.name) is at \(replica.applied) of \(newest)") }
-            for number in try replica.filesBelow(.root) where try replica.inode(number).incoming != nil {
+            for number in try replica.filesBelow(.root) where try replica.inode(number).hasIncoming {
                 reasons.append("\(device.name) shows old bytes of \(try replica.path(of: number))")
             }
             if let problem = try fileSystem.containerStatus().problem { reasons.append("\(device.name): \(problem)") }

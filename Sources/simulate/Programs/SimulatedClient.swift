@@ -244,7 +244,7 @@ extension HeldClaims.Item {
             self.item = try replica.entry(name, in: parent).item
         }
         guard let inode, place.kind == .file else { return }
-        let hasNewest = try replica.inode(inode).incoming == nil
+        let hasNewest = try !replica.inode(inode).hasIncoming
         if hasNewest { shown = try device.content(of: inode) }
         let wantsBytes =
             item.reading.map { !$0.contains("immediatelyAvailableMetadataOnly") }

@@ -1,6 +1,7 @@
 """Appends a commit with a hostile record: python3 hostile.py CASE CONTAINER"""
 
 import gzip
+import hashlib
 import json
 import os
 import sys
@@ -44,6 +45,19 @@ def deep():
     return records + [record(name="hostile-last", parent=parent)]
 
 
+def fragmented(size):
+    """A file of which every chunk is a run of its own: 264 MB of chunk list in some hundred KiB."""
+    run = {"chunks": [chunk(1 << 20)], "offset": 0, "pack": str(uuid.uuid4())}
+    text = b",".join([json.dumps(run, separators=(",", ":")).encode()] * FRAGMENTS)
+    text = b'{"runs":[' + text + b"]}"
+    name = hashlib.sha256(text).hexdigest()
+    directory = os.path.join(sys.argv[2], "manifests")
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, name), "wb") as file:
+        file.write(gzip.compress(text, 1, mtime=0))
+    return [record(name="hostile-fragmented", size=size, content={"manifest": name})]
+
+
 def tombstones(log):
     """Deletes what this program added with the last commit of its own."""
     last = max(int(name) for name in os.listdir(log))
@@ -64,6 +78,7 @@ def stored(offset, *sizes):
 
 
 DEVICE = str(uuid.uuid4())
+FRAGMENTS = 1_600_000
 CASES = {
     "leads out": lambda: [record(name="../hostile")],
     "is a path": lambda: [record(name="folder/hostile")],
@@ -79,6 +94,8 @@ CASES = {
     "itself as parent": lambda: [record(id=DEVICE, parent=DEVICE)],
     "deep": deep,
     "deep, deleted": list,
+    "fragmented": lambda: fragmented(FRAGMENTS << 20),
+    "fragmented beyond its size": lambda: fragmented(10 << 20),
     "negative size": lambda: [record(size=-1)],
     "sizes that do not add up": lambda: [record(size=1000, content=stored(0, 10))],
     "negative chunk": lambda: [record(size=-5, content=stored(0, -5))],
