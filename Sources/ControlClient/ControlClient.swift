@@ -125,7 +125,13 @@ extension ControlClient {
         return tail.lines
     }
 
-    package func trash() async throws(ControlError) -> [DeletedItem] { try await get(.trash) }
+    /// Items that were deleted and can be restored, the latest deletion first.
+    package func trash() async throws(ControlError) -> DeletedItems {
+        // No limit of time: the answer comes as fast as its reader takes it.
+        let stream = BodyStream(socketPath: socket)
+        try await stream.start(ControlRequest(.trash), deadline: deadline)
+        return DeletedItems(stream: stream)
+    }
 
     /// - Returns: The path of the item now.
     package func restoreDeleted(_ item: ItemID) async throws(ControlError) -> String {

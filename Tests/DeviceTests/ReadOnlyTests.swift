@@ -125,7 +125,7 @@ import Testing
 
         let versions = try reader.fileSystem.versions("f")
         let conflict = try #require(versions.first { $0.kind == .conflict }).id
-        let deleted = try #require(try reader.fileSystem.trash().first).item
+        let deleted = try #require(try Array(reader.fileSystem.trash()).first).item
         let engine = reader.fileSystem
         await #expect(throws: Self.refused) { try await engine.resolve("f", keep: .current) }
         await #expect(throws: Self.refused) { _ = try await engine.share("f", forSeconds: 60) }

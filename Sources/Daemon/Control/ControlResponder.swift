@@ -108,7 +108,7 @@ struct ControlResponder: HTTPResponder {
         case .devices: return try json(try fileSystem.devices())
         case .log: return try json(try logTail(target))
         case .conflicts: return try json(try fileSystem.conflicts())
-        case .trash: return try json(try fileSystem.trash())
+        case .trash: return TrashStream(listing: try fileSystem.trash()).response
         case .link: return try json(link.settings)
         case .logLevel: return try json(LogLevelReport(level: logLevel.level.rawValue))
         case .events, .follow, .versionContent, .metrics, .health:

@@ -7,19 +7,9 @@ import Sync
 /// Deleted items, and restoring them.
 extension FileSystem {
     /// Items deleted here or on another device that can be restored; the latest deletion first.
-    package func trash() throws(FileError) -> [DeletedItem] {
+    package func trash() throws(FileError) -> TrashListing {
         let trash = Trash(try replica.deletedItems())
-        var items: [DeletedItem] = []
-        var known = try pathsOfDirectories(above: trash.states)
-        for state in trash.states {
-            if Task.isCancelled { throw FileError(.interrupted, "the client has disconnected") }
-            let directory = path(ofDirectory: state.record.parent, trash, &known)
-            items.append(
-                DeletedItem(
-                    item: state.record.id, path: directory.appending(state.record.name.string).string,
-                    kind: state.record.kind, size: state.record.size, deleted: state.replaced))
-        }
-        return items
+        return TrashListing(trash, directories: try pathsOfDirectories(above: trash.states))
     }
 
     /// The paths of the directories that there still are, found in one read: deep ones have most of them in common.
@@ -33,25 +23,6 @@ extension FileSystem {
             if let item = items[inode] { paths[item] = path }
         }
         return paths
-    }
-
-    /// - Parameter known: The paths of directories, deleted or not, that were found already.
-    private func path(
-        ofDirectory item: ItemID, _ trash: Trash, _ known: inout [ItemID: ShownPath]
-    ) -> ShownPath {
-        var steps: [ItemRecord] = []
-        var current = item
-        // Damaged or hostile records could form a cycle.
-        while known[current] == nil, steps.count < Trash.depthLimit, let record = trash[current]?.record {
-            steps.append(record)
-            current = record.parent
-        }
-        var path = known[current] ?? .root
-        for record in steps.reversed() {
-            path = path.appending(record.name.string)
-            known[record.id] = path
-        }
-        return path
     }
 
     /// Restores an item to its former place, with everything deleted together with it (in the hour before) and missing
@@ -94,8 +65,47 @@ extension FileSystem {
     }
 }
 
+/// Deleted items, one after the other: the whole paths of thousands of deep ones would take tens of megabytes.
+package struct TrashListing: Sequence, IteratorProtocol, Sendable {
+    private let trash: Trash
+    /// The paths of directories, deleted or not, that were found already; deep ones share their beginnings.
+    private var known: [ItemID: ShownPath]
+    private var position = 0
+
+    fileprivate init(_ trash: Trash, directories: [ItemID: ShownPath]) {
+        self.trash = trash
+        known = directories
+    }
+
+    package mutating func next() -> DeletedItem? {
+        guard position < trash.states.count else { return nil }
+        let state = trash.states[position]
+        position += 1
+        let path = path(ofDirectory: state.record.parent).appending(state.record.name.string)
+        return DeletedItem(
+            item: state.record.id, path: path.string, kind: state.record.kind, size: state.record.size,
+            deleted: state.replaced)
+    }
+
+    private mutating func path(ofDirectory item: ItemID) -> ShownPath {
+        var steps: [ItemRecord] = []
+        var current = item
+        // Damaged or hostile records could form a cycle.
+        while known[current] == nil, steps.count < Trash.depthLimit, let record = trash[current]?.record {
+            steps.append(record)
+            current = record.parent
+        }
+        var path = known[current] ?? .root
+        for record in steps.reversed() {
+            path = path.appending(record.name.string)
+            known[record.id] = path
+        }
+        return path
+    }
+}
+
 /// The last states of deleted items, by item and by their directory.
-private struct Trash {
+private struct Trash: Sendable {
     /// No tree is deeper than this many directories.
     static let depthLimit = 10_000
 

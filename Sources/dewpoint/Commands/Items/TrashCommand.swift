@@ -21,17 +21,19 @@ struct TrashCommand: AsyncParsableCommand {
 
         func run() async throws {
             let items = try await MountedPath.mount(mountpoint).withClient { try await $0.trash() }
-            if json { return try JSONOutput.print(items) }
-            guard !items.isEmpty else { return print("nothing was deleted in the last 30 days") }
-            print(
-                TextTable.text(
-                    [["DELETED", "SIZE", "ITEM", "PATH"]]
-                        + items.map { item in
-                            [
-                                LocalTime.text(item.deleted), item.kind == .file ? "\(ByteCount(item.size))" : "-",
-                                item.item.description, item.path + (item.kind == .directory ? "/" : ""),
-                            ]
-                        }))
+            if json {
+                var output = JSONArrayOutput<DeletedItem>()
+                for try await item in items { try output.add(item) }
+                return try output.end()
+            }
+            var table = TextTable.Growing(headings: ["DELETED", "SIZE", "ITEM", "PATH"])
+            for try await item in items {
+                table.add([
+                    LocalTime.text(item.deleted), item.kind == .file ? "\(ByteCount(item.size))" : "-",
+                    item.item.description, item.path + (item.kind == .directory ? "/" : ""),
+                ])
+            }
+            if !table.end() { print("nothing was deleted in the last 30 days") }
         }
     }
 
