@@ -182,6 +182,9 @@ let package = Package(
 
         .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: settings),
         .target(name: "Programs", path: "Tests/Programs", swiftSettings: settings),
+        .target(
+            name: "HostilePeers", dependencies: ["Programs"], path: "Tests/HostilePeers",
+            exclude: ["hostile_peers.py"], swiftSettings: settings),
         .target(name: "S3Server", dependencies: ["Programs"], path: "Tests/S3Server", swiftSettings: settings),
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .target(
@@ -206,7 +209,7 @@ let package = Package(
         .testTarget(
             name: "RemoteS3Tests",
             dependencies: [
-                "RemoteS3", "Remote", "Model", "Programs", "S3Server",
+                "RemoteS3", "Remote", "Model", "HostilePeers", "Programs", "S3Server",
                 .filesystem("AsyncHTTPClient", "async-http-client"),
                 .filesystem("NIOCore", "swift-nio"), .filesystem("NIOHTTP1", "swift-nio"),
             ],
@@ -229,7 +232,8 @@ let package = Package(
         .testTarget(
             name: "ControlAPITests", dependencies: ["ControlAPI", "Model", "Mutations"], swiftSettings: settings),
         .testTarget(
-            name: "ControlClientTests", dependencies: ["ControlClient", "ControlAPI", "Model"], swiftSettings: settings),
+            name: "ControlClientTests", dependencies: ["ControlClient", "ControlAPI", "HostilePeers", "Model"],
+            swiftSettings: settings),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
@@ -256,7 +260,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "MountTests",
-            dependencies: ["ControlAPI", "ControlClient", "Metering", "Model", "Programs", "S3Server"],
+            dependencies: ["ControlAPI", "ControlClient", "HostilePeers", "Metering", "Model", "Programs", "S3Server"],
             exclude: ["Drivers"], swiftSettings: settings),
     ]
 )

@@ -7,8 +7,13 @@ package import Model
 /// cooperative pool too. The caller's thread is that of the connection.
 package struct BlockingControlClient: Sendable {
     private let socket: String
+    private let quickLimit: Duration
 
-    package init(socketPath: String) { socket = socketPath }
+    /// - Parameter quickLimit: How long a daemon may take for answers that need no store.
+    package init(socketPath: String, quickLimit: Duration = ControlClient.quickLimit) {
+        socket = socketPath
+        self.quickLimit = quickLimit
+    }
 
     package func containerStatus() throws(ControlError) -> ContainerStatus { try get(.status) }
 
@@ -83,7 +88,7 @@ extension BlockingControlClient {
     }
 
     private func get<Answer: Decodable>(_ route: ControlRoute, query: String) throws(ControlError) -> Answer {
-        try send(ControlRequest(route, query: query), deadline: .now + ControlClient.quickLimit)
+        try send(ControlRequest(route, query: query), deadline: .now + quickLimit)
     }
 
     private func post(_ route: ControlRoute, _ body: some Encodable) throws(ControlError) {

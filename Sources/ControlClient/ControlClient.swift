@@ -11,7 +11,9 @@ package struct ControlClient: Sendable {
     private let deadline: ContinuousClock.Instant?
 
     /// How long a daemon may take for answers that need neither the store nor a walk through a directory.
-    static let quickLimit = Duration.seconds(30)
+    package static let quickLimit = Duration.seconds(30)
+    /// How long a daemon may take to send an answer that it has begun, when it may take any time for the work: 30 s.
+    static let bodyLimit = quickLimit
     /// How long a daemon may take for an answer that needs a few requests to the store.
     static let storeLimit = Duration.seconds(120)
     /// The longest answer accepted: 64 MiB, some 100,000 locks.

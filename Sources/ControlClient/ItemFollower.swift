@@ -8,6 +8,7 @@ import Synchronization
 /// The callbacks run on the thread of the connection, in order, and must not block. It does not reconnect.
 package final class ItemFollower: Sendable {
     private let connection: ControlConnection
+    private let headLimit: Duration
     private let state = Mutex(State())
     private let onUpdate: @Sendable (ItemUpdate) -> Void
     private let onEnd: @Sendable (ControlError) -> Void
@@ -18,10 +19,11 @@ package final class ItemFollower: Sendable {
     }
 
     private init(
-        _ socketPath: String, onUpdate: @escaping @Sendable (ItemUpdate) -> Void,
+        _ socketPath: String, headLimit: Duration, onUpdate: @escaping @Sendable (ItemUpdate) -> Void,
         onEnd: @escaping @Sendable (ControlError) -> Void
     ) {
         connection = ControlConnection(socketPath: socketPath)
+        self.headLimit = headLimit
         self.onUpdate = onUpdate
         self.onEnd = onEnd
     }
@@ -30,14 +32,15 @@ package final class ItemFollower: Sendable {
     ///
     /// - Parameters:
     ///   - path: Relative to the container's root; it need not be that of a directory.
+    ///   - headLimit: How long the daemon may take to begin.
     ///   - onUpdate: Gets every line.
     ///   - onEnd: Called once, with the reason: the daemon refused, or is gone, or the connection ended. Not after
     ///     ``stop()``.
     package static func start(
-        socketPath: String, path: String, onUpdate: @escaping @Sendable (ItemUpdate) -> Void,
-        onEnd: @escaping @Sendable (ControlError) -> Void
+        socketPath: String, path: String, headLimit: Duration = ControlClient.quickLimit,
+        onUpdate: @escaping @Sendable (ItemUpdate) -> Void, onEnd: @escaping @Sendable (ControlError) -> Void
     ) -> ItemFollower {
-        let follower = ItemFollower(socketPath, onUpdate: onUpdate, onEnd: onEnd)
+        let follower = ItemFollower(socketPath, headLimit: headLimit, onUpdate: onUpdate, onEnd: onEnd)
         let request = ControlRequest(.follow, query: ControlClient.query(path))
         Thread.detachNewThread { follower.run(request) }
         return follower
@@ -51,7 +54,7 @@ package final class ItemFollower: Sendable {
 
     private func run(_ request: ControlRequest) {
         do throws(ControlError) {
-            try connection.run(request, deadline: nil) { part throws(ControlError) in
+            try connection.run(request, deadline: nil, limits: .init(head: headLimit)) { part throws(ControlError) in
                 state.withLock { $0.lines.append(part) }
                 while let update = try next() { onUpdate(update) }
             }

@@ -13,8 +13,13 @@ struct ContainerProxy: Sendable {
     private let http: HTTPClient
     private let streams = StreamCount()
 
-    /// How long a daemon may take for an answer that is not a stream.
-    private static let answerLimit = TimeAmount.seconds(60)
+    /// How long a daemon may take for an answer that is not a stream; for one that may need any time for its work, from
+    /// the head on.
+    private static let answerLimit = Duration.seconds(60)
+    /// The longest answer that is not a stream: 64 MiB.
+    private static let answerByteLimit = 64 << 20
+    /// How long an idle connection is kept: less than the daemon keeps it, so that no request meets its end.
+    private static let idleLimit = TimeAmount.seconds(15)
     /// The most streams at a time: a browser keeps no more than six connections to a server.
     private static let streamLimit = 24
     /// The most connections to one daemon, and how long it may take to accept one.
@@ -25,6 +30,7 @@ struct ContainerProxy: Sendable {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = Self.connectLimit
         configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.idleTimeout = Self.idleLimit
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connectionLimit
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
@@ -46,7 +52,9 @@ struct ContainerProxy: Sendable {
         var order = HTTPClientRequest(url: url.absoluteString)
         order.method = .init(rawValue: request.method.rawValue)
         if route.isStream { return try await stream(request, order) }
-        guard request.method == .post else { return try await whole(order, deadline: .now() + Self.answerLimit) }
+        guard request.method == .post else {
+            return try await whole(order, deadline: .now() + TimeAmount(Self.answerLimit))
+        }
         order.headers.add(name: "Content-Type", value: "application/json")
         // Some wait for the store: they end when the page no longer waits.
         var response = try await request.body.consumeWithCancellationOnInboundClose { [order] body in
@@ -63,10 +71,27 @@ struct ContainerProxy: Sendable {
         let answer = try await execute(order, deadline: deadline)
         return Response(
             status: .init(code: Int(answer.status.code)), headers: [.contentType: "application/json"],
-            body: ResponseBody { writer in
-                for try await piece in answer.body { try await writer.write(piece) }
-                try await writer.finish(nil)
-            })
+            body: .init(byteBuffer: try await Self.collect(answer.body)))
+    }
+
+    /// The client's deadline ends with the head of an answer: a daemon that then sends a byte now and then would keep the
+    /// page waiting.
+    private static func collect(_ body: HTTPClientResponse.Body) async throws -> ByteBuffer {
+        do {
+            return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+                defer { group.cancelAll() }
+                group.addTask { try await body.collect(upTo: answerByteLimit) }
+                group.addTask {
+                    try await Task.sleep(for: answerLimit)
+                    throw FileError(.unreachable, "the daemon does not answer in time")
+                }
+                return try await group.next() ?? ByteBuffer()
+            }
+        } catch is NIOTooManyBytesError {
+            throw FileError(.tooLarge, "the daemon's answer is longer than \(answerByteLimit >> 20) MiB")
+        } catch let error as HTTPClientError {
+            throw FileError(.unreachable, "the daemon does not answer: \(error)", cause: error)
+        }
     }
 
     private func stream(_ request: Request, _ order: HTTPClientRequest) async throws -> Response {

@@ -127,7 +127,7 @@ final class S3Connection: Sendable {
     /// The body of an error or of a small response.
     func collect(_ response: HTTPClientResponse, upTo limit: Int) async throws(TransportFault) -> [UInt8] {
         do {
-            return Array(try await response.body.collect(upTo: limit).readableBytesView)
+            return try await response.collect(upTo: limit, within: environment.limits.slow)
         } catch {
             throw TransportFault(error)
         }

@@ -21,8 +21,8 @@ struct S3Environment: Sendable {
         sleep: { try await Task.sleep(for: $0) }, chance: { .random(in: 0..<1) }, makeUUID: { UUID() })
 }
 
-/// Network timeouts. Each limits the time without progress, not the whole transfer: a slow transfer is not a broken
-/// one.
+/// Network timeouts. Each but the last limits the time without progress, not the whole transfer: a slow transfer is not
+/// a broken one.
 struct S3Limits: Hashable, Sendable {
     /// How long a request may wait for a connection.
     var connect = Duration.seconds(5)
@@ -30,6 +30,7 @@ struct S3Limits: Hashable, Sendable {
     var read = Duration.seconds(20)
     /// How long sending may stall. The response to the last bytes has ``read`` in addition.
     var send = Duration.seconds(20)
-    /// How much longer the response may take when what was sent may still be in the buffers of a slow receiver.
+    /// How much longer the response may take when what was sent may still be in the buffers of a slow receiver; how long
+    /// an answer that is read as a whole may take; and the time over which one that arrives slowly is measured.
     var slow = Duration.seconds(300)
 }

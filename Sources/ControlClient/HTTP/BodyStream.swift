@@ -24,7 +24,8 @@ final class BodyStream: Sendable {
         let (connection, parts) = (connection, parts)
         Thread.detachNewThread {
             do throws(ControlError) {
-                try connection.run(request, deadline: deadline, onHead: { parts.begin() }) {
+                let limits = ControlConnection.Limits(head: ControlClient.quickLimit)
+                try connection.run(request, deadline: deadline, limits: limits, onHead: { parts.begin() }) {
                     part throws(ControlError) in try parts.put(part)
                 }
                 parts.end(nil)

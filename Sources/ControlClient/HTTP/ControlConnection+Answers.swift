@@ -9,7 +9,8 @@ extension ControlConnection {
         _ request: ControlRequest, deadline: ContinuousClock.Instant?
     ) throws(ControlError) -> Data {
         var data = Data()
-        try run(request, deadline: deadline) { part throws(ControlError) in
+        try run(request, deadline: deadline, limits: Limits(body: ControlClient.bodyLimit)) {
+            part throws(ControlError) in
             guard data.count + part.count <= ControlClient.answerByteLimit else {
                 throw .notUnderstood("longer than \(ControlClient.answerByteLimit >> 20) MiB")
             }

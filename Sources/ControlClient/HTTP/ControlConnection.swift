@@ -72,6 +72,14 @@ final class ControlConnection: Sendable {
         _ = read(bell, &count, MemoryLayout.size(ofValue: count))
     }
 
+    /// How long the parts of an answer may take whose whole has no limit.
+    struct Limits {
+        /// Until it begins.
+        var head: Duration?
+        /// From then on.
+        var body: Duration?
+    }
+
     /// Something to be done in intervals.
     struct Tick {
         let interval: Duration
@@ -82,20 +90,23 @@ final class ControlConnection: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: For the whole answer; `nil` for none.
+    ///   - limits: For its parts.
     ///   - onHead: Called when the daemon has answered with status 200.
     ///   - onBody: Gets the parts of that answer's body. What it throws ends the connection.
     /// - Throws: ``ControlError/refused(_:)`` for any other status.
     func run(
-        _ request: ControlRequest, deadline: ContinuousClock.Instant?, tick: Tick? = nil, onHead: () -> Void = {},
-        onBody: ([UInt8]) throws(ControlError) -> Void
+        _ request: ControlRequest, deadline: ContinuousClock.Instant?, limits: Limits = Limits(), tick: Tick? = nil,
+        onHead: () -> Void = {}, onBody: ([UInt8]) throws(ControlError) -> Void
     ) throws(ControlError) {
         defer { finish() }
+        let whole = deadline
         guard bell >= 0 else { throw .daemonUnreachable("eventfd: \(String(cString: strerror(EMFILE)))") }
         try check(deadline)
         let descriptor = try connect(request, deadline)
         defer { close(descriptor) }
         state.withLock { $0.outbox.prepend(request.bytes) }
         var answer = Answer()
+        var deadline = earliest(deadline, limits.head.map { .now + $0 })
         var pause = tick.map { Pause($0) }
         while true {
             let ready = poll(descriptor, until: earliest(deadline, pause?.next))
@@ -105,7 +116,9 @@ final class ControlConnection: Sendable {
             pause?.performIfDue()
             guard ready.input else { continue }
             let piece = try receive(descriptor)
+            let hadBegun = answer.hasBegun
             if try answer.take(piece, onHead: onHead, onBody: onBody) { return }
+            if answer.hasBegun, !hadBegun { deadline = earliest(whole, limits.body.map { .now + $0 }) }
         }
     }
 
@@ -241,6 +254,9 @@ private struct Answer {
     private var status = 0
     private var refusal = Data()
 
+    /// Whether the head has arrived.
+    var hasBegun: Bool { status != 0 }
+
     /// - Parameter piece: Empty at the end of the connection.
     /// - Returns: Whether the answer is complete.
     mutating func take(
@@ -256,6 +272,8 @@ private struct Answer {
             case .body(let bytes) where status == 200: try onBody(bytes)
             case .body(let bytes):
                 refusal += bytes.prefix(ControlConnection.refusalByteLimit - refusal.count)
+                // Nothing is read of the rest, which may have no end.
+                if refusal.count == ControlConnection.refusalByteLimit { try end() }
             case .end:
                 try end()
                 return true

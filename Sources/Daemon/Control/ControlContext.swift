@@ -15,6 +15,9 @@ struct ControlContext: RequestContext {
     /// Closes the connection, whatever is being written to it.
     func disconnect() { channel.close(promise: nil) }
 
+    /// What the connection does from now on, and so how long it may take.
+    func enter(_ phase: ConnectionDeadline.Phase) { channel.triggerUserOutboundEvent(phase, promise: nil) }
+
     var executor: EventLoopTaskExecutor { EventLoopTaskExecutor(channel.eventLoop) }
 
     /// The process that connected, as the kernel recorded it then: `struct ucred`, see unix(7).

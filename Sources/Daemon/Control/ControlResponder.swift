@@ -22,18 +22,45 @@ struct ControlResponder: HTTPResponder {
     let logLevel: LogLevel
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
+        context.enter(.sending)
+        var response = try await answer(request, context)
+        guard response.status != .ok || !Self.isStream(request) else {
+            context.enter(.streaming)
+            return response
+        }
+        context.enter(.taking)
+        let body = response.body
+        response.body = ResponseBody(contentLength: body.contentLength) { writer in
+            try await body.write(writer)
+            context.enter(.resting)
+        }
+        return response
+    }
+
+    private static func isStream(_ request: Request) -> Bool {
+        guard let route = route(of: request) else { return false }
+        return [.events, .follow, .session, .versionContent].contains(route)
+    }
+
+    private static func route(of request: Request) -> ControlRoute? {
+        ControlRoute(rawValue: String((request.head.path ?? "").prefix { $0 != "?" }))
+    }
+
+    private func answer(_ request: Request, _ context: ControlContext) async throws -> Response {
         let peer = try await context.peer()
         guard peer.mayAsk else {
             return fault(FileError(.notPermitted, "only the daemon's user and root have access"))
         }
         let target = request.head.path ?? ""
-        guard let route = ControlRoute(rawValue: String(target.prefix { $0 != "?" })) else {
+        guard let route = Self.route(of: request) else {
             return fault(FileError(.notFound, "no such resource: \(target); see /v1/status"), status: 404)
         }
         guard let method = route.methods.first(where: { $0.rawValue == request.method.rawValue }) else {
             let methods = route.methods.map(\.rawValue).joined(separator: " or ")
             return fault(FileError(.unsupported, "\(route.path) requires \(methods)"), status: 405)
         }
+        // A GET has no body to wait for.
+        if method == .get { context.enter(.working) }
         do {
             switch method {
             case .get where route == .events:
@@ -58,7 +85,7 @@ struct ControlResponder: HTTPResponder {
                     executor: context.executor
                 )
                 .respond(to: request, from: peer, in: context)
-            case .post: return try await perform(route, request: request)
+            case .post: return try await perform(route, request, context)
             }
         } catch let error as FileError {
             return fault(error)
@@ -173,10 +200,13 @@ struct ControlResponder: HTTPResponder {
 
     /// Performs a request that may take long. It is cancelled when the client disconnects, and when the daemon stops,
     /// except for unmounting, which stops the daemon.
-    private func perform(_ route: ControlRoute, request: Request) async throws -> Response {
+    private func perform(
+        _ route: ControlRoute, _ request: Request, _ context: ControlContext
+    ) async throws -> Response {
         let isUnmounting = route == .unmount
         var response = try await request.body.consumeWithCancellationOnInboundClose { body in
             let bytes = try await Self.collect(body)
+            context.enter(.working)
             if isUnmounting { return try await carryOut(route, bytes) }
             return try await cancelWhenGracefulShutdown { try await carryOut(route, bytes) }
         }

@@ -2,6 +2,7 @@ import ControlAPI
 import FileSystem
 import Foundation
 import Hummingbird
+import HummingbirdCore
 import Logging
 import Model
 import Replica
@@ -10,7 +11,8 @@ import ServiceLifecycle
 /// The server of the control API: HTTP on a Unix socket.
 ///
 /// The socket has mode 0600 in a directory of mode 0700, so that only its owner and root can connect; the credentials
-/// of a client connected all the same, through a descriptor passed to it, are checked (``ControlContext``).
+/// of a client connected all the same, through a descriptor passed to it, are checked (``ControlContext``). Connections
+/// have limits in number and in time (``ConnectionDeadline``).
 struct ControlServer: Service {
     let socket: ControlSocket
     let responder: ControlResponder
@@ -26,6 +28,8 @@ struct ControlServer: Service {
         let path = socket.path
         let application = Application(
             responder: responder,
+            server: .http1(
+                configuration: HTTP1Channel.Configuration(additionalChannelHandlers: [ConnectionDeadline()])),
             configuration: ApplicationConfiguration(
                 address: .unixDomainSocket(path: path),
                 availableConnectionsDelegate: .maximum(DescriptorReserve.connectionLimit, logger: logger)),

@@ -11,7 +11,7 @@ struct MetadataClient: Sendable {
     let http: HTTPClient
 
     /// How long such a server, which is near, may take to respond: 2 s. Outside of EC2 there is none.
-    static let answerLimit = TimeAmount.seconds(2)
+    static let answerLimit = Duration.seconds(2)
     /// The longest response that is read: 64 KiB.
     private static let answerByteLimit = 64 << 10
     /// How long a token of the metadata service is valid: a minute, since each query takes a new one.
@@ -79,9 +79,9 @@ struct MetadataClient: Sendable {
         request.method = method
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         do {
-            let response = try await http.execute(request, deadline: .now() + Self.answerLimit)
-            let body = try await response.body.collect(upTo: Self.answerByteLimit)
-            return Answer(status: response.status.code, body: Array(body.readableBytesView))
+            let response = try await http.execute(request, deadline: .now() + TimeAmount(Self.answerLimit))
+            let body = try await response.collect(upTo: Self.answerByteLimit, within: Self.answerLimit)
+            return Answer(status: response.status.code, body: body)
         } catch {
             guard !Task.isCancelled else { throw StoreError(.cancelled, key: "credentials") }
             throw unavailable("the credential server does not answer: \(TransportFault(error).sentence)")

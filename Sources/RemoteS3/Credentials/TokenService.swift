@@ -13,7 +13,7 @@ struct TokenService: Sendable {
     let now: @Sendable () -> Date
 
     /// How long the service may take to respond: 10 s.
-    private static let answerLimit = TimeAmount.seconds(10)
+    private static let answerLimit = Duration.seconds(10)
     /// The longest response that is read: 64 KiB.
     private static let answerByteLimit = 64 << 10
     private static let version = "2011-06-15"
@@ -81,9 +81,9 @@ struct TokenService: Sendable {
         to request: HTTPClientRequest, _ role: AssumedRole
     ) async throws(StoreError) -> (UInt, [UInt8]) {
         do {
-            let response = try await transport.execute(request, deadline: .now() + Self.answerLimit)
-            let body = try await response.body.collect(upTo: Self.answerByteLimit)
-            return (response.status.code, Array(body.readableBytesView))
+            let response = try await transport.execute(request, deadline: .now() + TimeAmount(Self.answerLimit))
+            let body = try await response.collect(upTo: Self.answerByteLimit, within: Self.answerLimit)
+            return (response.status.code, body)
         } catch {
             guard !Task.isCancelled else { throw StoreError(.cancelled, key: "credentials") }
             throw unavailable("\(role.endpoint) does not answer: \(TransportFault(error).sentence)")

@@ -37,8 +37,11 @@ final class ConnectionWatch: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .end = unwrapInboundIn(data) { end() }
-        watch?.received(now: Self.now)
+        switch unwrapInboundIn(data) {
+        case .head: watch?.received(0, now: Self.now)
+        case .body(let bytes): watch?.received(bytes.readableBytes, now: Self.now)
+        case .end: end()
+        }
         context.fireChannelRead(data)
     }
 
@@ -81,11 +84,11 @@ final class ConnectionWatch: ChannelDuplexHandler {
         // Bytes that wait in this process have not been taken by the kernel, which has others that it could not send.
         let counts = SocketCounts(context.channel)
         guard
-            let reason = watch?.check(
+            let fault = watch?.check(
                 acknowledged: counts?.acknowledged, isUnderWay: counts?.isUnderWay ?? false, now: Self.now)
         else { return }
         end()
-        context.fireErrorCaught(TransportFault(reason))
+        context.fireErrorCaught(fault)
         context.close(promise: nil)
     }
 }

@@ -3,23 +3,30 @@
 ///     sending      bytes are on their way, and the other side's kernel acknowledges them      at least each `send`
 ///     accepted     everything sent is there; it is read slowly, or the answer is awaited      `read`, and longer after
 ///                                                                                             much was sent
-///     receiving    parts of the response arrive                                               at least each `read`
+///     receiving    parts of the response arrive                                               at least each `read`, and
+///                                                                                             some in each `slow`
 ///
-/// So a transfer that is slow is not taken for one that stalls, which would then be made a second time beside it.
-struct TransferWatch: Hashable, Sendable {
+/// So a transfer that is slow is not taken for one that stalls, which would then be made a second time beside it; and one
+/// that sends a byte now and then does not last for ever.
+struct TransferWatch: Sendable {
     /// The slowest receiver that is waited for: 1 KiB/s.
     static let leastBytesPerSecond: Int64 = 1024
+    /// The slowest sender that is waited for, on average: 64 B/s.
+    static let leastReceivedBytesPerSecond: Int64 = 64
 
     private let limits: S3Limits
     private var last: Duration
     private var sentByteCount: Int64 = 0
     private var acknowledged: UInt64 = 0
     private var isReceiving = false
+    /// What has arrived since a time, over which the average is taken.
+    private var average: (begin: Duration, byteCount: Int64)
 
     /// - Parameter now: Since some fixed start, like all instants here: a request is sent.
     init(_ limits: S3Limits, now: Duration) {
         self.limits = limits
         last = now
+        average = (now, 0)
     }
 
     /// Bytes of the request were handed to the connection.
@@ -28,27 +35,40 @@ struct TransferWatch: Hashable, Sendable {
         last = now
     }
 
-    /// A part of the response arrived.
-    mutating func received(now: Duration) {
+    /// A part of the response arrived: the head, or bytes of the body.
+    mutating func received(_ byteCount: Int, now: Duration) {
+        if !isReceiving { average = (now, 0) }
         isReceiving = true
+        average.byteCount += Int64(byteCount)
         last = now
     }
 
     /// Nobody takes what arrives: the store waits for us.
-    mutating func isHeldUp(now: Duration) { last = now }
+    mutating func isHeldUp(now: Duration) {
+        last = now
+        average = (now, 0)
+    }
 
     /// - Parameters:
     ///   - acknowledged: How many bytes the other side's kernel has acknowledged on this connection, ever; `nil` when
     ///     the system does not say.
     ///   - isUnderWay: Whether some are left that it has not acknowledged.
-    /// - Returns: Why the transfer has stalled; `nil` when it has not.
-    mutating func check(acknowledged: UInt64?, isUnderWay: Bool, now: Duration) -> String? {
+    /// - Returns: Why the transfer has stalled, or is too slow; `nil` when it goes on.
+    mutating func check(acknowledged: UInt64?, isUnderWay: Bool, now: Duration) -> TransportFault? {
         if let acknowledged, acknowledged > self.acknowledged {
             self.acknowledged = acknowledged
             last = now
         }
-        if isUnderWay { return now - last >= limits.send ? "the upload stalled" : nil }
-        return now - last >= limits.read + allowance ? "no answer in time" : nil
+        if isUnderWay { return now - last >= limits.send ? TransportFault("the upload stalled") : nil }
+        if now - last >= limits.read + allowance { return TransportFault("no answer in time") }
+        return isTooSlow(now: now) ? TransportFault("the answer arrives too slowly", isResumable: false) : nil
+    }
+
+    private mutating func isTooSlow(now: Duration) -> Bool {
+        let span = now - average.begin
+        guard isReceiving, span >= limits.slow else { return false }
+        defer { average = (now, 0) }
+        return .seconds(average.byteCount) < span * Int(Self.leastReceivedBytesPerSecond)
     }
 
     /// How much longer than usual the answer may take: what was sent may still be in the buffers of a slow receiver.

@@ -91,8 +91,10 @@ final class ObjectDownload: Sendable {
                 reason = "it ended early"
             } catch {
                 guard !Task.isCancelled else { throw StoreError(.cancelled, key: key) }
+                let fault = TransportFault(error)
+                guard fault.isResumable else { throw broken(at: position, end, because: fault.sentence) }
                 piece = nil
-                reason = TransportFault(error).sentence
+                reason = fault.sentence
             }
             guard let piece else {
                 if isWhole, state.withLock({ $0.isOpen }) { return nil }
@@ -121,10 +123,14 @@ final class ObjectDownload: Sendable {
         return request
     }
 
-    private func resume(from position: Int64, to end: Int64, because reason: String) async throws(StoreError) {
-        let broken = connection.location.unavailable(
+    private func broken(at position: Int64, _ end: Int64, because reason: String) -> StoreError {
+        connection.location.unavailable(
             key,
             "the transfer was interrupted at byte \(position)\(end == Self.unknownEnd ? "" : " of \(end)"): \(reason)")
+    }
+
+    private func resume(from position: Int64, to end: Int64, because reason: String) async throws(StoreError) {
+        let broken = broken(at: position, end, because: reason)
         let mayResume = state.withLock { state in
             state.resumeCount += 1
             return state.resumeCount <= Self.resumeLimit

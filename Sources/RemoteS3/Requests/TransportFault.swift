@@ -9,10 +9,13 @@ struct TransportFault: Error, Sendable {
     let sentence: String
     /// Whether a retry may succeed in a moment.
     let isTransient: Bool
+    /// Whether a transfer may be continued where it broke. One that was too slow would be as slow again, and never end.
+    let isResumable: Bool
 
-    init(_ sentence: String, isTransient: Bool = true) {
+    init(_ sentence: String, isTransient: Bool = true, isResumable: Bool = true) {
         self.sentence = sentence
         self.isTransient = isTransient
+        self.isResumable = isResumable
     }
 
     init(_ error: any Error) {
