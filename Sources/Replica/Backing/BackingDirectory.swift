@@ -15,7 +15,7 @@ final class BackingDirectory: Sendable {
     let removed: Descriptor
     let aside: Descriptor
 
-    /// How many directories are kept open at most.
+    /// How many directories are kept open at most; fewer where the process may have few descriptors.
     static let handleLimit = 256
     private let handles = Mutex<[InodeNumber: Descriptor]>([:])
 
@@ -106,7 +106,8 @@ final class BackingDirectory: Sendable {
         guard DescriptorReserve.allows(handle) else { return }
         handles.withLock { handles in
             // Any handle will do: a descriptor in use is kept open by its user.
-            if handles.count >= Self.handleLimit, let some = handles.keys.first { handles[some] = nil }
+            let limit = min(Self.handleLimit, DescriptorReserve.directoryLimit)
+            while handles.count >= limit, let some = handles.keys.first { handles[some] = nil }
             handles[number] = handle
         }
     }

@@ -29,6 +29,9 @@ package enum DescriptorReserve {
     /// The most connections of clients at a time, a quarter of what is not reserved; more of them wait.
     package static var connectionLimit: Int { max(Int(leastForFiles), Int(firstReserved) / 4) }
 
+    /// The most directories that are kept open, an eighth of what is not reserved: any program can have as many visited.
+    static var directoryLimit: Int { max(1, Int(firstReserved) / 8) }
+
     static func allows(_ descriptor: Descriptor) -> Bool { descriptor.rawValue < firstReserved }
 
     /// Read each time: the limit of a running process can be changed. Related: prlimit(1).
