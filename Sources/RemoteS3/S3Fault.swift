@@ -30,8 +30,7 @@ struct S3Fault: Error, Sendable {
         serverTime = document?.text("ServerTime") ?? headers.first(name: "date")
         date = headers.first(name: "date").flatMap(Self.date)
         isMarked = !code.isEmpty || AnswerOrigin(headers) == .store
-        // The date form is not supported, since it needs a second clock: the usual delays apply.
-        retryAfter = headers.first(name: "retry-after").flatMap { Int64($0) }.map { .seconds(max(0, $0)) }
+        retryAfter = Self.delay(headers, date)
     }
 
     /// An error that a response with a status of success contains, as one that had begun when the store failed.
@@ -49,6 +48,17 @@ struct S3Fault: Error, Sendable {
             default: 500
             }
         self.init(status: status, headers: headers, body: body)
+    }
+
+    /// The delay that `Retry-After` requests, in seconds or as a date. A date is compared with that of the response, the
+    /// clock of the store: this machine's may differ.
+    ///
+    /// Source: RFC 9110, section 10.2.3.
+    private static func delay(_ headers: HTTPHeaders, _ now: Date?) -> Duration? {
+        guard let text = headers.first(name: "retry-after") else { return nil }
+        if let seconds = Int64(text) { return .seconds(max(0, seconds)) }
+        guard let now, let end = Self.date(text) else { return nil }
+        return .seconds(max(0, Int64(end.timeIntervalSince(now))))
     }
 
     /// Whether the store asks to slow down.

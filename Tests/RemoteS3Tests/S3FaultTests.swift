@@ -134,8 +134,19 @@ import Testing
     }
 
     @Test(arguments: [("7", Duration.seconds(7)), ("-1", .zero), ("soon", nil), ("Fri, 31 Dec 1999 23:59:59 GMT", nil)])
-    func `Retry-After is understood in seconds only`(text: String, expected: Duration?) {
+    func `Retry-After is understood in seconds, and a date only with the date of the answer`(
+        text: String, expected: Duration?
+    ) {
         #expect(S3Fault(status: 503, headers: ["Retry-After": text], body: []).retryAfter == expected)
+    }
+
+    @Test(arguments: [
+        ("Thu, 01 Jan 2026 00:00:30 GMT", Duration.seconds(30)), ("Wed, 31 Dec 2025 23:59:59 GMT", .zero),
+        ("Fri, 02 Jan 2026 00:00:00 GMT", .seconds(86_400)), ("Thu, 01 Jan 2026", nil), ("9", .seconds(9)),
+    ])
+    func `a date in Retry-After counts from the date of the answer`(text: String, expected: Duration?) {
+        let headers: HTTPHeaders = ["Retry-After": text, "Date": "Thu, 01 Jan 2026 00:00:00 GMT"]
+        #expect(S3Fault(status: 503, headers: headers, body: []).retryAfter == expected)
     }
 
     @Test(arguments: ["us-east-1", "", "evil.example.com/", "eu-west-1\r\nX: y"])
