@@ -11,9 +11,8 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
     private let instruments: RequestInstruments
     private let reachability: Mutex<Reachability>
     private let refused = Mutex<String?>(nil)
-    /// Those who wait for ``returns``, by number.
-    private let waiters = Mutex<[UInt64: CheckedContinuation<Void, Never>]>([:])
-    private let lastWaiter = Atomic<UInt64>(0)
+    /// Those who wait for ``returns``.
+    private let waiting = WaitingTasks()
     /// Yields each time the store answers again after it did not.
     package let returns: AsyncStream<Void>
     private let returned: AsyncStream<Void>.Continuation
@@ -53,39 +52,20 @@ package final class WatchedStore: ObjectStore, NeighbourStore, SharingStore {
             return
         }
         returned.yield()
-        let waiters = waiters.withLock { waiters in
-            defer { waiters = [:] }
-            return Array(waiters.values)
-        }
-        for waiter in waiters { waiter.resume() }
+        waiting.resumeAll()
     }
 
     /// Returns after a pause between two attempts, or as soon as the store answers again after it did not.
     package func pause(_ limit: Duration) async throws(CancellationError) {
+        let turn = waiting.turn
         await withTaskGroup(of: Void.self) { group in
             // A cancelled sleep ends the wait like a finished one.
             group.addTask { [environment] in try? await environment.sleep(limit) }
-            group.addTask { await self.waitForReturn() }
+            group.addTask { [waiting] in await waiting.wait(since: turn) }
             await group.next()
             group.cancelAll()
         }
         if Task.isCancelled { throw CancellationError() }
-    }
-
-    private func waitForReturn() async {
-        let id = lastWaiter.add(1, ordering: .relaxed).newValue
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waits = waiters.withLock { waiters in
-                    guard !Task.isCancelled else { return false }
-                    waiters[id] = continuation
-                    return true
-                }
-                if !waits { continuation.resume() }
-            }
-        } onCancel: {
-            waiters.withLock { $0.removeValue(forKey: id) }?.resume()
-        }
     }
 
     private func noting<Value>(
