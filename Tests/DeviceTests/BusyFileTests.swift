@@ -30,8 +30,64 @@ import Testing
         #expect(isDue(other, 30, 10))
         #expect(busy.waiting.map(\.number) == [file, other])
         #expect(busy.waiting.map(\.copied) == [.seconds(316), nil])
-        busy.remove(file)
+        busy.uploaded(file, at: .seconds(700))
         #expect(busy.waiting.map(\.number) == [other])
+    }
+
+    @Test func `a file that was uploaded in a pause and is written again says as of when`() {
+        var busy = BusyFiles(interval: .seconds(300))
+        let file = InodeNumber(rawValue: 2)
+        func isDue(_ now: Int) -> Bool { busy.isDue(file, at: .seconds(now), limit: .seconds(1000)) }
+        #expect(!isDue(10))
+        busy.paused(file)
+        #expect(busy.waiting.isEmpty)
+        busy.uploaded(file, at: .seconds(20))
+        #expect(!isDue(30))
+        #expect(busy.waiting.map(\.copied) == [.seconds(20)])
+        // The interval begins with the writes that are not uploaded.
+        #expect(!isDue(329) && isDue(330))
+    }
+
+    @Test func `a pause that is too short for an upload does not put a copy off`() {
+        var busy = BusyFiles(interval: .seconds(300))
+        let file = InodeNumber(rawValue: 2)
+        for now in stride(from: 0, to: 300, by: 4) {
+            let isDue = busy.isDue(file, at: .seconds(now), limit: .seconds(1000))
+            #expect(!isDue)
+            busy.paused(file)
+        }
+        let isDue = busy.isDue(file, at: .seconds(300), limit: .seconds(1000))
+        #expect(isDue)
+    }
+
+    @Test func `the times of few uploads are kept, those of the latest`() {
+        var busy = BusyFiles(interval: .seconds(300))
+        let last = 10 * BusyFiles.uploadLimit
+        for number in 1...last { busy.uploaded(InodeNumber(rawValue: UInt64(number)), at: .seconds(number)) }
+        for number in 1...last {
+            _ = busy.isDue(InodeNumber(rawValue: UInt64(number)), at: .seconds(last), limit: .zero)
+        }
+        let known = busy.waiting.compactMap { $0.copied == nil ? nil : $0.number.rawValue }
+        #expect(known.count <= BusyFiles.uploadLimit && known.last == UInt64(last))
+    }
+
+    @Test func `a file that was wholly uploaded and is written on names the time in the status`() async throws {
+        let time = TestTime()
+        let a = try await TestDevice.start(on: MemoryStore(), name: "A", time: time)
+        let handle = try await a.open("log", O_RDWR | O_CREAT)
+        try await a.write("one", to: handle, at: 0)
+        var writer = EndlessWriter(to: handle, on: a, time)
+        #expect(try await holds { try a.fileSystem.containerStatus().busyFiles?.map(\.path) == ["log"] })
+        _ = try await writer.stop()
+        // The writers pause.
+        time.jump(by: .seconds(10))
+        #expect(try await holds { try a.fileSystem.itemStatus("log").isUploaded })
+        #expect(try a.fileSystem.containerStatus().busyFiles == [])
+        writer = EndlessWriter(to: handle, on: a, time)
+        #expect(try await holds { try a.fileSystem.containerStatus().busyFiles?.first?.uploaded != nil })
+        _ = try await writer.stop()
+        try await a.close(handle)
+        try await a.close()
     }
 
     @Test func `a file that is written without a pause is uploaded every five minutes, and named until then`()

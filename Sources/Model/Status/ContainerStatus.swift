@@ -96,7 +96,8 @@ extension ContainerStatus {
         package static let limit = 20
 
         package var path: String
-        /// When a copy of it was last uploaded, RFC 3339; `nil` when none was.
+        /// When its bytes were last uploaded, as a copy or in a pause of its writers, RFC 3339; `nil` when that was not
+        /// since the mount, or long ago.
         package var uploaded: String?
 
         package init(path: String, uploaded: String?) {

@@ -125,7 +125,11 @@ extension Uploader {
             for candidate in sent {
                 guard let inode = candidate.inode else { continue }
                 state.current[inode] = nil
-                if candidate.isCopy { state.busy.copied(inode, at: now) } else { state.busy.remove(inode) }
+                if candidate.isCopy {
+                    state.busy.copied(inode, at: now)
+                } else if candidate.wasRead {
+                    state.busy.uploaded(inode, at: now)
+                }
             }
         }
         coordination.didUpload(sent.compactMap(\.inode))

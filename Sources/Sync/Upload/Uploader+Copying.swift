@@ -62,7 +62,8 @@ extension Uploader {
             modified: before.attributes.modified)
     }
 
-    /// The files that wait because they are being written, with the time since a copy was uploaded, if one was.
+    /// The files that wait because they are being written, with the time since bytes of each were uploaded, if
+    /// that is known.
     package var busyFiles: [(number: InodeNumber, age: Duration?)] {
         let now = environment.uptime()
         return state.withLock { $0.busy.waiting }.map { file in (file.number, file.copied.map { now - $0 }) }

@@ -66,7 +66,7 @@ extension Uploader {
                 }
                 return placeOnly(candidate, entry)
             }
-            state.withLock { $0.busy.remove(number) }
+            state.withLock { $0.busy.paused(number) }
             // A presenter saves first; a claim for writing is not finished yet.
             guard try coordination.mayUpload(number) else { return placeOnly(candidate, entry) }
             // The index does not know the size and times of an open file yet.

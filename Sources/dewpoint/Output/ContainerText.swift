@@ -66,7 +66,8 @@ enum ContainerText {
 
     /// `logs/a.log: uploaded as of 12:03:05`
     static func text(_ file: ContainerStatus.BusyFile) -> String {
-        "\(file.path): " + (file.uploaded.map { "uploaded as of \(LocalTime.text($0))" } ?? "not uploaded yet")
+        "\(file.path): "
+            + (file.uploaded.map { "uploaded as of \(LocalTime.text($0))" } ?? "latest changes not uploaded yet")
     }
 
     private static func text(_ readOnly: ContainerStatus.ReadOnly) -> String {
