@@ -230,7 +230,7 @@ extension ControlClient {
         do {
             return try ControlJSON.decode(Answer.self, from: data)
         } catch {
-            throw .notUnderstood("HTTP status 200: \(error)")
+            throw .notUnderstood("HTTP status 200: \(DecodingFault.sentence(error))")
         }
     }
 
@@ -239,7 +239,7 @@ extension ControlClient {
         do {
             return .refused(try ControlJSON.decode(ControlFault.self, from: body).fileError)
         } catch {
-            return .notUnderstood("HTTP status \(status): \(error)")
+            return .notUnderstood("HTTP status \(status): \(DecodingFault.sentence(error))")
         }
     }
 }

@@ -1,5 +1,6 @@
 import ControlAPI
 import Foundation
+import Model
 
 extension LineReader {
     /// Reads what the daemon sends. The longest line accepted is 32 MiB: 1024 paths of 4 KiB, with every byte escaped,
@@ -12,7 +13,7 @@ extension LineReader {
         do {
             return try next().map { try ControlJSON.decode(type, from: $0) }
         } catch {
-            throw .notUnderstood("\(error)")
+            throw .notUnderstood(DecodingFault.sentence(error))
         }
     }
 }

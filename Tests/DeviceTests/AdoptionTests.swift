@@ -199,8 +199,7 @@ import Testing
         try await Container.create(in: store, identity: TestDevice.identity)
         let refusal = FileError(
             .invalid,
-            "p/: p/ is an object beside the container, but this container is not in a bucket "
-                + "(invalid)")
+            "p/ is an object beside the container, but this container is not in a bucket")
         await #expect(throws: refusal) { try await bench.adopt("p/", in: store) }
         await #expect(throws: StoreError(.invalid, key: "p/a")) {
             try await store.neighbourStore.getNeighbour("p/a", range: nil)

@@ -369,7 +369,7 @@ import Testing
         #expect(try await keys("packs/").count == 2)
         try await store.delete(SnapshotStore.key(number))
         try await log.trim(1)
-        let nextRefusal = FileError(.notInContainer, "log/00000000000000000001: this commit was trimmed (notFound)")
+        let nextRefusal = FileError(.notInContainer, "log/00000000000000000001: this commit was trimmed")
         await #expect(throws: nextRefusal) { try await collect(a, grace: .zero) }
         #expect(try await keys("packs/").count == 2)
         try await a.close()

@@ -91,7 +91,7 @@ import Testing
             operation == .create && key == ChangeLog.key(2) ? .failBefore(.denied) : nil
         }
         // The first commit creates the target directory, the second would have contained the tree.
-        let refusal = FileError(.denied, "log/00000000000000000002: injected (denied)")
+        let refusal = FileError(.denied, "log/00000000000000000002: injected")
         await #expect(throws: refusal) { try await bench.importTree(to: faulty, into: "place") }
         #expect(try await bench.importTree(to: store, into: "place").fileCount == 3)
         let nextRefusal = FileError(

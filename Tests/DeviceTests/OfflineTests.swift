@@ -42,7 +42,7 @@ import Testing
         try a2.rename("d/here", to: "moved")
         #expect(try await a2.read("d/new 3") == "new 3")
         #expect(try a2.fileSystem.containerStatus().problem?.contains("injected") == true)
-        let refusal = FileError(.unreachable, "container.json: injected (unavailable)")
+        let refusal = FileError(.unreachable, "container.json: injected")
         await #expect(throws: refusal) { try await a2.fileSystem.sync(wait: true) }
 
         let applied = try a2.fileSystem.containerStatus().applied

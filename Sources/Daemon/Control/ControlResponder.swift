@@ -313,7 +313,8 @@ struct ControlResponder: HTTPResponder {
         do {
             return try ControlJSON.decode(type, from: data)
         } catch {
-            throw FileError(.invalid, "the body must be a JSON object of \(type): \(error)", cause: error)
+            throw FileError(
+                .invalid, "the body must be a JSON object of \(type): \(DecodingFault.sentence(error))", cause: error)
         }
     }
 

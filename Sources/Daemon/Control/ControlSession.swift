@@ -86,7 +86,8 @@ struct ControlSession: Sendable {
         do {
             request = try decoder.decode(SessionRequest.self, from: line)
         } catch {
-            return stream.send(.refused(RequestRefused(code: .invalid, message: "invalid request: \(error)")))
+            return stream.send(
+                .refused(RequestRefused(code: .invalid, message: "invalid request: \(DecodingFault.sentence(error))")))
         }
         do throws(FileError) {
             try carryOut(request, session)

@@ -77,7 +77,7 @@ struct CommitParts {
                 do {
                     body(try entry(type, in: value.range), &rejected)
                 } catch {
-                    rejected.add("\(label(value.range)): \(ContainerCoding.reason(error))")
+                    rejected.add("\(label(value.range)): \(DecodingFault.sentence(error))")
                 }
             }
         } catch {

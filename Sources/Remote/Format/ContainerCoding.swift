@@ -1,4 +1,5 @@
 import Foundation
+import Model
 
 /// Encoding and decoding of the container's JSON objects: keys are sorted, so that equal values give equal bytes.
 enum ContainerCoding {
@@ -14,7 +15,7 @@ enum ContainerCoding {
         do {
             return Array(try encoder.encode(value))
         } catch {
-            throw StoreError(.invalid, key: key, "cannot be written: \(reason(error))")
+            throw StoreError(.invalid, key: key, "cannot be written: \(DecodingFault.sentence(error))")
         }
     }
 
@@ -26,7 +27,7 @@ enum ContainerCoding {
         } catch let error as NewerFormat {
             throw StoreError(.invalid, key: key, error.sentence)
         } catch {
-            throw StoreError(.corrupt, key: key, reason(error))
+            throw StoreError(.corrupt, key: key, DecodingFault.sentence(error))
         }
     }
 
@@ -45,7 +46,7 @@ enum ContainerCoding {
             return Array(
                 try JSONSerialization.data(withJSONObject: changed, options: [.sortedKeys, .withoutEscapingSlashes]))
         } catch {
-            throw StoreError(.corrupt, key: key, reason(error))
+            throw StoreError(.corrupt, key: key, DecodingFault.sentence(error))
         }
     }
 
@@ -82,24 +83,6 @@ enum ContainerCoding {
             case .tooLong: throw StoreError(.corrupt, key: key, "unpacks to more than \(limit) bytes")
             }
         }
-    }
-
-    /// The error of a value, in one line, with the path to it.
-    static func reason(_ error: any Error) -> String {
-        let context: DecodingError.Context
-        switch error {
-        // Foundation reports a number out of range this way, if the value is nothing else.
-        case DecodingError.dataCorrupted(let found) where found.codingPath.isEmpty:
-            return "not a value of its type: \(found.debugDescription)"
-        case DecodingError.dataCorrupted(let found): context = found
-        case DecodingError.keyNotFound(_, let found): context = found
-        case DecodingError.typeMismatch(_, let found): context = found
-        case DecodingError.valueNotFound(_, let found): context = found
-        // A number out of its type's range is reported as an error that Foundation does not export.
-        default: return "not a value of its type: \(error)"
-        }
-        let path = context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
     }
 }
 

@@ -58,8 +58,14 @@ package struct StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-    package var description: String {
-        detail.isEmpty ? "\(key): \(code.rawValue)" : "\(key): \(detail) (\(code.rawValue))"
+    package var description: String { detail.isEmpty ? sentence : "\(sentence) (\(code.rawValue))" }
+}
+
+extension StoreError {
+    /// For people: without the code, unless there is nothing else to say, and with the key once.
+    package var sentence: String {
+        if detail.isEmpty { return "\(key): \(code.rawValue)" }
+        return detail.hasBytePrefix("\(key) ") ? detail : "\(key): \(detail)"
     }
 }
 
@@ -83,7 +89,7 @@ extension StoreError {
             case .invalid: .invalid
             case .cancelled: .cancelled
             }
-        return FileError(code, description, cause: self)
+        return FileError(code, sentence, cause: self)
     }
 }
 

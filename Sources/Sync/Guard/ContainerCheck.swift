@@ -83,7 +83,7 @@ struct ContainerCheck {
             return nil
         } catch let error as StoreError {
             guard [.corrupt, .notFound].contains(error.code) else { throw error.fileError }
-            return "its bytes in the container are damaged: \(error)"
+            return "its bytes in the container are damaged: \(error.sentence)"
         } catch is CancellationError {
             throw FileError(.cancelled, "the check was cancelled")
         } catch {
