@@ -18,6 +18,9 @@ import Testing
         return (0..<8192).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     }
 
+    /// The longest name that begins so.
+    private static func long(_ name: String) -> String { name + String(repeating: "n", count: 255 - name.utf8.count) }
+
     private struct Noise: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -40,11 +43,17 @@ import Testing
         try await a.write("first", to: "first")
         try await a.fileSystem.sync(wait: true)
         network.goAway()
+        // Deeper than a path can lead, with the longest names.
+        let deep = (0..<20).map { Self.long("deep \($0)") }
+        for depth in deep.indices { try a.makeDirectory(deep[...depth].joined(separator: "/")) }
+        let deepest = deep.joined(separator: "/") + "/" + Self.long("deepest")
+        try await a.write("deepest", to: deepest)
+        try add(64, attributesTo: deepest, of: a)
         try a.makeDirectory("long")
         try await a.write("inside", to: "long/inside")
         try add(600, attributesTo: "long", of: a)
         // Together too long for one object: 64 attributes of 64 KiB each.
-        let names = (10..<28).map { "file \($0)" }
+        let names = (10..<28).map { Self.long("file \($0)") }
         for name in names {
             try await a.write(name, to: name)
             try add(64, attributesTo: name, of: a)
@@ -64,7 +73,7 @@ import Testing
             #expect(commit.records.reduce(0) { $0 + $1.byteCountInCommit } <= Uploader.textBytesPerCommit)
             sent.formUnion(commit.records.map(\.name.string))
         }
-        #expect(sent == Set(["first", "last"] + names))
+        #expect(sent == Set(["first", "last", Self.long("deepest")] + names + deep))
         // Once it is short enough, it is uploaded.
         for index in 0..<500 { try a.fileSystem.replica.removeXattr("user.\(index)", of: try a.inode("long")) }
         try await a.fileSystem.sync(wait: true)

@@ -37,6 +37,19 @@ import Testing
         ]
     }
 
+    /// Directories, each in the one before, with long names, as if one program had nested them.
+    private static func chain(_ mutation: inout JSONMutation, from number: Int) -> [[String: Any]] {
+        var parent = id(1)
+        return (0..<chainLength).map { step in
+            let name = String(mutation.longText().prefix { $0 != "/" })
+            let found = record(number + step, "directory", ["parent": parent, "name": name])
+            parent = id(number + step)
+            return found
+        }
+    }
+
+    private static let chainLength = 20
+
     /// A commit with every kind of record and reference.
     private static var commit: [String: Any] {
         let conflict: [String: Any] = [
@@ -83,6 +96,11 @@ import Testing
         var (records, rejected, refused) = (0, 0, 0)
         for seed in 0..<JSONMutation.count {
             var mutation = JSONMutation(seed: seed)
+            var commit = commit
+            // Deeper with each of them: the same items under other names, moved into the last of another.
+            if seed % 8 == 0, let known = commit["records"] as? [[String: Any]] {
+                commit["records"] = known + Self.chain(&mutation, from: 0x1000 + Int(seed % 1024))
+            }
             let text = try mutation.text(of: commit)
             let key = ChangeLog.key(1)
             guard let object = try? ContainerCoding.unpack(try ContainerCoding.pack(text, key: key), key: key),
@@ -105,6 +123,10 @@ import Testing
         }
         #expect(records > 0 && rejected > 0 && refused > 0)
         #expect(try device.fileSystem.replica.check() == [])
+        // Every item is shown, however deep it is.
+        let replica = device.fileSystem.replica
+        let files = try replica.filesBelow(.root)
+        #expect(try replica.paths(of: files).values.allSatisfy { $0.string.utf8.count <= 5 << 10 })
         if JSONMutation.isAlone { #expect(JSONMutation.peakByteCount < 300 << 20) }
         try device.fileSystem.shutDown()
     }

@@ -46,10 +46,8 @@ package struct JSONMutation {
     package mutating func text(of json: Any) throws -> [UInt8] {
         var value = json
         for _ in 0...next(below: 3) { value = mutated(value, depth: 0) }
-        var bytes = Array(try JSONSerialization.data(withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys]))
-        for index in Self.ends.indices {
-            bytes = Self.replacing(Array("\"end-\(index)-end\"".utf8), with: Array(Self.ends[index].utf8), in: bytes)
-        }
+        var bytes = Self.writingEnds(
+            in: try JSONSerialization.data(withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys]))
         if next(below: 8) == 0, !bytes.isEmpty { bytes[next(below: bytes.count)] = UInt8(next(below: 256)) }
         if next(below: 16) == 0 { bytes.removeLast(next(below: bytes.count)) }
         return bytes
@@ -58,7 +56,25 @@ package struct JSONMutation {
     /// A stand-in for one of ``ends`` until the text is written: JSONSerialization would reject most of them.
     private mutating func end() -> Any { "end-\(next(below: Self.ends.count))-end" }
 
+    /// A name at or beyond the limits of length, or a deep path of such names.
+    package mutating func longText() -> String {
+        let unit = Self.units[next(below: Self.units.count)]
+        let byteCount = Self.nameByteCounts[next(below: Self.nameByteCounts.count)]
+        let name = String(repeating: unit, count: max(1, byteCount / unit.utf8.count))
+        // Most of them are names.
+        let depth = next(below: 3) > 0 ? 1 : Self.depths[next(below: Self.depths.count)]
+        let count = max(1, min(depth, Self.pathByteLimit / (name.utf8.count + 1)))
+        return [String](repeating: name, count: count).joined(separator: "/")
+    }
+
+    /// Letters of one to four bytes, one of two scalars, a mark without a letter, and what JSON and terminals escape.
+    private static let units = ["n", "é", "e\u{301}", "\u{301}", "语", "🜚", "\"", "\u{7}", "."]
+    private static let nameByteCounts = [1, 253, 254, 255, 256, 257, 4095, 4096, 4097, 70_000]
+    private static let depths = [2, 16, 17, 600, 5000]
+    private static let pathByteLimit = 1 << 18
+
     private mutating func mutated(_ value: Any, depth: Int) -> Any {
+        if depth > 0, value is String, next(below: 5) == 0 { return longText() }
         if depth > 0, next(below: 5) == 0 { return end() }
         if var object = value as? [String: Any],
             let key = object.keys.sorted().dropFirst(next(below: object.count)).first
@@ -82,9 +98,18 @@ package struct JSONMutation {
         return end()
     }
 
-    private static func replacing(_ text: [UInt8], with other: [UInt8], in bytes: [UInt8]) -> [UInt8] {
-        var bytes = bytes
-        while let range = bytes.firstRange(of: text) { bytes.replaceSubrange(range, with: other) }
-        return bytes
+    /// Writes each of ``ends`` in the place of its stand-in, in one pass: texts have up to a megabyte.
+    private static func writingEnds(in text: Data) -> [UInt8] {
+        let (head, tail) = (Data("\"end-".utf8), Data("-end\"".utf8))
+        var bytes: [UInt8] = []
+        var rest = text
+        while let start = rest.range(of: head), let end = rest[start.upperBound...].range(of: tail),
+            let index = Int(String(decoding: rest[start.upperBound..<end.lowerBound], as: UTF8.self))
+        {
+            bytes += rest[..<start.lowerBound]
+            bytes += Array(ends[index].utf8)
+            rest = rest[end.upperBound...]
+        }
+        return bytes + rest
     }
 }
