@@ -84,7 +84,7 @@ extension RealMount {
                 #expect(listed?.first?["mountpoint"] as? String == point)
                 #expect(
                     try await refusal(container, status: 75, "mount", "notes")
-                        == "dewpoint: notes is already mounted at \(point); unmount it first with: dewpoint unmount notes\n"
+                        == "dewpoint: notes is already mounted at \(point); nothing is left to do: see dewpoint status \(point)\n"
                 )
                 #expect(
                     try await refusal(container, status: 75, "remove", "notes")

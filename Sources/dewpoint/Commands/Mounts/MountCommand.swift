@@ -96,10 +96,8 @@ struct MountCommand: AsyncParsableCommand {
             let mount = try NamedMountLookup.mount(source)
             let surroundings = MountSurroundings.current()
             if mountpoint == nil, NamedMountLookup.isServed(mount, surroundings) {
-                throw CommandFailure(
-                    .busy,
-                    "\(source) is already mounted at \(surroundings.mountpoint(of: mount)); unmount it first with: dewpoint "
-                        + "unmount \(source)")
+                let place = surroundings.mountpoint(of: mount)
+                throw CommandFailure(.busy, MountPlaces.alreadyMounted(source, at: place, asked: place))
             }
             plan = try MountPlan(mount)
             if let mountpoint { plan.mountpoint = mountpoint }
