@@ -38,6 +38,8 @@ final class ConnectionWatch: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
+        // An answer that is still to come says nothing, however often.
+        case .head(let head) where head.status.code < 200: break
         case .head: watch?.received(0, now: Self.now)
         case .body(let bytes): watch?.received(bytes.readableBytes, now: Self.now)
         case .end: end()

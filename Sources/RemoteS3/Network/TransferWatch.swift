@@ -1,6 +1,7 @@
 /// Whether anything moves in a request and its response: a pure value, fed by ``ConnectionWatch``.
 ///
-///     sending      bytes are on their way, and the other side's kernel acknowledges them      at least each `send`
+///     sending      bytes are on their way, and the other side's kernel acknowledges them      at least each `send`,
+///                                                                                             whatever arrives
 ///     accepted     everything sent is there; it is read slowly, or the answer is awaited      `read`, and longer after
 ///                                                                                             much was sent
 ///     receiving    parts of the response arrive                                               at least each `read`, and
@@ -16,6 +17,8 @@ struct TransferWatch: Sendable {
 
     private let limits: S3Limits
     private var last: Duration
+    /// When the other side last took something.
+    private var lastTaken: Duration
     private var sentByteCount: Int64 = 0
     private var acknowledged: UInt64 = 0
     private var isReceiving = false
@@ -26,6 +29,7 @@ struct TransferWatch: Sendable {
     init(_ limits: S3Limits, now: Duration) {
         self.limits = limits
         last = now
+        lastTaken = now
         average = (now, 0)
     }
 
@@ -33,6 +37,7 @@ struct TransferWatch: Sendable {
     mutating func sent(_ byteCount: Int, now: Duration) {
         sentByteCount += Int64(byteCount)
         last = now
+        lastTaken = now
     }
 
     /// A part of the response arrived: the head, or bytes of the body.
@@ -46,6 +51,7 @@ struct TransferWatch: Sendable {
     /// Nobody takes what arrives: the store waits for us.
     mutating func isHeldUp(now: Duration) {
         last = now
+        lastTaken = now
         average = (now, 0)
     }
 
@@ -58,8 +64,9 @@ struct TransferWatch: Sendable {
         if let acknowledged, acknowledged > self.acknowledged {
             self.acknowledged = acknowledged
             last = now
+            lastTaken = now
         }
-        if isUnderWay { return now - last >= limits.send ? TransportFault("the upload stalled") : nil }
+        if isUnderWay { return now - lastTaken >= limits.send ? TransportFault("the upload stalled") : nil }
         if now - last >= limits.read + allowance { return TransportFault("no answer in time") }
         return isTooSlow(now: now) ? TransportFault("the answer arrives too slowly", isResumable: false) : nil
     }
