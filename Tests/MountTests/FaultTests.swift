@@ -338,7 +338,7 @@ extension RealMount {
                     #"cd "$1"; for i in $(seq 200); do mkdir "$2$i" && cd "$2$i" || exit 1; done; echo in > last"#,
                     a.point, String(repeating: "d", count: 240), limit: .seconds(60))
                 for arguments in [
-                    ["conflicts", a.point], ["trash", "list", a.point], ["status", a.point], ["status"],
+                    ["conflicts", a.point], ["trash", "list", a.point], ["status", a.point],
                     ["versions", a.path("kept")],
                 ] {
                     try await frugal(container, arguments)
@@ -389,7 +389,7 @@ extension RealMount {
                 let path = a.path("hostile-fragmented")
                 for arguments in [
                     ["status", path], ["versions", path], ["evict", path], ["query", "TRUEPREDICATE", a.point],
-                    ["why", path], ["status"],
+                    ["why", path],
                 ] {
                     try await frugal(container, arguments)
                 }

@@ -153,7 +153,8 @@ enum CoordinationScenarios {
             try await test.eventually("\(way): \(listener.heard.value)") { listener.hears("changed") }
             try test.check(!listener.hears("moved to new.txt"), "\(way): \(listener.heard.value)")
             NSFileCoordinator.removeFilePresenter(listener)
-            try test.start(#"rm -rf "$1" "$1.old""#, file.path)
+            // The file last: once it is gone, the next way begins.
+            try test.start(#"rm -rf "$1.old" "$1""#, file.path)
             try await test.eventually("b still has it") {
                 !FileManager.default.fileExists(atPath: file.path)
                     && !FileManager.default.fileExists(atPath: there.path)
