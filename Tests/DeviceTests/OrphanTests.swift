@@ -162,6 +162,20 @@ import Testing
         open(1)
         #expect(used[1] > 10 && left() > 20, "\(used)")
         open(2)
-        #expect(used[2] > 10 && left() > 0, "\(used)")
+        #expect(used[2] > 10 && left() > 32, "\(used)")
+    }
+
+    /// As low a limit as a user may set: the daemon then opens some of its own, for uploads say.
+    @Test func `who has few files open is not refused for what the daemon has opened meanwhile`() {
+        let total = 236
+        var (attacker, daemon) = (0, 50)
+        func allows(_ open: Int, left: Int) -> Bool { OpenFileShare.allows(process: open, user: open, left: left) }
+        while allows(attacker, left: total - daemon - attacker - 1) { attacker += 1 }
+        #expect(attacker > 100)
+        daemon += 20
+        for victim in 0..<8 {
+            let left = total - daemon - attacker - victim - 1
+            #expect(left >= 0 && allows(victim, left: left), "\(victim)")
+        }
     }
 }

@@ -10,12 +10,18 @@ enum OpenFileShare {
     private static let processFactor = 15
     /// The processes of a user together may have a little more, so that one of them leaves something to the others.
     private static let userFactor = 31
+    /// What nobody's share counts: the daemon's own descriptors come and go, and take the lowest numbers that are free,
+    /// so up to as many may be in use above those of files a moment later.
+    private static let uncounted = 32
+    /// A user with fewer files open than this is never refused for his share.
+    private static let alwaysAllowed = 8
 
     /// - Parameters:
     ///   - process, user: How many files the process and its user have opened.
     ///   - left: How many descriptors are left.
     static func allows(process: Int, user: Int, left: Int) -> Bool {
-        process <= processFactor * left && user <= userFactor * left
+        let shared = max(0, left - uncounted)
+        return user < alwaysAllowed || (process <= processFactor * shared && user <= userFactor * shared)
     }
 
     /// Whether every share allows one more file, whoever has the others: then nobody needs to be counted.
