@@ -27,6 +27,12 @@ final class SourceDirectory: Sendable {
         self.path = ""
     }
 
+    /// An open directory, as the root.
+    init(descriptor: Descriptor) {
+        self.descriptor = descriptor
+        path = ""
+    }
+
     private init(_ descriptor: Descriptor, path: String) {
         self.descriptor = descriptor
         self.path = path
@@ -71,8 +77,10 @@ final class SourceDirectory: Sendable {
     }
 
     func directory(_ name: [UInt8]) throws(FileError) -> SourceDirectory {
-        SourceDirectory(try open(name, O_DIRECTORY), path: path(of: name))
+        SourceDirectory(try openDirectory(name), path: path(of: name))
     }
+
+    func openDirectory(_ name: [UInt8]) throws(FileError) -> Descriptor { try open(name, O_DIRECTORY) }
 
     /// Opens a file, and returns the status of what was opened.
     func file(_ name: [UInt8]) throws(FileError) -> (descriptor: Descriptor, status: Status) {
@@ -99,7 +107,7 @@ final class SourceDirectory: Sendable {
 
     /// The attributes that are synced: `user.*`, except our own.
     func attributes(ofDirectory name: [UInt8]) throws(FileError) -> [AttributeName: Data] {
-        try Self.attributes(of: try open(name, O_DIRECTORY))
+        try Self.attributes(of: try openDirectory(name))
     }
 
     /// Related: `flistxattr(2)`, `fgetxattr(2)`.

@@ -26,7 +26,7 @@ struct Dewpoint: AsyncParsableCommand {
             TrashCommand.self, ShareCommand.self,
             CoordinateCommand.self, NoDownloadCommand.self, AllowDownloadCommand.self, LocksCommand.self,
             MonitorCommand.self, DashboardCommand.self, CheckCommand.self, MoveStateCommand.self, LinkCommand.self,
-            LogLevelCommand.self, DiagnoseCommand.self, ResetCommand.self,
+            LogLevelCommand.self, DiagnoseCommand.self, ResetCommand.self, RecoverCommand.self,
         ])
 
     /// Runs the command; every failure is one sentence on standard error and a status of ``ExitStatus``.

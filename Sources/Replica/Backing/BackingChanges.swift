@@ -47,7 +47,7 @@ final class BackingChanges {
     /// Creates a file that must not exist, open for reading and writing.
     func createFile(at place: BackingPlace, mode: UInt16) throws(FileError) -> Descriptor {
         let descriptor = try needingRoom { () throws(FileError) in
-            try SystemCalls.open(place, O_RDWR | O_CREAT | O_EXCL, mode: mode)
+            try SystemCalls.create(place, mode: mode)
         }
         try did("create \(place.name)") { () throws(FileError) in try SystemCalls.unlink(place) }
         return descriptor

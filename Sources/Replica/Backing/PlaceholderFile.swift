@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Glibc
 import Model
 
@@ -6,7 +6,7 @@ import Model
 ///
 /// Three keys are iCloud's, so that programs that read its placeholders can read ours; the others are ours. Binary,
 /// `bplist00`.
-struct PlaceholderFile: Hashable, Sendable {
+package struct PlaceholderFile: Hashable, Sendable {
     var name: ItemName
     var size: Int64
     var item: ItemID?
@@ -26,7 +26,7 @@ struct PlaceholderFile: Hashable, Sendable {
     }
 
     /// No placeholder of ours is longer; a longer file is a user's.
-    static let byteLimit: Int64 = 4096
+    package static let byteLimit: Int64 = 4096
 
     var data: Data {
         get throws(FileError) {
@@ -45,7 +45,7 @@ struct PlaceholderFile: Hashable, Sendable {
     }
 
     /// - Returns: `nil` for data that is not a placeholder of ours, in binary or XML.
-    init?(data: Data) {
+    package init?(data: Data) {
         // The file may hold anything: unreadable data is not a placeholder.
         guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
             let text = list[Key.name] as? String, let name = try? ItemName(text),

@@ -34,6 +34,14 @@ enum SystemCalls {
         return Descriptor(owning: descriptor)
     }
 
+    /// Creates a file that must not exist, with exactly this mode: the daemon's own files are for nobody else, by its
+    /// umask, but the backing directory shows the items' modes. Related: `openat(2)`, `fchmod(2)`.
+    static func create(_ place: BackingPlace, mode: UInt16) throws(FileError) -> Descriptor {
+        let descriptor = try open(place, O_RDWR | O_CREAT | O_EXCL, mode: mode)
+        if mode & 0o077 != 0 { try check(fchmod(descriptor.rawValue, mode_t(mode)), "fchmod \(place.name)") }
+        return descriptor
+    }
+
     /// Related: `unlinkat(2)`.
     static func unlink(_ place: BackingPlace, directory: Bool = false) throws(FileError) {
         try check(

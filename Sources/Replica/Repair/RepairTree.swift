@@ -180,7 +180,7 @@ extension RepairTree {
     func makeFile(_ place: EntryKey, mode: UInt16) throws(FileError) -> UInt64 {
         try clear(place)
         let target = try backingPlace(place)
-        let status = try SystemCalls.status(of: try SystemCalls.open(target, O_RDWR | O_CREAT | O_EXCL, mode: mode))
+        let status = try SystemCalls.status(of: try SystemCalls.create(target, mode: mode))
         found[status.identity.inode] = Found(status: status, places: [place], isClaimed: true)
         return status.identity.inode
     }

@@ -118,7 +118,8 @@ extension Replica {
         return sqlite3_vfs_register(system, 1) == SQLITE_OK
     }()
 
-    private static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
+    /// Opens the index, and brings it to the newest version.
+    static func openIndex(_ state: StateDirectory) throws -> DatabaseQueue {
         guard hasPrivateLogIndex else {
             throw FileError(.unsupported, "this SQLite has no file system \"unix-excl\": use Debian's libsqlite3-0")
         }

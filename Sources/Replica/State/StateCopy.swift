@@ -37,7 +37,7 @@ struct StateCopy {
         }
     }
 
-    private mutating func copyFile(
+    mutating func copyFile(
         _ from: BackingPlace, _ to: BackingPlace, _ status: BackingStatus
     ) throws(FileError) {
         if status.linkCount > 1 {

@@ -55,18 +55,38 @@ final class StateLock: Sendable {
         return " (pid \(process))"
     }
 
-    func before() -> Before {
+    /// Keeps daemons from a state that is only read, and may be on a disk that cannot be written.
+    ///
+    /// - Returns: What holds the lock as long as it lives; `nil` when there is no lock.
+    /// - Throws: `busy` when a daemon has it.
+    static func hold(_ state: StateDirectory) throws(FileError) -> Descriptor? {
+        let raw = open(state.lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard raw >= 0 else {
+            if errno == ENOENT { return nil }
+            throw FileError(systemCall: errno, "open \(state.lock)")
+        }
+        let descriptor = Descriptor(owning: raw)
+        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else {
+            guard errno == EWOULDBLOCK else { throw FileError(systemCall: errno, "flock \(state.lock)") }
+            throw FileError(.busy, "another daemon uses the state \(state.path)\(holder(of: state))")
+        }
+        return descriptor
+    }
+
+    func before() -> Before { Self.before(state) }
+
+    static func before(_ state: StateDirectory) -> Before {
         guard access(state.running, F_OK) == 0 else { return .orderly }
         // A marker that cannot be read says nothing about the boot: assume the worse case.
         guard let text = try? String(contentsOfFile: state.running, encoding: .utf8),
-            let life = text.split(whereSeparator: \.isWhitespace).first, let current = diskLife,
+            let life = text.split(whereSeparator: \.isWhitespace).first, let current = diskLife(of: state),
             life.utf8.elementsEqual(current.utf8)
         else { return .powerFailure }
         return .killed
     }
 
     func writeRunningMarker() throws(FileError) {
-        let text = "\(diskLife ?? "unknown") \(getpid())\n"
+        let text = "\(Self.diskLife(of: state) ?? "unknown") \(getpid())\n"
         let raw = open(state.running, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         try SystemCalls.check(raw, "open \(state.running)")
         let descriptor = Descriptor(owning: raw)
@@ -92,8 +112,8 @@ final class StateLock: Sendable {
 
     /// Constant as long as written data, synced or not, can still be read: a boot, and within it one mount of the disk.
     /// A disk that failed and was mounted again has lost its unsynced data, as in a power failure.
-    private var diskLife: String? {
-        guard let boot = Self.bootID else { return nil }
+    private static func diskLife(of state: StateDirectory) -> String? {
+        guard let boot = bootID else { return nil }
         return boot + (SystemCalls.mountID(of: state.path).map { "/\($0)" } ?? "")
     }
 

@@ -1,12 +1,12 @@
-import Model
+package import Model
 
 /// Names for a copy: `report 2.pdf`, `report 3.pdf`, and so on.
-enum FreeName {
+package enum FreeName {
     /// How many names repair tries before giving up.
     static let attemptLimit = 10_000
 
     /// How many numbers are tried one by one before they are doubled.
-    static let stepLimit = 16
+    package static let stepLimit = 16
 
     /// The first free number from 2 on, if it is low. If many are taken, as in a directory with thousands of items of
     /// one name, a free number whose predecessor is taken, found in few steps.
@@ -35,7 +35,7 @@ enum FreeName {
 
     /// - Parameter number: 2 or more.
     /// - Returns: `name` with the number before its extension, its stem cut so that the whole fits into 255 bytes.
-    static func candidate(_ name: ItemName, number: Int) throws(FileError) -> ItemName {
+    package static func candidate(_ name: ItemName, number: Int) throws(FileError) -> ItemName {
         var ending = name.pathExtension.isEmpty ? "" : ".\(name.pathExtension)"
         // An "extension" that fills the name is part of it.
         if ending.utf8.count > ItemName.byteLimit / 2 { ending = "" }

@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+extension RealMount {
+    /// What a lost machine had not uploaded is brought back from its state directory.
+    @Suite("Recovery from a state") struct Recovery {
+        /// How many random states are recovered; more with `DEWPOINT_LONG`.
+        private static let rounds = Requirement.long ? 200 : 8
+
+        @Test(.timeLimit(.minutes(60)))
+        func `a recovered state brings back what the lost machine showed`() async throws {
+            try await MountedContainer.with(devices: []) { container in
+                let printed = try await Command.check(
+                    [
+                        Requirement.python, Driver.path("recovery.py"), "--binary", container.binary, "--rounds",
+                        "\(Self.rounds)", "--work", container.directory + "/recovery",
+                    ] + (container.bucketURL.map { ["--url", $0 + "-recovery"] } ?? []),
+                    limit: .seconds(60 + Self.rounds * 60), environment: container.environment)
+                print(printed, terminator: "")
+            }
+        }
+
+        private func lose(_ a: Device) async throws {
+            try a.crash()
+            try await Command.script(#"umount --lazy "$1" || fusermount3 -uz "$1""#, a.point)
+        }
+
+        @Test func `an edit that meets another device's edit becomes a conflict version, and is named`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(#"echo base > "$1/f"; echo gone > "$1/g""#, a.point)
+                try await a.sync()
+                try await b.sync()
+                try await container.dewpoint(["pause", a.point])
+                try await Command.script(
+                    #"echo lost > "$1/f"; echo new > "$1/new"; chmod 640 "$1/new"; rm "$1/g"; mkdir "$1/x.nosync"; echo i > "$1/x.nosync/i""#,
+                    a.point)
+                try await lose(a)
+                try await Command.script(#"echo newer > "$1/f""#, b.point)
+                try await b.sync()
+                let text = try await container.dewpoint(["recover", a.state, b.point])
+                #expect(
+                    text == """
+                        2 changes of \(a.state) are in the container now
+                        changed elsewhere too, both versions are kept (dewpoint conflicts \(b.point)):
+                          f
+                        not known to the container, copied:
+                          x.nosync
+                        deleted on the old machine, still there (to delete them too, run this again with --deletions):
+                          g
+
+                        """)
+                let all = try await Command.script(#"cd "$1"; cat g new x.nosync/i; stat -c %a new"#, b.point)
+                #expect(all == "gone\nnew\ni\n640\n")
+                let versions = try await container.dewpoint(["versions", b.path("f"), "--json"])
+                #expect(versions.contains("conflict"), "\(versions)")
+            }
+        }
+
+        @Test func `without an index, new and changed files are copied and nothing is replaced`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(
+                    #"echo base > "$1/f.txt"; echo same > "$1/same"; echo x > "$1/.y.icloud""#, a.point)
+                try await a.sync()
+                try await b.sync()
+                try await container.dewpoint(["pause", a.point])
+                try await Command.script(
+                    #"echo lost > "$1/f.txt"; mkdir "$1/d"; umask 022; echo new > "$1/d/new"; echo xx > "$1/.y.icloud""#,
+                    a.point)
+                try await lose(a)
+                try await Command.script(
+                    #"head -c 5000 /dev/urandom > "$1/index.sqlite"; rm -f "$1"/index.sqlite-*"#, a.state)
+                let result = try await Command.run(
+                    [container.binary, "recover", a.state, b.point], limit: .seconds(60),
+                    environment: container.environment)
+                #expect(result.succeeded, "\(result.errors)")
+                #expect(
+                    result.errors.contains("the index of \(a.state) cannot be used, only its files"), "\(result.errors)"
+                )
+                let all = try await Command.script(
+                    #"cd "$1"; ls -A; cat f.txt "f 2.txt" d/new .y.icloud ".y 2.icloud"; stat -c %a d/new"#, b.point)
+                #expect(
+                    all == """
+                        .y 2.icloud
+                        .y.icloud
+                        d
+                        f 2.txt
+                        f.txt
+                        same
+                        base
+                        lost
+                        new
+                        x
+                        xx
+                        644
+
+                        """)
+            }
+        }
+
+        @Test func `what cannot be recovered is refused with a sentence`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                func refusal(_ arguments: String...) async throws -> String {
+                    let result = try await Command.run(
+                        [container.binary, "recover"] + arguments, limit: .seconds(60),
+                        environment: container.environment)
+                    return "\(result.status): \(result.errors)"
+                }
+                let own = try await refusal(b.state, b.point)
+                #expect(own == "64: dewpoint: \(b.state) is the state of \(b.point) itself; nothing in it is lost\n")
+                let used = try await refusal(a.state, b.point)
+                #expect(
+                    used == "75: dewpoint: a daemon uses the state \(a.state); unmount the container first\n", "\(used)"
+                )
+                let none = try await refusal("/nowhere", b.point)
+                #expect(none == "66: dewpoint: there is no state in /nowhere: No such file or directory\n", "\(none)")
+                #expect(try listing(b.state).filter { $0.hasPrefix("recovering") }.isEmpty)
+            }
+        }
+    }
+}
