@@ -15,6 +15,7 @@
 ///     POST /v1/items/pin             {path,pinned} → Done
 ///     GET  /v1/items/versions?path=…             → [ItemVersion]
 ///     GET  /v1/conflicts                         → [ConflictedItem]
+///     GET  /v1/pins                              → [PinnedItem]
 ///     POST /v1/items/resolve         {path,keep} → Done       keep: current, newest or the id of a conflict version
 ///     POST /v1/items/restore-version {path,id}   → Done       makes an earlier version current again
 ///     GET  /v1/items/versions/content?path=…&id=… → the bytes of a version
@@ -66,6 +67,7 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     case discardVersion = "/v1/items/versions/discard"
     case markVersionResolved = "/v1/items/versions/mark-resolved"
     case conflicts = "/v1/conflicts"
+    case pins = "/v1/pins"
     case resolve = "/v1/items/resolve"
     case restoreVersion = "/v1/items/restore-version"
     case shares = "/v1/shares"
@@ -109,7 +111,8 @@ package enum ControlRoute: String, CaseIterable, Sendable {
     package var method: Method {
         switch self {
         case .status, .itemStatus, .totals, .why, .transfers, .downloadProgress, .locks, .versions, .versionContent,
-            .conflicts, .trash, .events, .follow, .list, .shares, .devices, .log, .link, .logLevel, .metrics, .health:
+            .conflicts, .pins, .trash, .events, .follow, .list, .shares, .devices, .log, .link, .logLevel, .metrics,
+            .health:
             .get
         case .download, .cancelDownload, .evict, .pin, .pause, .answerDeletions, .resolve, .restoreVersion,
             .discardVersion, .markVersionResolved, .restoreDeleted, .revokeShare, .sync, .check, .gc, .unmount,

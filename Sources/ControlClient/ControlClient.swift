@@ -101,6 +101,8 @@ extension ControlClient {
 
     package func conflicts() async throws(ControlError) -> [ConflictedItem] { try await get(.conflicts) }
 
+    package func pins() async throws(ControlError) -> [PinnedItem] { try await get(.pins) }
+
     package func setPinned(_ path: String, _ pinned: Bool) async throws(ControlError) {
         let _: Done = try await post(.pin, PinRequest(path: path, pinned: pinned))
     }

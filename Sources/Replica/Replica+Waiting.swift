@@ -67,6 +67,20 @@ extension Replica {
     }
 }
 
+extension Replica {
+    /// The inodes with a setting of their own for staying local, and the setting; of several names, one.
+    package func pinnedInodes(limit: Int) throws(FileError) -> [(number: InodeNumber, isPinned: Bool)] {
+        try readSnapshot { rows in
+            let root =
+                try rows.meta(.rootPinned, as: Bool.self).map { [(number: InodeNumber.root, isPinned: $0)] } ?? []
+            let others = try rows.all(
+                "SELECT DISTINCT inode, pinned FROM entries WHERE pinned IS NOT NULL ORDER BY inode LIMIT ?", [limit]
+            ) { (number: InodeNumber(row: $0[0]), isPinned: $0[1] as Bool) }
+            return root + others
+        }
+    }
+}
+
 extension Rows {
     /// - Parameter record: What was deleted; `nil` when that is not known.
     fileprivate func deletedUpload(

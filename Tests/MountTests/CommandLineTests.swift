@@ -47,6 +47,38 @@ extension RealMount {
             }
         }
 
+        @Test func `pins are listed, saved, and set again`() async throws {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await Command.script(
+                    #"cd "$1"; mkdir d; echo 1 > d/1; echo 2 > d/2; echo n > $'new\nline'"#, a.point)
+                try await a.sync()
+                func list(_ arguments: String...) async throws -> String {
+                    try await container.dewpoint(["pin", "--list"] + arguments)
+                }
+                #expect(try await list(a.point) == "nothing is pinned\n")
+                try await container.dewpoint(["pin", a.path("d"), a.path("new\nline")])
+                try await container.dewpoint(["unpin", a.path("d/1")])
+                #expect(try await list(a.point) == "\(a.point)/d\n\(a.point)/new\\nline\n")
+                #expect(try await list(a.path("d"), "--null") == "./d\0")
+                let json = try await list(a.point, "--json")
+                let pins = try JSONDecoder().decode([PinnedItem].self, from: Data(json.utf8))
+                #expect(
+                    pins == [
+                        PinnedItem(path: "d", pinned: true), PinnedItem(path: "d/1", pinned: false),
+                        PinnedItem(path: "new\nline", pinned: true),
+                    ])
+                try await Command.script(
+                    #"""
+                    cd "$2"; "$1" pin --list --null . > ../pins
+                    "$1" unpin d $'new\nline'; "$1" pin --list .
+                    xargs --null "$1" pin < ../pins; "$1" pin --list --null . | cmp - ../pins
+                    """#, container.binary, a.point, environment: container.environment)
+                let none = try await refused(container, "pin")
+                #expect(none.contains("give at least one path"))
+            }
+        }
+
         @Test func `a container is created only once, and its identifier must be valid`() async throws {
             try await MountedContainer.with(devices: []) { container in
                 _ = try await refused(

@@ -101,7 +101,7 @@ struct ControlResponder: HTTPResponder {
 
     /// Those whose answers take long in a large or hostile container.
     private static let longRoutes: Set<ControlRoute> = [
-        .totals, .transfers, .conflicts, .trash, .downloadProgress, .versions,
+        .totals, .transfers, .conflicts, .pins, .trash, .downloadProgress, .versions,
     ]
 
     /// Answers away from the event loop, which must see when the client disconnects: then the work ends.
@@ -135,6 +135,7 @@ struct ControlResponder: HTTPResponder {
         case .devices: return try json(try fileSystem.devices())
         case .log: return try json(try logTail(target))
         case .conflicts: return try json(try fileSystem.conflicts())
+        case .pins: return try json(try fileSystem.pins())
         case .trash: return TrashStream(listing: try fileSystem.trash()).response
         case .link: return try json(link.settings)
         case .logLevel: return try json(LogLevelReport(level: logLevel.level.rawValue))
@@ -277,7 +278,7 @@ struct ControlResponder: HTTPResponder {
         case .logLevel: return try json(try changeLogLevel(try Self.decode(LogLevelRequest.self, body).level))
         case .session: throw FileError(.unsupported, "\(route.path) is a stream")
         case .status, .itemStatus, .totals, .why, .transfers, .downloadProgress, .locks, .versions, .versionContent,
-            .conflicts, .trash, .events, .follow, .list, .devices, .log, .metrics, .health:
+            .conflicts, .pins, .trash, .events, .follow, .list, .devices, .log, .metrics, .health:
             throw FileError(.unsupported, "\(route.path) requires GET")
         }
         return try json(Done())

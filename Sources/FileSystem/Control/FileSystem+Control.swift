@@ -285,6 +285,15 @@ extension FileSystem {
         if isPinned { try request(number, because: .pinned) }
     }
 
+    /// The items with a setting of their own, by path; at most ``PinnedItem/limit``.
+    package func pins() throws(FileError) -> [PinnedItem] {
+        let pinned = try replica.pinnedInodes(limit: PinnedItem.limit)
+        let paths = try replica.paths(of: pinned.map(\.number))
+        return pinned.compactMap { number, isPinned in
+            (number == .root ? "" : paths[number]?.string).map { PinnedItem(path: $0, pinned: isPinned) }
+        }.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+    }
+
     // MARK: Locks
 
     /// - Parameter number: Only those on this inode; `nil` for all.
