@@ -24,15 +24,21 @@ final class Uplink: Sendable {
 
     func connect() async throws { try await run("forwarder.py", "\(serverPort)") }
 
+    /// Connects, and writes down what is requested from then on: `requests.py`.
+    func connect(writingTo log: String) async throws {
+        cut()
+        try await run("requests.py", "\(serverPort)", log)
+    }
+
     /// A stranger answers every request instead of the server: `portal.py`'s kinds.
     func connectToPortal(_ kind: String) async throws {
         cut()
         try await run("portal.py", kind)
     }
 
-    private func run(_ driver: String, _ argument: String) async throws {
+    private func run(_ driver: String, _ arguments: String...) async throws {
         let program = try Program(
-            [Requirement.python, Driver.path(driver), "\(port)", argument], log: "/dev/null")
+            [Requirement.python, Driver.path(driver), "\(port)"] + arguments, log: "/dev/null")
         forwarder.withLock { $0 = program }
         try await eventually("the line is up") {
             try await Command.run(["curl", "--silent", "--output", "/dev/null", endpoint + "/"]).succeeded

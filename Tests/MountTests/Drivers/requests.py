@@ -1,0 +1,96 @@
+"""Forwards connections to an HTTP server, and writes down what is requested.
+
+    python3 requests.py PORT SERVER_PORT LOG
+
+Both ports are on loopback. LOG gets a line for each request: its method and its target. The program ends with the process
+that started it.
+"""
+
+import ctypes
+import signal
+import socket
+import sys
+import threading
+
+PIECE_BYTE_COUNT = 256 << 10
+PR_SET_PDEATHSIG = 1
+HEAD_BYTE_LIMIT = 64 << 10
+
+log_lock = threading.Lock()
+
+
+class Requests:
+    """Finds the heads of requests in what a client sends on one connection."""
+
+    def __init__(self, log):
+        self.log, self.head, self.body = log, b"", 0
+
+    def feed(self, data):
+        while data:
+            if self.body:
+                skipped = min(self.body, len(data))
+                self.body -= skipped
+                data = data[skipped:]
+                continue
+            self.head += data
+            head, end, data = self.head.partition(b"\r\n\r\n")
+            if not end:
+                assert len(head) < HEAD_BYTE_LIMIT
+                self.head = head
+                return
+            self.head = b""
+            self.take(head)
+
+    def take(self, head):
+        first, *fields = head.decode("latin-1").split("\r\n")
+        for field in fields:
+            name, _, value = field.partition(":")
+            if name.lower() == "content-length":
+                self.body = int(value)
+        method, target, _ = first.split(" ")
+        with log_lock:
+            self.log.write(f"{method} {target}\n")
+            self.log.flush()
+
+
+def pass_on(source, target, requests=None):
+    try:
+        while data := source.recv(PIECE_BYTE_COUNT):
+            if requests:
+                requests.feed(data)
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        # One side has closed the connection; close the other one too.
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def serve(client, port, log):
+    server = socket.create_connection(("127.0.0.1", port))
+    for end in (client, server):
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    back = threading.Thread(target=pass_on, args=(server, client), daemon=True)
+    back.start()
+    pass_on(client, server, Requests(log))
+    back.join()
+    client.close()
+    server.close()
+
+
+def main():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", int(sys.argv[1])))
+    listener.listen(64)
+    log = open(sys.argv[3], "a")
+    while True:
+        client, _ = listener.accept()
+        threading.Thread(target=serve, args=(client, int(sys.argv[2]), log), daemon=True).start()
+
+
+main()
