@@ -21,6 +21,9 @@ package struct StateRecovery {
     private var files: [UInt64: FileRow] = [:]
     private var findsByPath = false
     private var before = StateLock.Before.orderly
+    private var removed = RemovedIdentities()
+    /// Files that were to be replaced, and stand in the place of those that replaced them.
+    private var predecessors: [InodeNumber: (place: BackingPlace, status: BackingStatus)] = [:]
 
     /// - Parameters:
     ///   - new: The new state; an empty directory, or one that does not exist.
@@ -41,6 +44,7 @@ package struct StateRecovery {
         var changed: Timestamp
         /// Whether the container has the bytes that the index knows.
         var isInContainer: Bool
+        var isSettled: Bool
 
         /// Whether the file on the disk is as the index knows it.
         func matches(_ status: BackingStatus) -> Bool { status.size == size && status.modified == modified }
@@ -98,6 +102,8 @@ package struct StateRecovery {
             born: try rows.meta(.filesBorn, as: Int64.self) ?? 0)
         findsByPath = try !SystemCalls.status(of: BackingDirectory.openDirectory(old.files)).identity.matches(known)
         for row in try Self.localFiles(rows, "") { files[row.identity.inode] = row }
+        // The calls of a killed process are not undone.
+        if before == .powerFailure, !findsByPath { removed = try RemovedIdentities(rows) }
         try dropDeletions(rows)
         try rows.setMeta(.syncPaused, nil)
         try rows.setMeta(.deletionsHeld, nil)
@@ -121,8 +127,8 @@ package struct StateRecovery {
         try rows.all(
             """
             SELECT i.id, i.backing, i.born, i.size, i.backing_modified, i.backing_changed,
-            i.dirty = 0 AND i.content IS NOT NULL AND EXISTS(SELECT 1 FROM entries s WHERE s.inode = i.id AND s.item IS NOT NULL)
-            FROM inodes i WHERE i.kind = 0 AND i.local = 1 \(condition)
+            i.dirty = 0 AND i.content IS NOT NULL AND EXISTS(SELECT 1 FROM entries s WHERE s.inode = i.id AND s.item IS NOT NULL),
+            i.settled = 1 FROM inodes i WHERE i.kind = 0 AND i.local = 1 \(condition)
             """, arguments
         ) {
             FileRow(
@@ -130,7 +136,7 @@ package struct StateRecovery {
                 identity: BackingIdentity(
                     inode: UInt64(bitPattern: $0[1] as Int64? ?? 0), born: $0[2] as Int64? ?? 0),
                 size: $0[3], modified: Timestamp(rawValue: $0[4] as Int64? ?? 0),
-                changed: Timestamp(rawValue: $0[5] as Int64? ?? 0), isInContainer: $0[6])
+                changed: Timestamp(rawValue: $0[5] as Int64? ?? 0), isInContainer: $0[6], isSettled: $0[7])
         }
     }
 
@@ -162,7 +168,7 @@ package struct StateRecovery {
         var directory: Descriptor
         /// Below `files/`; `nil` elsewhere.
         var path: String?
-        /// The directory in the index, where files are found by their paths.
+        /// The directory in the index that has its path.
         var number: InodeNumber?
     }
 
@@ -181,12 +187,13 @@ package struct StateRecovery {
                 try note(error, frame.path ?? "staging")
             }
         }
+        try copyPredecessors(to: target, rows)
     }
 
     /// - Returns: The directories in it.
     private mutating func copyFiles(of frame: Frame, to target: Descriptor, _ rows: Rows) throws -> [Frame] {
         var inner: [Frame] = []
-        let entries = try findsByPath ? frame.number.map { try Self.entries(in: $0, rows) } ?? [:] : [:]
+        let entries = try frame.number.map { try Self.entries(in: $0, rows) } ?? [:]
         for name in try SystemCalls.names(in: frame.directory) {
             let place = BackingPlace(directory: frame.directory, name: name)
             let path = frame.path.map { $0.isEmpty ? name : "\($0)/\(name)" }
@@ -198,12 +205,17 @@ package struct StateRecovery {
                             directory: try SystemCalls.open(place, O_RDONLY | O_DIRECTORY), path: path,
                             number: entries[DiskName(string: name)]))
                 } else if status.isFile {
+                    let known = entries[DiskName(string: name)]
                     let row =
                         try findsByPath
-                        ? entries[DiskName(string: name)].flatMap {
-                            try Self.localFiles(rows, "AND i.id = ?", [$0.row]).first
-                        } : files[status.identity.inode].flatMap { $0.identity.matches(status.identity) ? $0 : nil }
-                    try copyFile(place, status, path: path, row, to: target, rows)
+                        ? known.flatMap { try Self.localFiles(rows, "AND i.id = ?", [$0.row]).first }
+                        : files[status.identity.inode].flatMap { $0.identity.matches(status.identity) ? $0 : nil }
+                    if PlaceholderName.looksLikePlaceholder(name), try PlaceholderFile.read(place) != nil { continue }
+                    if let row {
+                        try copyFile(place, status, row, to: target, rows)
+                    } else {
+                        try noteUnknown(place, status, path: path, known, rows)
+                    }
                 }
             } catch let error as FileError {
                 try note(error, path ?? name)
@@ -220,18 +232,14 @@ package struct StateRecovery {
         return Dictionary(pairs) { first, _ in first }
     }
 
+    /// Copies the bytes of a file that the container does not have.
     private mutating func copyFile(
-        _ place: BackingPlace, _ status: BackingStatus, path: String?, _ row: FileRow?, to target: Descriptor,
-        _ rows: Rows
+        _ place: BackingPlace, _ status: BackingStatus, _ row: FileRow, to target: Descriptor, _ rows: Rows
     ) throws {
-        if PlaceholderName.looksLikePlaceholder(place.name), try PlaceholderFile.read(place) != nil { return }
-        // After a power failure nothing is known of bytes that the index has not recorded.
-        guard let row, !(row.isInContainer && before == .powerFailure && !row.matches(status)) else {
-            // Elsewhere, it was on its way out.
-            if status.size > 0, let path { report.unknownPaths.append(path) }
-            return
+        if row.isInContainer {
+            // After a power failure nothing is known of bytes that the index has not recorded: as in repair.
+            if row.matches(status) || (before == .powerFailure && !row.isSettled) { return }
         }
-        guard !(row.isInContainer && row.matches(status)) else { return }
         let copied = BackingPlace(directory: target, name: "\(row.number.row)")
         // A file with several names.
         if try SystemCalls.statusIfPresent(copied) != nil { return }
@@ -247,6 +255,36 @@ package struct StateRecovery {
                 Int64(bitPattern: made.identity.inode), made.identity.born,
                 (status.changed == row.changed ? made.changed : row.changed).rawValue, row.number.row,
             ])
+    }
+
+    /// - Parameter known: The item that has the path in the index.
+    private mutating func noteUnknown(
+        _ place: BackingPlace, _ status: BackingStatus, path: String?, _ known: InodeNumber?, _ rows: Rows
+    ) throws {
+        // Elsewhere, it was on its way out.
+        guard status.size > 0, let path else { return }
+        let row = try known.map { try rows.inodeRow($0) }
+        if removed.contains(status.identity) {
+            if let row { predecessors[row.number] = (place, status) }
+            return
+        }
+        // What was evicted, and a power failure brought back.
+        if let row, row.kind == .file, !row.isLocal, status.size == row.attributes.size,
+            status.modified == row.attributes.modified
+        {
+            return
+        }
+        report.unknownPaths.append(path)
+    }
+
+    /// A file that replaced another without having been synced may never have reached the disk: then the other one has
+    /// the newest bytes that are there.
+    private mutating func copyPredecessors(to target: Descriptor, _ rows: Rows) throws {
+        for (number, file) in predecessors {
+            let missing = "AND i.id = ? AND i.dirty = 1 AND i.backing IS NULL"
+            guard let row = try Self.localFiles(rows, missing, [number.row]).first else { continue }
+            try copyFile(file.place, file.status, row, to: target, rows)
+        }
     }
 
     /// A file that cannot be read does not keep the others from being recovered.

@@ -1,13 +1,14 @@
 """Cuts the power under a mixed load repeatedly, and compares what is on the disk afterwards with what was fsynced.
 
     python3 powercuts.py --binary DEWPOINT --disk POWERCUT_DISK --restore restore.py
-                         [--rounds N] [--seconds N] [--file-system ext4|xfs|btrfs] [--seed N] [--work DIRECTORY]
+                         [--rounds N] [--series N] [--seconds N] [--file-system ext4|xfs|btrfs] [--seed N] [--work DIRECTORY]
 
 State, container or both are on a file system on a loop device on a disk with a volatile write cache
 (Sources/powercut-disk). In each round, programs work on the mount, each in a directory of its own and with a model of
 what each name may be; the power is cut; the disk is mounted again, and so is the container. What fsync acknowledged
 must be there: bytes after an fsync of the file, names after an fsync of the file or the directory. Removed names must
-not reappear. This holds for this device, for a second one, and for the output of restore.py. Needs root.
+not reappear. This holds for this device, for a second one, and for the output of restore.py. After the last round of a
+disk the device is lost, and its state is recovered on the second one, where the same must hold. Needs root.
 """
 
 import argparse
@@ -29,6 +30,8 @@ from crashes import Device, content, digest, read_tree
 DISK_BYTES = 1 << 30
 # After this many rounds, everything is created anew, with another choice of what is on the disk.
 ROUNDS_PER_SERIES = 10
+# About as long as a round takes.
+ROUND_SECONDS = 3
 PLACES = ["state", "both", "container"]
 WORKERS = 3
 NAMES_PER_WORKER = 16
@@ -537,7 +540,7 @@ class Series:
             raise AssertionError(
                 f"{who} differs in {len(wrong)} items: {first} is {theirs.get(first)} there and {ours.get(first)} here")
 
-    def round(self):
+    def round(self, is_last=False):
         workers = self.workers
         listing = threading.Thread(target=self.look_around, daemon=True)
         for worker in workers:
@@ -563,12 +566,24 @@ class Series:
         call("umount", "--lazy", self.device.point, check=False)
         self.disk.stop()
         self.disk.start()
-        self.device.mount()
+        if is_last and self.place != "container":
+            # The machine does not come back: its state is recovered on the other device.
+            self.second.mount()
+            _, said = self.second.run("recover", "--deletions", self.device.state, self.second.point)
+            for worker in workers:
+                worker.folder = os.path.join(self.second.point, worker.name_)
+            outcome += f"; recovered: {said.splitlines()[0]}"
+        else:
+            self.device.mount()
         wrong = [line for worker in workers for line in worker.check_all()]
         if wrong:
             raise AssertionError("\n  ".join([f"{len(wrong)} names are not as they must be:"] + wrong[:10]))
-        self.device.run("check", self.device.point)
-        self.exchange()
+        if is_last and self.place != "container":
+            self.second.run("check", self.second.point)
+            self.second.unmount()
+        else:
+            self.device.run("check", self.device.point)
+            self.exchange()
         self.workers = [worker.again() for worker in workers]
         return sum(worker.operations for worker in workers), outcome
 
@@ -592,15 +607,18 @@ def run(options, work):
     deadline = time.monotonic() + options.seconds if options.seconds else None
     done = 0
     while done < options.rounds:
-        place = PLACES[done // ROUNDS_PER_SERIES % len(PLACES)]
+        place = PLACES[done // options.series % len(PLACES)]
         series = Series(options, tempfile.mkdtemp(prefix=f"{place}-", dir=work), rng, place)
         try:
             series.begin()
-            for _ in range(min(ROUNDS_PER_SERIES, options.rounds - done)):
-                operations, outcome = series.round()
+            count = min(options.series, options.rounds - done)
+            for number in range(count):
+                is_late = deadline and time.monotonic() > deadline - ROUND_SECONDS
+                is_last = bool(is_late) or number == count - 1
+                operations, outcome = series.round(is_last)
                 done += 1
                 print(f"round {done}, {place}, {options.file_system}: {operations} operations; {outcome}", flush=True)
-                if deadline and time.monotonic() > deadline:
+                if is_last:
                     break
         except BaseException as error:
             print(f"{place}: {error}", file=sys.stderr, flush=True)
@@ -608,7 +626,7 @@ def run(options, work):
         finally:
             series.end()
         shutil.rmtree(series.work, ignore_errors=True)
-        if deadline and time.monotonic() > deadline:
+        if deadline and time.monotonic() > deadline - ROUND_SECONDS:
             break
     print(f"{done} power cuts survived on {options.file_system}")
 
@@ -619,6 +637,7 @@ def main():
     parser.add_argument("--disk", required=True)
     parser.add_argument("--restore", required=True)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--series", type=int, default=ROUNDS_PER_SERIES, help="rounds with one disk")
     parser.add_argument("--seconds", type=int, help="begin no round after so long")
     parser.add_argument("--file-system", choices=["ext4", "xfs", "btrfs"], default="ext4")
     parser.add_argument("--seed", default=str(random.randrange(1 << 30)))
