@@ -7,10 +7,13 @@ import Model
 /// Where a state is recovered: a directory in the state of the mount that it is recovered into, which has room for it, and
 /// where no other command looks for states.
 ///
+///     STATE/recovering.PID             locked by flock(2) while the command runs
 ///     STATE/recovering.PID/state       the new state
 ///     STATE/recovering.PID/mount       where it is mounted meanwhile
 struct RecoveryPlace {
     private let path: String
+    /// Of the directory.
+    private let lock: Int32
     private static let prefix = "recovering."
 
     var state: StatePlace { StatePlace(path: "\(path)/state") }
@@ -18,20 +21,45 @@ struct RecoveryPlace {
 
     /// - Parameter state: The state of the mount.
     init(in state: String) throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: state) where name.hasBytePrefix(Self.prefix) {
-            // One whose command was killed.
-            let number = Int32(String(decoding: name.utf8.dropFirst(Self.prefix.utf8.count), as: UTF8.self))
-            guard let number, number == getpid() || (kill(number, 0) != 0 && errno == ESRCH) else { continue }
-            Self(path: "\(state)/\(name)").abandon()
+        let path = "\(state)/\(Self.prefix)\(getpid())"
+        guard mkdir(path, 0o700) == 0, let place = Self(locking: path), mkdir(place.mountpoint, 0o700) == 0 else {
+            throw CommandFailure(.cannotCreate, "\(path) cannot be created: \(String(cString: strerror(errno)))")
         }
-        path = "\(state)/\(Self.prefix)\(getpid())"
-        for directory in [path, mountpoint] where mkdir(directory, 0o700) != 0 {
-            throw CommandFailure(
-                .cannotCreate, "\(directory) cannot be created: \(String(cString: strerror(errno)))")
+        self = place
+    }
+
+    /// - Returns: `nil` while the command that made it runs.
+    private init?(locking path: String) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        self.path = path
+        lock = descriptor
+    }
+
+    /// How long a daemon may take to mount that was started by a command that was killed.
+    private static let startLimit = Duration.seconds(20)
+    private static let pollInterval = Duration.milliseconds(50)
+
+    /// Removes what commands that were killed have left in the state of a mount.
+    static func clear(_ state: String) async throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: state) where name.hasBytePrefix(prefix) {
+            guard let place = Self(locking: "\(state)/\(name)") else { continue }
+            let deadline = ContinuousClock.now + startLimit
+            while place.state.isInUse, !place.isMounted, ContinuousClock.now < deadline {
+                try await Task.sleep(for: pollInterval)
+            }
+            if place.isMounted { try await place.unmount() }
+            place.remove()
         }
     }
 
-    private init(path: String) { self.path = path }
+    private var isMounted: Bool {
+        MountTable.current().entries.contains { $0.mountpoint.isBytewiseEqual(to: mountpoint) }
+    }
 
     /// Unmounts what is mounted, and waits for its daemon to exit.
     func unmount() async throws {
@@ -39,14 +67,9 @@ struct RecoveryPlace {
         try await command.run()
     }
 
-    /// Removes what was left by a command that was killed, unless it is still mounted.
-    private func abandon() {
-        if MountTable.current().entries.contains(where: { $0.mountpoint.isBytewiseEqual(to: mountpoint) }) { return }
-        remove()
-    }
-
     /// Never removes anything while something is mounted: `rmdir` fails then.
     func remove() {
+        defer { close(lock) }
         guard rmdir(mountpoint) == 0 || errno == ENOENT else {
             CommandFailure.say("\(mountpoint) is still mounted; unmount it, and remove \(path)")
             return

@@ -99,6 +99,32 @@ extension RealMount {
             }
         }
 
+        @Test func `a recovery that was killed can be repeated, also from a disk that cannot be written`() async throws
+        {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await container.dewpoint(["pause", a.point])
+                try await a.write("f", byteCount: 30_000_000)
+                let hash = try await a.sha256("f")
+                try await lose(a)
+                for milliseconds in [50, 150, 250, 400] {
+                    _ = try await Command.run(
+                        [
+                            "timeout", "--signal=KILL", "0.\(milliseconds < 100 ? "0" : "")\(milliseconds)",
+                            container.binary,
+                            "recover", a.state, b.point,
+                        ], environment: container.environment)
+                }
+                try await Command.script(#"chmod -R a-w "$1""#, a.state)
+                try await container.dewpoint(["recover", a.state, b.point])
+                try await Command.script(#"chmod -R u+w "$1""#, a.state)
+                #expect(try await b.sha256("f") == hash)
+                #expect(try listing(b.point) == ["f"])
+                #expect(try listing(b.state).filter { $0.hasPrefix("recovering") }.isEmpty)
+                #expect(Leftovers.mountpoints(below: container.directory) == [b.point])
+            }
+        }
+
         @Test func `what cannot be recovered is refused with a sentence`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)

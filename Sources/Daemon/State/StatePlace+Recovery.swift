@@ -15,6 +15,9 @@ extension StatePlace {
 
     package var files: String { StateDirectory(path).files }
 
+    /// Whether a daemon has it open.
+    package var isInUse: Bool { StateUse.isHeld(path) }
+
     /// Makes a new state of this one, which is only read. Blocks for as long as copying takes.
     ///
     /// - Parameters:

@@ -126,3 +126,15 @@ final class StateLock: Sendable {
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }
+
+/// Whether a state is open.
+package enum StateUse {
+    package static func isHeld(_ path: String) -> Bool {
+        do throws(FileError) {
+            _ = try StateLock.hold(StateDirectory(path))
+            return false
+        } catch {
+            return error.code == .busy
+        }
+    }
+}

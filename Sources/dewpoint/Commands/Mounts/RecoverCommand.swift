@@ -62,6 +62,7 @@ struct RecoverCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .usage, "\(old.path) is the state of \(status.mountpoint) itself; nothing in it is lost")
         }
+        try await RecoveryPlace.clear(status.state)
         let work = try RecoveryPlace(in: status.state)
         defer { work.remove() }
         var report = Report()
