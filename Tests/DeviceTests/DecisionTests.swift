@@ -25,6 +25,20 @@ import Testing
         #expect(pace.pause == .seconds(1))
     }
 
+    @Test func `an idle device asks as often as the page Operations says`() throws {
+        let minute = Duration.seconds(60)
+        let perMinute = minute / PollInterval.limit + 2 * (minute / ContainerGuard.followAge)
+        #expect(abs(perMinute - 4.4) < 0.001 && Int(perMinute * 60 * 24 * 30) / 1000 == 190)
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(
+            contentsOf: root.appending(path: "Sources/Model/Documentation.docc/Operations.md"), encoding: .utf8)
+        #expect(
+            page.contains(
+                "| nothing happens | 1 GET each 15 s, and 2 requests each 5 minutes to verify the container: 4.4 a minute, some "
+                    + "190,000 a month |"))
+    }
+
     @Test func `a store that does not answer is polled at least every five seconds`() {
         var pace = PollInterval(now: .zero)
         for _ in 0..<6 { pace.looked(wasActive: false, now: .seconds(100)) }
