@@ -148,6 +148,41 @@ import Testing
         try await device.close()
     }
 
+    @Test func `a writer whose file is replaced whenever its open waits is refused once, not twice`() async throws {
+        let device = try await device()
+        try await device.write("bytes", to: "f")
+        /// Replaces the file while the open of a writer waits for a reader that has closed it.
+        func openReplaced(_ text: String) async throws -> OpenedFile {
+            let (reader, _) = try await open("f", O_RDONLY, on: device)
+            defer { device.fileSystem.release(reader, flockOwner: nil, by: TestDevice.caller) }
+            try device.fileSystem.flush(reader, lockOwner: 0, by: TestDevice.caller)
+            let request = OpenRequest(
+                inode: try device.inode("f"), flags: O_WRONLY | O_APPEND, caller: Caller(thread: 1, user: 0, group: 0))
+            let answer = try device.fileSystem.open(request)
+            try await device.write(text, to: "saving")
+            try device.rename("saving", to: "f")
+            return try await device.value(answer)
+        }
+        func isRefused(_ text: String) async throws -> Bool {
+            do {
+                try await device.close(try await openReplaced(text).handle)
+                return false
+            } catch let error as FileError {
+                #expect(
+                    error.errno == ESTALE && error.detail.hasSuffix("was replaced or removed while its open waited"))
+                return true
+            }
+        }
+        #expect(try await isRefused("one"))
+        let opened = try await openReplaced("two")
+        try await device.write("lost, as on ext4", to: opened.handle, at: 0)
+        try await device.close(opened.handle)
+        #expect(try await device.read("f") == "two")
+        // What was opened counts anew.
+        #expect(try await isRefused("three"))
+        try await device.close()
+    }
+
     @Test func `a placeholder is direct for those who read it, until the last close`() async throws {
         let device = try await device()
         try await device.write("bytes", to: "f")

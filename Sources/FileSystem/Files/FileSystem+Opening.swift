@@ -105,7 +105,7 @@ extension FileSystem {
     ///
     /// Opening for writing waits for the turn of an unrelated process and for claims, without holding any lock.
     /// - Throws: ``FileError/Code/superseded`` when the file lost its last name while the open waited: the kernel then
-    ///   looks the path up again.
+    ///   looks the path up again. See ``SupersededOpens``.
     package func open(_ request: OpenRequest) throws(FileError) -> Answer<OpenedFile> {
         syncEngine.follower.use.note()
         let inode = try known(request.inode)
@@ -133,7 +133,7 @@ extension FileSystem {
             let hadName = inode.attributes.linkCount > 0
             return .pending { [self] () async throws(FileError) in
                 try await wait()
-                switch try openInTurn(id, request, try stillNamed(request.inode, hadName, id), process) {
+                switch try openInTurn(id, request, try stillNamed(request, hadName, id), process) {
                 case .ready(let opened): return opened
                 case .pending(let wait): return try await wait()
                 }
@@ -153,7 +153,8 @@ extension FileSystem {
     }
 
     /// The file after a wait, during which it may have been replaced or removed.
-    private func stillNamed(_ number: InodeNumber, _ hadName: Bool, _ id: HandleID) throws(FileError) -> Inode {
+    private func stillNamed(_ request: OpenRequest, _ hadName: Bool, _ id: HandleID) throws(FileError) -> Inode {
+        let number = request.inode
         let inode: Inode?
         do throws(FileError) {
             inode = try replica.inode(number)
@@ -163,7 +164,8 @@ extension FileSystem {
             locking.manager.handleClosed(number, id)
             throw error
         }
-        guard let inode, !hadName || inode.attributes.linkCount > 0 else {
+        if let inode, !hadName || inode.attributes.linkCount > 0 { return inode }
+        guard let inode, !files.superseded.mayRefuse(request.caller.thread) else {
             locking.manager.handleClosed(number, id)
             throw FileError(.superseded, "\(number) was replaced or removed while its open waited")
         }
@@ -185,7 +187,7 @@ extension FileSystem {
                 locking.manager.handleClosed(request.inode, id)
                 throw error
             }
-            switch try openNow(id, request, try stillNamed(request.inode, hadName, id), process) {
+            switch try openNow(id, request, try stillNamed(request, hadName, id), process) {
             case .ready(let opened): return opened
             case .pending(let wait): return try await wait()
             }
@@ -228,6 +230,7 @@ extension FileSystem {
     private func add(_ id: HandleID, _ request: OpenRequest, _ inode: Inode) throws(FileError) -> OpenHandle {
         let known = files.open.addToOpen(id, request.inode, flags: request.flags)
         let handle = if let known { known } else { try addFirst(id, request, inode) }
+        files.superseded.opened(request.caller.thread)
         cache.evictor.noteUse(of: request.inode)
         if handle.inode.isVolatile {
             files.kernel.inodeChanged(request.inode, bytes: false)

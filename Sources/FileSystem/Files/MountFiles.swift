@@ -9,6 +9,7 @@ final class MountFiles: LocalFiles {
     let mapped: MappedFiles
     let orphans: Orphans
     let kernelLink: KernelLink
+    let superseded = SupersededOpens()
     private let downloads: Downloads
     private let context: SyncContext
 
