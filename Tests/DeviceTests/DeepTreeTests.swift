@@ -22,7 +22,8 @@ import Testing
         _ records: [ItemRecord], _ tombstones: [Commit.Tombstone] = [], as number: CommitNumber
     ) async throws {
         let commit = Commit(
-            sequence: number, device: stranger, deviceName: "stranger", time: Timestamp(rawValue: 1), nonce: UUID(),
+            sequence: number, device: stranger, deviceName: "stranger", time: TestTime().environment.now(),
+            nonce: UUID(),
             records: records, tombstones: tombstones)
         #expect(try await ChangeLog(store: store).append(commit) == .landed)
     }

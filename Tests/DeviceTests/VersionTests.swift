@@ -109,21 +109,6 @@ import Testing
         for device in [earlier, new, later] { try await device.close() }
     }
 
-    @Test func `what a device with a clock in 1970 deletes can be restored for as long as anything`() async throws {
-        let store = MemoryStore()
-        let now = Date().timeIntervalSince1970
-        let broken = try await TestDevice.start(on: store, name: "broken", time: TestTime(wrongSeconds: 1000 - now))
-        let other = try await TestDevice.start(on: store, name: "other")
-        try await broken.write("one", to: "f")
-        try await converge(broken, other)
-        try broken.remove("f")
-        try await converge(broken, other)
-        let deleted = try #require(try Array(other.fileSystem.trash()).first)
-        #expect(deleted.path == "f")
-        #expect(try Date("\(deleted.deleted.prefix(19))Z", strategy: .iso8601).timeIntervalSince1970 > now - 60)
-        for device in [broken, other] { try await device.close() }
-    }
-
     @Test func `a deleted file is restored under another name if its name is taken`() async throws {
         let (a, b) = try await pair()
         try await a.write("one", to: "f.txt")

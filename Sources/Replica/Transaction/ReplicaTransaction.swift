@@ -40,12 +40,10 @@ package final class ReplicaTransaction {
     ///
     /// It is the writer's, whose clock may be wrong: states are kept for so long after it, so one from before the commits
     /// that precede it is taken for theirs, and one that is still to come for the present.
-    ///
-    /// - Parameter earliest: When the commit did not exist yet, by this device's clock; `nil` when that is not known.
-    package func setCommitTime(_ time: Timestamp, notBefore earliest: Timestamp? = nil) throws(FileError) {
+    package func setCommitTime(_ time: Timestamp) throws(FileError) {
         try translated {
             let last = try rows.meta(.commitTime, as: Int64.self).map(Timestamp.init(rawValue:)) ?? time
-            replaced = min(max(time, last, earliest ?? time), now)
+            replaced = min(max(time, last), now)
             try rows.setMeta(.commitTime, replaced.rawValue)
         }
     }

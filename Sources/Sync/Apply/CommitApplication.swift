@@ -55,7 +55,7 @@ struct CommitApplication {
 
     mutating func apply() throws(FileError) {
         try transaction.rememberDevice(commit.device, name: commit.deviceName)
-        if isCommit { try transaction.setCommitTime(commit.time, notBefore: findings.earliest) }
+        if isCommit { try transaction.setCommitTime(commit.time) }
         if commit.device == device, !remembersOwn, try transaction.notePutBack(commit.sequence) {
             effects.isPutBack = true
         }

@@ -1,4 +1,3 @@
-import Model
 import Synchronization
 
 /// How far this device is behind the log, as far as it knows: for metrics.
@@ -9,7 +8,6 @@ package final class LogProgress: Sendable {
     private struct State {
         var behind = 0
         var last: Duration?
-        var end: Timestamp?
     }
 
     private let state = Mutex(State())
@@ -32,19 +30,7 @@ package final class LogProgress: Sendable {
     /// As many commits follow the last one that was applied.
     func noteRest(_ count: Int) { state.withLock { $0.behind = count } }
 
-    /// There was no further commit.
-    ///
-    /// - Parameter time: Before that was asked, by this device's clock.
-    func noteEnd(at time: Timestamp) {
-        state.withLock { state in
-            state.behind = 0
-            state.end = time
-        }
-    }
-
-    /// When the commits that follow did not exist yet; `nil` when that is not known since the start. Their own times are
-    /// by the clocks of their writers.
-    var end: Timestamp? { state.withLock { $0.end } }
+    func noteEnd() { state.withLock { $0.behind = 0 } }
 
     func noteApplied() {
         let now = environment.uptime()
@@ -57,9 +43,6 @@ package final class LogProgress: Sendable {
     /// A commit of this device is in the log, which it knows to the end.
     func noteAppended() {
         let now = environment.uptime()
-        state.withLock { state in
-            state.behind = 0
-            state.last = now
-        }
+        state.withLock { $0 = State(last: now) }
     }
 }

@@ -95,10 +95,9 @@ package final class LogSession: Sendable {
     private func applyNext() async throws -> Bool {
         try await begin()
         let read: DecodedCommit
-        let asked = context.environment.now()
         switch try await next() {
         case .nothing:
-            progress.noteEnd(at: asked)
+            progress.noteEnd()
             applier.settle()
             return false
         case .snapshot: return true
@@ -115,7 +114,6 @@ package final class LogSession: Sendable {
                 ])
         }
         var findings = RecordFindings(contents: try await preparation.contents(of: read.commit.records))
-        findings.earliest = progress.end
         findings.deleted = try await preparation.deletedContents(met: read.commit.records, findings.contents)
         // Presenters save first, so that their unsaved changes are not lost; hence before the search for local edits.
         var grant: SyncGrant?

@@ -11,8 +11,6 @@ struct RecordFindings: Sendable {
     var localBytes: [ItemID: LocalBytes] = [:]
     /// The bytes of items that were deleted here, where the records seem to have others.
     var deleted: [ItemID: Content] = [:]
-    /// When the commit did not exist yet, by this device's clock; `nil` when that is not known.
-    var earliest: Timestamp?
 }
 
 /// Collects the data that records need, before the index transaction that applies them.
