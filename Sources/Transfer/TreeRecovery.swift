@@ -100,10 +100,11 @@ package struct TreeRecovery {
         let (file, status) = try directory.file(name)
         guard status.kind == .file, try !isPlaceholder(name, file, status) else { return }
         let wanted = try realName(name, in: target)
-        if try hasSame(wanted, in: target, file, status) { return }
-        let (made, text) = try firstFree(wanted, path: path) { name in
-            openat(target.rawValue, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let found = try firstFree(wanted, path: path) { name throws(FileError) in
+            if try hasSame(name, in: target, file, status) { return .present }
+            return .init(openat(target.rawValue, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600))
         }
+        guard let (made, text) = found else { return }
         let copy = Descriptor(owning: made)
         do {
             try keepExclusion(of: file, to: copy)
@@ -121,12 +122,14 @@ package struct TreeRecovery {
         _ name: [UInt8], _ link: [UInt8], _ target: Descriptor, path: String, isNew: Bool
     ) throws(FileError) {
         let wanted = try realName(name, in: target)
-        var known = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = CLinux_readlinkat(target.rawValue, wanted, &known, known.count)
-        if count >= 0, known.prefix(count).elementsEqual(link) { return }
         let text = String(decoding: link, as: UTF8.self)
-        let made = try firstFree(wanted, path: path) { name in symlinkat(text, target.rawValue, name) }
-        if !isNew { report.paths.append(made.path) }
+        let made = try firstFree(wanted, path: path) { name throws(FileError) in
+            var known = [UInt8](repeating: 0, count: Int(PATH_MAX))
+            let count = CLinux_readlinkat(target.rawValue, name, &known, known.count)
+            if count >= 0, known.prefix(count).elementsEqual(link) { return .present }
+            return .init(symlinkat(text, target.rawValue, name))
+        }
+        if let made, !isNew { report.paths.append(made.path) }
     }
 
     // MARK: Names
@@ -137,29 +140,51 @@ package struct TreeRecovery {
     ) throws(FileError) -> (descriptor: Descriptor, path: String, isNew: Bool) {
         let wanted = try realName(name, in: target)
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-        let known = openat(target.rawValue, wanted, flags, 0)
-        if known >= 0 { return (Descriptor(owning: known), path, false) }
-        let made = try firstFree(wanted, path: path) { name in
-            mkdirat(target.rawValue, name, 0o700) == 0 ? openat(target.rawValue, name, flags, 0) : -1
+        var isNew = false
+        let found = try firstFree(wanted, path: path) { name throws(FileError) in
+            let known = openat(target.rawValue, name, flags, 0)
+            if known >= 0 { return .made(known) }
+            guard mkdirat(target.rawValue, name, 0o700) == 0 else { return .init(-1) }
+            isNew = true
+            return .init(openat(target.rawValue, name, flags, 0))
         }
-        return (Descriptor(owning: made.result), made.path, true)
+        guard let found else { throw FileError(.notFound, "\(path) was removed meanwhile") }
+        return (Descriptor(owning: found.result), found.path, isNew)
     }
 
-    /// Makes an item under the first name that is free.
+    /// What an attempt with one name came to.
+    private enum Attempt {
+        case made(Int32)
+        /// What was to be made is there.
+        case present
+        /// Something else has the name.
+        case taken
+        case failed(Int32)
+
+        /// - Parameter result: Of a system call; negative when it failed with `errno`.
+        init(_ result: Int32) {
+            self = result >= 0 ? .made(result) : errno == EEXIST ? .taken : .failed(errno)
+        }
+    }
+
+    /// Makes an item under the first name that is free, unless it is there already: also under one of the names with
+    /// numbers, where an earlier recovery has put it.
     ///
-    /// - Parameter make: Related: the system calls that fail with `EEXIST`; negative when it failed.
+    /// - Returns: `nil` when it is there.
     private func firstFree(
-        _ name: String, path: String, _ make: (String) -> Int32
-    ) throws(FileError) -> (result: Int32, path: String) {
+        _ name: String, path: String, _ attempt: (String) throws(FileError) -> Attempt
+    ) throws(FileError) -> (result: Int32, path: String)? {
         let item = try ItemName(name)
         for number in 1...FreeName.stepLimit {
             let candidate = try number == 1 ? item : FreeName.candidate(item, number: number)
-            let result = make(candidate.string)
-            if result >= 0 {
+            switch try attempt(candidate.string) {
+            case .present: return nil
+            case .taken: continue
+            case .failed(let number): throw FileError(systemCall: number, "create \(candidate)")
+            case .made(let result):
                 let above = ItemPath(path).components.dropLast().map(String.init)
                 return (result, (above + [candidate.string]).joined(separator: "/"))
             }
-            guard errno == EEXIST else { throw FileError(systemCall: errno, "create \(candidate)") }
         }
         throw FileError(.exists, "\(name) and its numbered names are taken")
     }
@@ -219,7 +244,8 @@ package struct TreeRecovery {
         while offset < byteCount {
             let piece = try file.read(byteCount: Self.pieceByteCount, at: offset)
             guard !piece.isEmpty else { break }
-            var written = 0
+            // Zeros are left as a hole: a disk image may be longer than the disk.
+            var written = piece.allSatisfy { $0 == 0 } ? piece.count : 0
             while written < piece.count {
                 let count = piece.withUnsafeBytes {
                     pwrite(copy.rawValue, $0.baseAddress! + written, piece.count - written, off_t(offset) + written)
@@ -229,6 +255,7 @@ package struct TreeRecovery {
             }
             offset += Int64(piece.count)
         }
+        guard ftruncate(copy.rawValue, off_t(offset)) == 0 else { throw FileError(systemCall: errno, "ftruncate") }
     }
 
     private static let exclusion = "user.dewpoint.isExcludedFromSync"

@@ -78,6 +78,8 @@ extension RealMount {
                 #expect(
                     result.errors.contains("the index of \(a.state) cannot be used, only its files"), "\(result.errors)"
                 )
+                // Once more: what was copied is recognised.
+                try await container.dewpoint(["recover", a.state, b.point])
                 let all = try await Command.script(
                     #"cd "$1"; ls -A; cat f.txt "f 2.txt" d/new .y.icloud ".y 2.icloud"; stat -c %a d/new"#, b.point)
                 #expect(
@@ -122,6 +124,21 @@ extension RealMount {
                 #expect(try listing(b.point) == ["f"])
                 #expect(try listing(b.state).filter { $0.hasPrefix("recovering") }.isEmpty)
                 #expect(Leftovers.mountpoints(below: container.directory) == [b.point])
+            }
+        }
+
+        @Test func `more directories side by side than the command may open are recovered`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await container.dewpoint(["pause", a.point])
+                try await Command.script(
+                    #"cd "$1"; for n in $(seq 300); do mkdir $n; echo $n > $n/f; done"#, a.point)
+                try await lose(a)
+                let text = try await Command.script(
+                    #"ulimit -Sn 128; "$1" recover "$2" "$3""#, container.binary, a.state, b.point,
+                    environment: container.environment)
+                #expect(text == "600 changes of \(a.state) are in the container now\n")
+                #expect(try await Command.script(#"cat "$1"/*/f | wc -l"#, b.point) == "300\n")
             }
         }
 

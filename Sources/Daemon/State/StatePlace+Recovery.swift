@@ -13,10 +13,10 @@ extension StatePlace {
         case filesOnly(reason: String)
     }
 
-    package var files: String { StateDirectory(path).files }
+    private var files: String { StateDirectory(path).files }
 
     /// Whether a daemon has it open.
-    package var isInUse: Bool { StateUse.isHeld(path) }
+    package var isInUse: Bool { StateDirectory(path).isInUse }
 
     /// Makes a new state of this one, which is only read. Blocks for as long as copying takes.
     ///
@@ -47,7 +47,10 @@ extension StatePlace {
             case .busy: throw DaemonError(.busy, "a daemon uses the state \(path); unmount the container first")
             case .invalid: throw DaemonError(.usage, error.detail)
             case .diskFull, .overQuota: throw DaemonError(.cannotCreate, "\(place.path): \(error.detail)")
-            case .unsupported: throw DaemonError(.failed, "\(path): \(error.detail)")
+            // Not the index is at fault.
+            case .unsupported, .tooManyOpenFiles, .notPermitted, .readOnly, .exists:
+                throw DaemonError(.failed, "\(path): \(error.detail)")
+            case .denied: throw DaemonError(.denied, "\(path): \(error.detail)")
             default: return .filesOnly(reason: error.detail)
             }
         }

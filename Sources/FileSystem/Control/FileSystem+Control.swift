@@ -285,9 +285,14 @@ extension FileSystem {
         if isPinned { try request(number, because: .pinned) }
     }
 
-    /// The items with a setting of their own, by path; at most ``PinnedItem/limit``.
+    /// The items with a setting of their own, by path.
+    /// - Throws: `tooLarge` when there are more than ``PinnedItem/limit``.
     package func pins() throws(FileError) -> [PinnedItem] {
-        let pinned = try replica.pinnedInodes(limit: PinnedItem.limit)
+        let pinned = try replica.pinnedInodes(limit: PinnedItem.limit + 1)
+        guard pinned.count <= PinnedItem.limit else {
+            throw FileError(
+                .tooLarge, "more than \(PinnedItem.limit) items are pinned one by one; pin their directories instead")
+        }
         let paths = try replica.paths(of: pinned.map(\.number))
         return pinned.compactMap { number, isPinned in
             (number == .root ? "" : paths[number]?.string).map { PinnedItem(path: $0, pinned: isPinned) }

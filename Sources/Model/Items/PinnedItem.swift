@@ -1,7 +1,7 @@
 /// An item with a setting of its own for staying downloaded.
 package struct PinnedItem: Hashable, Sendable, Codable {
-    /// The most that are listed.
-    package static let limit = 100_000
+    /// The most that are listed; where there are more, the question is refused, since a list is saved.
+    package static let limit = 10_000
 
     /// Relative to the container's root; empty for the root.
     package var path: String

@@ -6,6 +6,7 @@
 ///     staging/removed/    removed or replaced files that must outlive the commit; bytes of unlinked open files
 ///     staging/snapshots/  snapshots of the container being written or read; emptied at every start
 ///     staging/aside/      unknown files that were in repair's way: adopted, never deleted
+///     recovering.PID/     a state that is being recovered into this one's mount; removed by the command, or by the next
 ///     recovered/          files that repair did not know after a power failure, for the user to inspect
 ///     running             boot and mount of the disk, process id of the daemon; left after an unclean end
 ///     reserve             space for removals on a full disk

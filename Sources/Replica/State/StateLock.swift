@@ -127,11 +127,11 @@ final class StateLock: Sendable {
     }
 }
 
-/// Whether a state is open.
-package enum StateUse {
-    package static func isHeld(_ path: String) -> Bool {
+extension StateDirectory {
+    /// Whether a daemon has it open.
+    package var isInUse: Bool {
         do throws(FileError) {
-            _ = try StateLock.hold(StateDirectory(path))
+            _ = try StateLock.hold(self)
             return false
         } catch {
             return error.code == .busy

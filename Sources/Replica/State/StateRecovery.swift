@@ -165,7 +165,8 @@ package struct StateRecovery {
 
     /// A directory of the old state whose files are to be copied.
     private struct Frame {
-        var directory: Descriptor
+        /// Opened when its turn comes: of those that wait, only the directory that they are in is open.
+        var place: BackingPlace
         /// Below `files/`; `nil` elsewhere.
         var path: String?
         /// The directory in the index that has its path.
@@ -178,10 +179,12 @@ package struct StateRecovery {
         try rows.execute("DELETE FROM transfers")
         try rows.execute("DELETE FROM removed")
         let target = try BackingDirectory.openDirectory(new.removed)
-        var stack = [Frame(directory: try BackingDirectory.openDirectory(old.files), path: "", number: .root)]
-        for path in [old.removed, old.aside] where access(path, F_OK) == 0 {
-            stack.append(Frame(directory: try BackingDirectory.openDirectory(path)))
+        func frame(_ directory: String, path: String? = nil, number: InodeNumber? = nil) throws -> Frame {
+            let place = BackingPlace(directory: try BackingDirectory.openDirectory(directory), name: ".")
+            return Frame(place: place, path: path, number: number)
         }
+        var stack = [try frame(old.files, path: "", number: .root)]
+        for path in [old.removed, old.aside] where access(path, F_OK) == 0 { stack.append(try frame(path)) }
         while let frame = stack.popLast() {
             do { stack += try copyFiles(of: frame, to: target, rows) } catch let error as FileError {
                 try note(error, frame.path ?? "staging")
@@ -194,16 +197,14 @@ package struct StateRecovery {
     private mutating func copyFiles(of frame: Frame, to target: Descriptor, _ rows: Rows) throws -> [Frame] {
         var inner: [Frame] = []
         let entries = try frame.number.map { try Self.entries(in: $0, rows) } ?? [:]
-        for name in try SystemCalls.names(in: frame.directory) {
-            let place = BackingPlace(directory: frame.directory, name: name)
+        let directory = try SystemCalls.open(frame.place, O_RDONLY | O_DIRECTORY)
+        for name in try SystemCalls.names(in: directory) {
+            let place = BackingPlace(directory: directory, name: name)
             let path = frame.path.map { $0.isEmpty ? name : "\($0)/\(name)" }
             do {
                 let status = try SystemCalls.status(place)
                 if status.isDirectory {
-                    inner.append(
-                        Frame(
-                            directory: try SystemCalls.open(place, O_RDONLY | O_DIRECTORY), path: path,
-                            number: entries[DiskName(string: name)]))
+                    inner.append(Frame(place: place, path: path, number: entries[DiskName(string: name)]))
                 } else if status.isFile {
                     let known = entries[DiskName(string: name)]
                     let row =
