@@ -118,9 +118,15 @@ package final class Replica: Sendable {
             // Disk space that only serves a power failure is worth more now; the error to report is still that the disk
             // is full.
             try? removePostponed()
-            if freeing { reserve.release() }
-            guard shrinkLog() || freeing else { throw error }
-            value = try attempt(body)
+            if freeing {
+                value = try reserve.lend { () throws(FileError) in
+                    _ = shrinkLog()
+                    return try attempt(body)
+                }
+            } else {
+                guard shrinkLog() else { throw error }
+                value = try attempt(body)
+            }
         }
         if freeing { reserve.hold() }
         return value

@@ -8,7 +8,13 @@ final class DiskReserve: Sendable {
     static let byteCount: Int64 = 4 << 20
 
     private let place: BackingPlace
-    private let isHeld = Mutex(false)
+    private let use = Mutex(Use())
+
+    private struct Use {
+        var isHeld = false
+        /// How many changes are using the space.
+        var borrowerCount = 0
+    }
 
     init(_ state: StateDirectory) throws(FileError) {
         place = BackingPlace(directory: try BackingDirectory.openDirectory(state.path), name: state.reserveName)
@@ -33,25 +39,35 @@ final class DiskReserve: Sendable {
         return statvfs(state.path, &room) == 0 && room.f_bavail * room.f_frsize < openingByteCount
     }
 
-    /// Allocates the reserve, if there is space.
-    func hold() {
-        isHeld.withLock { isHeld in
-            if isHeld { return }
-            // Only removing on a full disk needs the reserve: no reason to fail.
-            guard let descriptor = try? SystemCalls.open(place, O_RDWR | O_CREAT, mode: 0o600) else { return }
-            isHeld = posix_fallocate(descriptor.rawValue, 0, off_t(Self.byteCount)) == 0
-            // A partial reserve would fill the disk that it is for.
-            if !isHeld { try? SystemCalls.unlink(place) }
-        }
-    }
+    /// Allocates the reserve, if there is space and nobody uses it.
+    func hold() { use.withLock { hold(&$0) } }
 
-    /// Releases the reserve, if there is one.
-    func release() {
-        isHeld.withLock { isHeld in
-            guard isHeld else { return }
-            isHeld = false
+    /// Runs `body` with the space of the reserve free.
+    ///
+    /// Changes run beside each other: one that has succeeded must not take back what another is about to use.
+    func lend<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+        use.withLock { use in
+            use.borrowerCount += 1
+            guard use.isHeld else { return }
+            use.isHeld = false
             // A missing reserve is already released.
             try? SystemCalls.unlink(place)
         }
+        defer {
+            use.withLock { use in
+                use.borrowerCount -= 1
+                hold(&use)
+            }
+        }
+        return try body()
+    }
+
+    private func hold(_ use: inout Use) {
+        if use.isHeld || use.borrowerCount > 0 { return }
+        // Only removing on a full disk needs the reserve: no reason to fail.
+        guard let descriptor = try? SystemCalls.open(place, O_RDWR | O_CREAT, mode: 0o600) else { return }
+        use.isHeld = posix_fallocate(descriptor.rawValue, 0, off_t(Self.byteCount)) == 0
+        // A partial reserve would fill the disk that it is for.
+        if !use.isHeld { try? SystemCalls.unlink(place) }
     }
 }
