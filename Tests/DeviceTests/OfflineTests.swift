@@ -107,7 +107,7 @@ import Testing
         let time = TestTime()
         let a = try await TestDevice.start(on: store, name: "A")
         let b = try await TestDevice.start(
-            on: store, name: "B", options: Self.options(timeout: .seconds(8)), time: time)
+            on: store, name: "B", options: Self.options(timeout: .seconds(120)), time: time)
         try await a.write("f", to: "f")
         try await converge(a, b)
         network.goAway()
