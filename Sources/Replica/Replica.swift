@@ -120,6 +120,7 @@ package final class Replica: Sendable {
             try? removePostponed()
             if freeing {
                 value = try reserve.lend { () throws(FileError) in
+                    // Where the log cannot be shortened, the change may still fit into the reserve.
                     _ = shrinkLog()
                     return try attempt(body)
                 }

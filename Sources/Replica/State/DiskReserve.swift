@@ -44,7 +44,8 @@ final class DiskReserve: Sendable {
 
     /// Runs `body` with the space of the reserve free.
     ///
-    /// Changes run beside each other: one that has succeeded must not take back what another is about to use.
+    /// The reserve is allocated again when no change uses its space any longer: otherwise a change that succeeds on
+    /// another thread would take the space back before `body` has used it.
     func lend<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
         use.withLock { use in
             use.borrowerCount += 1
