@@ -144,6 +144,8 @@ package struct TreeRecovery {
         let found = try firstFree(wanted, path: path) { name throws(FileError) in
             let known = openat(target.rawValue, name, flags, 0)
             if known >= 0 { return .made(known) }
+            // Of the right kind or not known: not to be passed over for a second directory beside it.
+            guard [ENOENT, ENOTDIR, ELOOP].contains(errno) else { return .failed(errno) }
             guard mkdirat(target.rawValue, name, 0o700) == 0 else { return .init(-1) }
             isNew = true
             return .init(openat(target.rawValue, name, flags, 0))
@@ -180,7 +182,7 @@ package struct TreeRecovery {
             switch try attempt(candidate.string) {
             case .present: return nil
             case .taken: continue
-            case .failed(let number): throw FileError(systemCall: number, "create \(candidate)")
+            case .failed(let number): throw FileError(systemCall: number, "open or create \(candidate)")
             case .made(let result):
                 let above = ItemPath(path).components.dropLast().map(String.init)
                 return (result, (above + [candidate.string]).joined(separator: "/"))

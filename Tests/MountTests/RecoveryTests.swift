@@ -142,6 +142,33 @@ extension RealMount {
             }
         }
 
+        @Test(.enabled(if: !Requirement.root, "root may open every directory"))
+        func `a directory that may not be opened is named, and gets no second one beside it`() async throws {
+            try await MountedContainer.with(devices: ["A", "B"]) { container in
+                let (a, b) = (container.a, container.b)
+                try await Command.script(#"mkdir "$1/d"; echo old > "$1/d/old""#, a.point)
+                try await a.sync()
+                try await b.sync()
+                try await container.dewpoint(["pause", a.point])
+                try await Command.script(#"echo new > "$1/d/new"; echo new > "$1/new""#, a.point)
+                try await lose(a)
+                try await Command.script(#"rm -f "$1"/index.sqlite*"#, a.state)
+                try await Command.script(#"chmod 0 "$1/d""#, b.point)
+                let result = try await Command.run(
+                    [container.binary, "recover", a.state, b.point], limit: .seconds(60),
+                    environment: container.environment)
+                try await Command.script(#"chmod 755 "$1/d""#, b.point)
+                let all = try await Command.script(#"cd "$1"; ls -A . d; cat new"#, b.point)
+                #expect(all == ".:\nd\nnew\n\nd:\nold\nnew\n")
+                #expect(
+                    "\(result.output)\(result.errors)".contains(
+                        "d cannot be copied: open or create d: Permission denied"),
+                    "\(result.output)\(result.errors)")
+                try await container.dewpoint(["recover", a.state, b.point])
+                #expect(try await Command.script(#"cat "$1/d/new""#, b.point) == "new\n")
+            }
+        }
+
         @Test func `what cannot be recovered is refused with a sentence`() async throws {
             try await MountedContainer.with(devices: ["A", "B"]) { container in
                 let (a, b) = (container.a, container.b)

@@ -87,8 +87,10 @@ package struct StateRecovery {
         for path in [old.index, old.log] where access(path, F_OK) == 0 {
             let name = String(decoding: path.utf8.dropFirst(old.path.utf8.count + 1), as: UTF8.self)
             let from = BackingPlace(directory: source, name: name)
-            try copy.copyFile(
-                from, BackingPlace(directory: target, name: name), try SystemCalls.status(from))
+            let to = BackingPlace(directory: target, name: name)
+            try copy.copyFile(from, to, try SystemCalls.status(from))
+            // In a backup that nobody may write, it may be read-only.
+            try SystemCalls.setMode(to, 0o600)
         }
     }
 
@@ -244,7 +246,11 @@ package struct StateRecovery {
         let copied = BackingPlace(directory: target, name: "\(row.number.row)")
         // A file with several names.
         if try SystemCalls.statusIfPresent(copied) != nil { return }
-        do { try copy.copyFile(place, copied, status) } catch {
+        do {
+            try copy.copyFile(place, copied, status)
+            // The index has the mode that programs see.
+            try SystemCalls.setMode(copied, ReplicaTransaction.backingMode(status.mode))
+        } catch {
             // Half of a file looks like a whole one.
             try? SystemCalls.unlink(copied)
             throw error
