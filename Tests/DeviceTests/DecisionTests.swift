@@ -264,6 +264,15 @@ import Testing
         #expect(faults.waiting(at: now).isEmpty && faults.fault(of: item[0].item) != nil)
     }
 
+    @Test func `an item that cannot be read is tried again soon, and at least once a minute`() {
+        var faults = UploadFaults(fullBatch: 1)
+        let item = pending(1)[0]
+        for pause in [1, 2, 4, 8, 16, 32, 60, 60] {
+            faults.refused(item, because: "it cannot be read", mayPass: true, at: .zero)
+            #expect(faults.pause(at: .zero) == .seconds(pause))
+        }
+    }
+
     @Test func `a refused item that has changed is retried at once`() {
         var faults = UploadFaults(fullBatch: 1)
         let item = pending(1)

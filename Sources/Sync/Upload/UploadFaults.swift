@@ -11,6 +11,9 @@ struct UploadFaults: Sendable {
     /// How long an item waits that the store had no room for; doubled each time.
     static let pauseStart = Duration.seconds(30)
     static let pauseLimit = Duration.seconds(600)
+    /// How long an item waits that could not be read on this device; doubled each time.
+    static let readPauseStart = Duration.seconds(1)
+    static let readPauseLimit = Duration.seconds(60)
     /// How many items in a row may be refused before uploading pauses.
     static let refusalLimit = 8
 
@@ -68,12 +71,20 @@ struct UploadFaults: Sendable {
     /// An item cannot be sent as it is, however much room the store has: it waits until it changes, and items that do
     /// not depend on it continue.
     ///
-    /// - Parameter growth: How many bytes of the container's quota it needs, if that is the reason: then it waits until
-    ///   they are there, too.
-    mutating func refused(_ pending: Pending, because reason: String, growth: Int64? = nil, at now: Duration) {
+    /// - Parameters:
+    ///   - growth: How many bytes of the container's quota it needs, if that is the reason: then it waits until they are
+    ///     there, too.
+    ///   - mayPass: Whether the reason may go by itself: then it is tried again soon, and less and less often.
+    mutating func refused(
+        _ pending: Pending, because reason: String, growth: Int64? = nil, mayPass: Bool = false, at now: Duration
+    ) {
+        var pause = Self.pauseLimit
+        if mayPass {
+            pause = min((faults[pending.item]?.pause ?? Self.readPauseStart / 2) * 2, Self.readPauseLimit)
+        }
         faults[pending.item] = Fault(
-            fault: ItemFault(code: 4354, text: reason), position: pending.position, pause: Self.pauseLimit,
-            retry: now + Self.pauseLimit, growth: growth)
+            fault: ItemFault(code: 4354, text: reason), position: pending.position, pause: pause, retry: now + pause,
+            growth: growth)
     }
 
     /// Whether an item waits for room in the container's quota.

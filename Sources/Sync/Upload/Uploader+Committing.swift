@@ -35,6 +35,8 @@ extension Uploader {
         let reason: String
         /// How many bytes of the container's quota it needs, if that is the reason.
         var growth: Int64?
+        /// Whether the reason may go by itself, so that it is worth to look often at first.
+        var mayPass = false
     }
 
     func refuse(_ candidate: Candidate, _ refusal: Refusal) {
@@ -43,7 +45,8 @@ extension Uploader {
             // Of a tree that is too large, one line tells as much as thousands.
             let isLogged = refusal.growth == nil || !state.faults.isOverQuota
             let isNew = state.faults.fault(of: candidate.pending.item)?.text != refusal.reason
-            state.faults.refused(candidate.pending, because: refusal.reason, growth: refusal.growth, at: now)
+            state.faults.refused(
+                candidate.pending, because: refusal.reason, growth: refusal.growth, mayPass: refusal.mayPass, at: now)
             return (isNew, isLogged)
         }
         guard isNew else { return }

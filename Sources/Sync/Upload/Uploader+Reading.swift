@@ -7,7 +7,7 @@ import Synchronization
 
 /// Reads an item for upload, and its bytes into packs.
 extension Uploader {
-    /// An item that cannot be read blocks nothing else: it stays in the outbox and is retried.
+    /// An item that cannot be read blocks nothing else: it stays in the outbox and is tried again, less and less often.
     func readOrSkip(
         _ item: Pending, into upload: inout ContentUpload, within quota: inout BatchQuota
     ) async throws -> Candidate? {
@@ -15,10 +15,8 @@ extension Uploader {
             return try await read(item, into: &upload, within: &quota)
         } catch let error as FileError {
             // Removed since the batch was listed: the outbox is up to date by now.
-            let isGone = error.code == .notFound
-            logger.log(
-                level: isGone ? .debug : .error, "failed to upload an item; trying again later",
-                metadata: ["item": "\(item.item)", "error": "\(error)"])
+            if error.code == .notFound, try !replica.isPending(item.item, position: item.position) { return nil }
+            refuse(Candidate(pending: item), Refusal(reason: "it cannot be read: \(error.detail)", mayPass: true))
             return nil
         }
     }
