@@ -9,20 +9,26 @@ package import Model
 package struct ControlClient: Sendable {
     private let socket: String
     private let deadline: ContinuousClock.Instant?
+    private let bodyLimit: Duration
 
     /// How long a daemon may take for answers that need neither the store nor a walk through a directory.
     package static let quickLimit = Duration.seconds(30)
     /// How long a daemon may take to send an answer that it has begun, when it may take any time for the work: 30 s.
-    static let bodyLimit = quickLimit
+    package static let bodyLimit = quickLimit
     /// How long a daemon may take for an answer that needs a few requests to the store.
     static let storeLimit = Duration.seconds(120)
     /// The longest answer accepted: 64 MiB, some 100,000 locks.
     static let answerByteLimit = 64 << 20
 
-    /// - Parameter deadline: For all requests together, in addition to the limits of each.
-    package init(socketPath: String, deadline: ContinuousClock.Instant? = nil) {
+    /// - Parameters:
+    ///   - deadline: For all requests together, in addition to the limits of each.
+    ///   - bodyLimit: How long a daemon may take for each part of a long list.
+    package init(
+        socketPath: String, deadline: ContinuousClock.Instant? = nil, bodyLimit: Duration = ControlClient.bodyLimit
+    ) {
         socket = socketPath
         self.deadline = deadline
+        self.bodyLimit = bodyLimit
     }
 }
 
@@ -131,9 +137,9 @@ extension ControlClient {
 
     /// Items that were deleted and can be restored, the latest deletion first.
     package func trash() async throws(ControlError) -> DeletedItems {
-        // No limit of time: the answer comes as fast as its reader takes it.
+        // No limit for the whole: the answer comes as fast as its reader takes it.
         let stream = BodyStream(socketPath: socket)
-        try await stream.start(ControlRequest(.trash), deadline: deadline)
+        try await stream.start(ControlRequest(.trash), deadline: deadline, pace: bodyLimit)
         return DeletedItems(stream: stream)
     }
 

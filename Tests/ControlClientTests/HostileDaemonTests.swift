@@ -33,6 +33,34 @@ import Testing
         }
     }
 
+    @Test(arguments: ["", "[\n"]) func `deleted items that come byte by byte are not waited for`(
+        start: String
+    ) async throws {
+        let daemon = try Self.dripping("\(Self.head)\r\n\(start)")
+        let client = ControlClient(socketPath: daemon.socketPath, bodyLimit: .milliseconds(300))
+        await #expect(throws: ControlError.daemonUnreachable("no answer in time")) {
+            for try await _ in try await client.trash() {}
+        }
+    }
+
+    @Test func `whoever takes his time with the deleted items gets all of them`() async throws {
+        let path = String(repeating: "a", count: 1 << 12)
+        let item = try ControlJSON.encode(
+            DeletedItem(item: ItemID(uuid: UUID()), path: path, kind: .file, size: 1, deleted: Timestamp(rawValue: 0)))
+        let lines = repeatElement(String(decoding: item, as: UTF8.self), count: 100)
+        let daemon = try FakeDaemon { connection in
+            try connection.begin("\(Self.head)\r\n[\n\(lines.joined(separator: ",\n"))\n]\n")
+        }
+        let client = ControlClient(socketPath: daemon.socketPath, bodyLimit: .seconds(2))
+        var count = 0
+        for try await _ in try await client.trash() {
+            // Longer than a daemon may take.
+            if count == 0 { try await Task.sleep(for: .seconds(3)) }
+            count += 1
+        }
+        #expect(count == 100)
+    }
+
     @Test func `a caller that is cancelled does not wait for a daemon that says nothing`() async throws {
         let asked = Journal<Bool>()
         let daemon = try FakeDaemon { connection in

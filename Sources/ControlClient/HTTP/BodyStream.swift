@@ -19,12 +19,16 @@ final class BodyStream: Sendable {
 
     /// Connects, and waits until the daemon has begun to answer.
     ///
-    /// - Parameter deadline: For the whole answer.
-    func start(_ request: ControlRequest, deadline: ContinuousClock.Instant?) async throws(ControlError) {
+    /// - Parameters:
+    ///   - deadline: For the whole answer.
+    ///   - pace: For each of its parts: see ``ControlConnection/Limits/pace``.
+    func start(
+        _ request: ControlRequest, deadline: ContinuousClock.Instant?, pace: Duration? = nil
+    ) async throws(ControlError) {
         let (connection, parts) = (connection, parts)
         Thread.detachNewThread {
             do throws(ControlError) {
-                let limits = ControlConnection.Limits(head: ControlClient.quickLimit)
+                let limits = ControlConnection.Limits(head: ControlClient.quickLimit, pace: pace)
                 try connection.run(request, deadline: deadline, limits: limits, onHead: { parts.begin() }) {
                     part throws(ControlError) in try parts.put(part)
                 }

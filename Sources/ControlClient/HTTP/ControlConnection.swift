@@ -28,6 +28,8 @@ final class ControlConnection: Sendable {
     static let outboxByteLimit = 64 << 20
     /// The longest body of a refusal that is read: 64 KiB. Longer ones are cut.
     static let refusalByteLimit = 64 << 10
+    /// How many bytes are to arrive within ``Limits/pace``: 64 KiB.
+    static let byteCountPerPace = 64 << 10
     /// How many bytes are read at a time.
     private static let pieceByteCount = 64 << 10
 
@@ -78,6 +80,8 @@ final class ControlConnection: Sendable {
         var head: Duration?
         /// From then on.
         var body: Duration?
+        /// From then on for each ``byteCountPerPace`` bytes, or the end. The time in which they are handled does not count.
+        var pace: Duration?
     }
 
     /// Something to be done in intervals.
@@ -108,6 +112,7 @@ final class ControlConnection: Sendable {
         var answer = Answer()
         var deadline = earliest(deadline, limits.head.map { .now + $0 })
         var pause = tick.map { Pause($0) }
+        var pace = Pace(limit: limits.pace)
         while true {
             let ready = poll(descriptor, until: earliest(deadline, pause?.next))
             if ready.bell { silence() }
@@ -117,8 +122,10 @@ final class ControlConnection: Sendable {
             guard ready.input else { continue }
             let piece = try receive(descriptor)
             let hadBegun = answer.hasBegun
+            let received = ContinuousClock.now
             if try answer.take(piece, onHead: onHead, onBody: onBody) { return }
             if answer.hasBegun, !hadBegun { deadline = earliest(whole, limits.body.map { .now + $0 }) }
+            if answer.hasBegun, pace.took(piece?.count ?? 0, at: received) { deadline = earliest(whole, pace.end) }
         }
     }
 
@@ -229,6 +236,30 @@ extension ControlConnection {
     ) -> ContinuousClock.Instant? {
         guard let one, let other else { return one ?? other }
         return min(one, other)
+    }
+
+    /// Until when the next part of an answer may take.
+    private struct Pace {
+        let limit: Duration?
+        private(set) var end: ContinuousClock.Instant?
+        private var byteCount = 0
+
+        init(limit: Duration?) { self.limit = limit }
+
+        /// Notes bytes that have arrived and been handled.
+        ///
+        /// - Returns: Whether there is an end now, or a later one.
+        mutating func took(_ count: Int, at time: ContinuousClock.Instant) -> Bool {
+            guard let limit else { return false }
+            byteCount += count
+            guard let end, byteCount < ControlConnection.byteCountPerPace else {
+                byteCount = 0
+                self.end = .now + limit
+                return true
+            }
+            self.end = end + time.duration(to: .now)
+            return true
+        }
     }
 
     private struct Pause {
