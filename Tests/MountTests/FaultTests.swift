@@ -405,6 +405,21 @@ extension RealMount {
             }
         }
 
+        @Test(.needsDirectory) func `garbage is collected beside several lists of more than a million chunks`()
+            async throws
+        {
+            try await MountedContainer.with { container in
+                let a = container.a
+                try await a.write("kept", byteCount: 10)
+                try await a.sync()
+                try await Driver.run("hostile.py", "many fragmented", container.remote)
+                try await a.sync()
+                let report = try await frugal(container, ["container", "gc", "--dry-run", a.point])
+                #expect(report.hasPrefix("would be condemned: 0 objects, 0 B\n"), "\(report)")
+                try expectFrugalDaemon(of: a)
+            }
+        }
+
         @Test func `a commit of a newer format is reported in the status, and local work continues`() async throws {
             try await MountedContainer.with { container in
                 let a = container.a

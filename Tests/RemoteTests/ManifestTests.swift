@@ -73,6 +73,31 @@ import Testing
         #expect(throws: StoreError(.corrupt, key: "k")) { try ManifestText(Array(text.utf8), key: "k").content() }
     }
 
+    // MARK: Packs
+
+    @Test func `the packs of a manifest are those of its runs, however it is written`() async throws {
+        let chunk = #"{"hash":"\#(Self.hash)","byteCount":5}"#
+        let text = """
+            {"later": [{"pack": 5}], "runs": [{"zeros": 5},
+             {"chunks": [\(chunk)], "offset": 0, "p\\u0061ck": "\(Self.pack.uppercased())"},
+             {"pack": "\(Samples.id(7))", "chunks": [{"pack": "x"}], "offset": 1e0}, {"pack": "\(Self.pack)"}]}
+            """
+        let (store, reference) = try await store(Array(text.utf8))
+        guard case .manifest(let hash) = reference else { return }
+        let packs = [try #require(PackID(Self.pack)), Samples.id(7)]
+        #expect(try await store.packs(of: hash) == Set(packs))
+        #expect(try await store.packs(of: hash, textByteLimit: text.utf8.count) == Set(packs))
+        #expect(try await store.packs(of: hash, textByteLimit: text.utf8.count - 1) == nil)
+    }
+
+    @Test(arguments: [#"{"runs":[{"pack":5}]}"#, #"{"runs":[{"zeros":5}]"#, #"{"runs":[5]}"#, "{}", ""])
+    func `there are no packs in what is no list of runs`(text: String) async throws {
+        let (store, reference) = try await store(Array(text.utf8))
+        guard case .manifest(let hash) = reference else { return }
+        let key = ManifestStore.key(hash)
+        await #expect(throws: StoreError(.corrupt, key: key)) { try await store.packs(of: hash) }
+    }
+
     // MARK: Lengths
 
     private func store(_ text: [UInt8]) async throws -> (ManifestStore, ItemRecord.Reference) {

@@ -75,12 +75,20 @@ enum ContainerCoding {
     static func unpack(
         _ object: [UInt8], key: String, limit: Int = textByteLimit
     ) throws(StoreError) -> [UInt8] {
+        guard let text = try unpackIfShort(object, key: key, limit: limit) else {
+            throw StoreError(.corrupt, key: key, "unpacks to more than \(limit) bytes")
+        }
+        return text
+    }
+
+    /// - Returns: `nil` for a text longer than `limit` bytes.
+    static func unpackIfShort(_ object: [UInt8], key: String, limit: Int) throws(StoreError) -> [UInt8]? {
         do throws(Gzip.Failure) {
             return try Gzip.decompress(object, limit: limit)
         } catch {
             switch error {
             case .damaged: throw StoreError(.corrupt, key: key, "not a whole gzip member")
-            case .tooLong: throw StoreError(.corrupt, key: key, "unpacks to more than \(limit) bytes")
+            case .tooLong: return nil
             }
         }
     }

@@ -56,14 +56,44 @@ package struct ManifestStore: Sendable {
             return content
         case .manifest(let hash):
             let key = Self.key(hash)
-            let object = try await store.get(key, range: nil).collect(upTo: ContainerCoding.objectByteLimit)
             let entryLimit = Self.entryLimit(size: size)
+            let object = try await object(key)
             let text = try ContainerCoding.unpack(object, key: key, limit: Self.textByteLimit(entryLimit: entryLimit))
-            guard ChunkHash(hashing: text) == hash else { throw StoreError(.corrupt, key: key, "wrong hash") }
+            try check(text, hash, key: key)
             let content = try ManifestText(text, key: key, entryLimit: entryLimit).content()
             try check(content, size: size, key: key, of: "")
             return content
         }
+    }
+
+    /// The packs that a list in an object of its own refers to. However long the list is, it takes little memory besides
+    /// its text.
+    ///
+    /// - Parameter textByteLimit: The longest text that is read; `nil` for any that can be written.
+    /// - Returns: `nil` for a longer text.
+    /// - Throws: ``StoreError`` with `corrupt` as ``get(_:size:)``.
+    package func packs(of hash: ChunkHash, textByteLimit: Int? = nil) async throws(StoreError) -> Set<PackID>? {
+        let key = Self.key(hash)
+        let object = try await object(key)
+        let text: [UInt8]
+        if let textByteLimit {
+            guard let short = try ContainerCoding.unpackIfShort(object, key: key, limit: textByteLimit) else {
+                return nil
+            }
+            text = short
+        } else {
+            text = try ContainerCoding.unpack(object, key: key)
+        }
+        try check(text, hash, key: key)
+        return try ManifestText(text, key: key).packs()
+    }
+
+    private func object(_ key: String) async throws(StoreError) -> [UInt8] {
+        try await store.get(key, range: nil).collect(upTo: ContainerCoding.objectByteLimit)
+    }
+
+    private func check(_ text: [UInt8], _ hash: ChunkHash, key: String) throws(StoreError) {
+        guard ChunkHash(hashing: text) == hash else { throw StoreError(.corrupt, key: key, "wrong hash") }
     }
 
     private func check(_ content: Content, size: Int64?, key: String, of place: String) throws(StoreError) {

@@ -28,6 +28,18 @@ struct ManifestText {
                     : "not a list of runs, from byte \(error.offset) on")
         }
     }
+
+    /// The packs that it refers to, without a list of its chunks, which may take more memory than the text.
+    ///
+    /// - Throws: ``StoreError`` with `corrupt` when it is no list of runs.
+    func packs() throws(StoreError) -> Set<PackID> {
+        var reader = RunReader(JSONScan(text), entryLimit: entryLimit)
+        do throws(JSONScan.Failure) {
+            return try reader.packs()
+        } catch {
+            throw StoreError(.corrupt, key: key, "not a list of runs, from byte \(error.offset) on")
+        }
+    }
 }
 
 /// Decodes runs member by member, without finding the end of each value first.
@@ -47,32 +59,63 @@ private struct RunReader {
     var isTooLong: Bool { entryCount > entryLimit }
 
     mutating func manifest() throws(JSONScan.Failure) -> [Content.Run] {
-        var runs: [Content.Run]?
+        var runs: [Content.Run] = []
+        try forEachRun { reader throws(JSONScan.Failure) in runs.append(try reader.run()) }
+        return runs
+    }
+
+    mutating func packs() throws(JSONScan.Failure) -> Set<PackID> {
+        var packs: Set<PackID> = []
+        try forEachRun { reader throws(JSONScan.Failure) in
+            var hasMore = try reader.scan.enter("{", "}")
+            while hasMore {
+                if try reader.scan.memberName(of: ["pack"]) != nil {
+                    packs.insert(try reader.pack())
+                } else {
+                    try reader.scan.skipValue()
+                }
+                hasMore = try reader.scan.continues(before: "}")
+            }
+        }
+        return packs
+    }
+
+    /// - Parameter body: Reads the run that comes next.
+    private mutating func forEachRun(
+        _ body: (inout RunReader) throws(JSONScan.Failure) -> Void
+    ) throws(JSONScan.Failure) {
+        var hasRuns = false
         var hasMore = try scan.enter("{", "}")
         while hasMore {
             if try scan.memberName(of: ["runs"]) != nil {
-                guard runs == nil else { throw scan.failure }
-                runs = try list { reader throws(JSONScan.Failure) in try reader.run() }
+                guard !hasRuns else { throw scan.failure }
+                hasRuns = true
+                try forEachElement(body)
             } else {
                 try scan.skipValue()
             }
             hasMore = try scan.continues(before: "}")
         }
         try scan.expectEnd()
-        guard let runs else { throw scan.failure }
-        return runs
+        guard hasRuns else { throw scan.failure }
     }
 
     private mutating func list<Element>(
         _ element: (inout RunReader) throws(JSONScan.Failure) -> Element
     ) throws(JSONScan.Failure) -> [Element] {
         var elements: [Element] = []
+        try forEachElement { reader throws(JSONScan.Failure) in elements.append(try element(&reader)) }
+        return elements
+    }
+
+    private mutating func forEachElement(
+        _ body: (inout RunReader) throws(JSONScan.Failure) -> Void
+    ) throws(JSONScan.Failure) {
         var hasMore = try scan.enter("[", "]")
         while hasMore {
-            elements.append(try element(&self))
+            try body(&self)
             hasMore = try scan.continues(before: "]")
         }
-        return elements
     }
 
     private static let runMembers: [StaticString] = ["pack", "offset", "chunks", "zeros"]

@@ -85,9 +85,9 @@ package final class ReferenceScan: Sendable {
     }
 
     /// Adds all references of a manifest.
-    package func add(_ content: Content, of manifest: ChunkHash) async throws(FileError) {
+    package func add(_ packs: Set<PackID>, of manifest: ChunkHash) async throws(FileError) {
         try await write { database in
-            try Self.add([.inline(content)], database)
+            for pack in packs { try Self.add(.pack(pack), database) }
             try database.execute(
                 sql: "UPDATE manifests SET read = 1 WHERE hash = ?", arguments: [Data(manifest.bytes)])
         }

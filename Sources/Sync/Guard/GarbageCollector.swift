@@ -26,6 +26,8 @@ final class GarbageCollector: Sendable {
     static let objectsPerCommit = 10_000
     /// How many commits and manifests are read at a time.
     static let readWidth = 16
+    /// Manifests with a longer text, those of files of more than some 30 GiB, are read one at a time: 4 MiB.
+    static let manifestByteLimit = 4 << 20
     /// How many commits of other devices may land before ours.
     static let attemptLimit = 1000
 
@@ -179,12 +181,18 @@ final class GarbageCollector: Sendable {
         while true {
             let hashes = try await scan.unreadManifests(limit: Self.readWidth)
             if hashes.isEmpty { return }
-            try await withThrowingTaskGroup(of: (ChunkHash, Content).self) { group in
+            var long: [ChunkHash] = []
+            try await withThrowingTaskGroup(of: (ChunkHash, Set<PackID>?).self) { group in
                 for hash in hashes {
-                    group.addTask { [manifests] in (hash, try await manifests.get(.manifest(hash), size: nil)) }
+                    group.addTask { [manifests] in
+                        (hash, try await manifests.packs(of: hash, textByteLimit: Self.manifestByteLimit))
+                    }
                 }
-                for try await (hash, content) in group { try await scan.add(content, of: hash) }
+                for try await (hash, packs) in group {
+                    if let packs { try await scan.add(packs, of: hash) } else { long.append(hash) }
+                }
             }
+            for hash in long { try await scan.add(manifests.packs(of: hash) ?? [], of: hash) }
         }
     }
 

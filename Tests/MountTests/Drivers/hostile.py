@@ -45,7 +45,7 @@ def deep():
     return records + [record(name="hostile-last", parent=parent)]
 
 
-def fragmented(size):
+def fragmented(size, is_one_of_many=False):
     """A file of which every chunk is a run of its own: 264 MB of chunk list in some hundred KiB."""
     run = {"chunks": [chunk(1 << 20)], "offset": 0, "pack": str(uuid.uuid4())}
     text = b",".join([json.dumps(run, separators=(",", ":")).encode()] * FRAGMENTS)
@@ -55,7 +55,7 @@ def fragmented(size):
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, name), "wb") as file:
         file.write(gzip.compress(text, 1, mtime=0))
-    return [record(name="hostile-fragmented", size=size, content={"manifest": name})]
+    return [record(name=f"hostile-{name}" if is_one_of_many else "hostile-fragmented", size=size, content={"manifest": name})]
 
 
 def tombstones(log):
@@ -95,6 +95,7 @@ CASES = {
     "deep": deep,
     "deep, deleted": list,
     "fragmented": lambda: fragmented(FRAGMENTS << 20),
+    "many fragmented": lambda: [record for _ in range(4) for record in fragmented(FRAGMENTS << 20, True)],
     "fragmented beyond its size": lambda: fragmented(10 << 20),
     "negative size": lambda: [record(size=-1)],
     "sizes that do not add up": lambda: [record(size=1000, content=stored(0, 10))],
