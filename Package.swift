@@ -186,6 +186,7 @@ let package = Package(
             name: "HostilePeers", dependencies: ["Programs"], path: "Tests/HostilePeers",
             exclude: ["hostile_peers.py"], swiftSettings: settings),
         .target(name: "S3Server", dependencies: ["Programs"], path: "Tests/S3Server", swiftSettings: settings),
+        .target(name: "DocumentationTables", path: "Tests/DocumentationTables", swiftSettings: settings),
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .target(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
@@ -246,7 +247,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "ControlAPI", "Remote", "Model", "Metering", "TestStores",
+                "Daemon", "DocumentationTables", "ControlAPI", "FileSystem", "Mount", "Remote", "Model", "Metering",
+                "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

@@ -92,7 +92,7 @@ package struct DaemonService: Sendable {
         }
         if let port = options.metricsPort { try MetricsServer.check(port: port) }
         let session = FileSystemSession(
-            fileSystem: fileSystem, options: options.mountOptions, logger: labelled("mount"))
+            fileSystem: fileSystem, options: options.mount, logger: labelled("mount"))
         do throws(MountError) {
             try session.mount(at: mountpoint)
         } catch {
@@ -165,7 +165,7 @@ package struct DaemonService: Sendable {
     }
 
     private func openFileSystem() throws(DaemonError) -> FileSystem {
-        var fileSystemOptions = options.fileSystemOptions
+        var fileSystemOptions = options.fileSystem
         fileSystemOptions.storeRefusal = remote.access.refusal
         do throws(FileError) {
             return try FileSystem(

@@ -16,6 +16,8 @@ package struct SyncContext: Sendable {
     package let storeRefusal: String?
     /// How long a file may be written without a pause before a copy of it is uploaded.
     package let busyUploadInterval: Duration
+    /// Unless a mount has another.
+    package static let busyUploadInterval = Duration.seconds(300)
 
     /// Opens the replica below `location.state`, repairing it if the last run ended uncleanly.
     ///
@@ -31,7 +33,7 @@ package struct SyncContext: Sendable {
     package init(
         identity: ContainerIdentity, location: DeviceLocation, environment: EngineEnvironment, logger: Logger,
         owner: UInt32, group: UInt32, ignoring: [String] = [], metrics: MetricRegistry = MetricRegistry(),
-        storeRefusal: String? = nil, busyUploadInterval: Duration = .seconds(300)
+        storeRefusal: String? = nil, busyUploadInterval: Duration = Self.busyUploadInterval
     ) throws(FileError) {
         var replicaEnvironment = environment.replica(owner: owner, group: group)
         replicaEnvironment.ignorePatterns = replicaEnvironment.ignorePatterns.followed(by: ignoring)

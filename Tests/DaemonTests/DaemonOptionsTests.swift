@@ -1,7 +1,8 @@
+import DocumentationTables
 import FileSystem
-import Foundation
 import Logging
 import Model
+import Mount
 import Testing
 
 @testable import Daemon
@@ -17,21 +18,21 @@ import Testing
                 + "log_level=debug,noallow_other,nonempty,ro,nosuid,noexec,presenter_timeout=5s,presenter_patience=skip,deadlock=fail"
         )
         var expected = DaemonOptions()
-        expected.turnQuiet = .seconds(1)
-        expected.turnLimit = .seconds(120)
-        expected.networkTimeout = .seconds(3600)
-        expected.presenterTimeout = .seconds(5)
-        expected.presenterPatience = .skip
-        expected.refusesDeadlocks = true
+        expected.fileSystem.turnQuiet = .seconds(1)
+        expected.fileSystem.turnLimit = .seconds(120)
+        expected.fileSystem.networkTimeout = .seconds(3600)
+        expected.fileSystem.presenterTimeout = .seconds(5)
+        expected.fileSystem.presenterPatience = .skip
+        expected.fileSystem.refusesDeadlocks = true
         expected.link.delay = .milliseconds(30)
         expected.link.downKiBPerSecond = 512
         expected.link.upKiBPerSecond = 64
         expected.off = [.splice, .readdirplus, .passthrough]
         expected.logLevel = .debug
-        expected.allowsOtherUsers = false
-        expected.allowsNonEmpty = true
+        expected.mount.allowsOtherUsers = false
+        expected.mount.allowsNonEmpty = true
         expected.isReadOnly = true
-        expected.systemOptions = ["nosuid", "noexec"]
+        expected.mount.systemOptions = ["nosuid", "noexec"]
         #expect(options == expected)
     }
 
@@ -42,21 +43,23 @@ import Testing
     @Test func `no_download replaces, extends or clears the default list of programs`() throws {
         let usual = FileSystemOptions.indexersAndThumbnailers
         #expect(usual.contains("updatedb") && usual.contains("tumblerd"))
-        #expect(try DaemonOptions("").nonDownloadingPrograms == usual)
-        #expect(try DaemonOptions("no_download=restic:borg").nonDownloadingPrograms == ["restic", "borg"])
-        #expect(try DaemonOptions("no_download=+restic:borg").nonDownloadingPrograms == usual + ["restic", "borg"])
-        #expect(try DaemonOptions("no_download=").nonDownloadingPrograms == [])
-        #expect(try DaemonOptions("no_download=").fileSystemOptions.nonDownloadingPrograms == [])
+        #expect(try DaemonOptions("").fileSystem.nonDownloadingPrograms == usual)
+        #expect(try DaemonOptions("no_download=restic:borg").fileSystem.nonDownloadingPrograms == ["restic", "borg"])
+        #expect(
+            try DaemonOptions("no_download=+restic:borg").fileSystem.nonDownloadingPrograms == usual + [
+                "restic", "borg",
+            ])
+        #expect(try DaemonOptions("no_download=").fileSystem.nonDownloadingPrograms == [])
     }
 
     @Test func `patterns to ignore add up, and may contain colons, commas and backslashes`() throws {
         #expect(
-            try DaemonOptions("ignore=node_modules/:*.o,ro,ignore=!a.o").ignoredPatterns
+            try DaemonOptions("ignore=node_modules/:*.o,ro,ignore=!a.o").fileSystem.ignoredPatterns
                 == ["node_modules/", "*.o", "!a.o"])
-        #expect(try DaemonOptions("ignore=a").fileSystemOptions.ignoredPatterns == ["a"])
+        #expect(try DaemonOptions("ignore=a").fileSystem.ignoredPatterns == ["a"])
         let patterns = ["a:b", "c,d", "\\#e", "f\\:g", "h\\", "[[:alpha:]]", "i=j", "\\\\,k"]
-        #expect(try DaemonOptions("ro,\(IgnoreOption.text(patterns)),nosuid").ignoredPatterns == patterns)
-        #expect(try DaemonOptions("ignore=\\#a").ignoredPatterns == ["\\#a"])
+        #expect(try DaemonOptions("ro,\(IgnoreOption.text(patterns)),nosuid").fileSystem.ignoredPatterns == patterns)
+        #expect(try DaemonOptions("ignore=\\#a").fileSystem.ignoredPatterns == ["\\#a"])
     }
 
     @Test(arguments: [
@@ -68,13 +71,13 @@ import Testing
 
     @Test func `cache limits and download throttle limits are parsed`() throws {
         let options = try DaemonOptions("cache_limit=20G,free_space=512M,storm_files=500,storm_bytes=2T")
-            .fileSystemOptions
+            .fileSystem
         #expect(options.cacheLimits == CacheLimits(byteLimit: 20 << 30, freeSpace: .bytes(512 << 20)))
         #expect(options.stormFileLimit == 500 && options.stormByteLimit == 2 << 40)
         #expect(
-            try DaemonOptions("free_space=5%,cache_limit=1024K").cacheLimits
+            try DaemonOptions("free_space=5%,cache_limit=1024K").fileSystem.cacheLimits
                 == CacheLimits(byteLimit: 1 << 20, freeSpace: .percent(5)))
-        let usual = try DaemonOptions("").fileSystemOptions
+        let usual = try DaemonOptions("").fileSystem
         #expect(usual.cacheLimits == CacheLimits() && usual.stormFileLimit == nil && usual.stormByteLimit == nil)
     }
 
@@ -146,17 +149,10 @@ import Testing
         #expect(problem.description.contains("allow_other"))
     }
 
-    @Test func `the Operations page explains every option and no other one`() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/Model/Documentation.docc/Operations.md")
-        let section = try #require(
-            try String(contentsOf: page, encoding: .utf8).split(separator: "\n## ").first {
-                $0.hasPrefix("Mount options\n")
-            })
-        let cells = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
-            $0.split(separator: " | ").first
-        }
-        let names = cells.flatMap { $0.matches(of: /`([a-z_]+)[^`]*`/).map { String($0.output.1) } }
-        #expect(names.sorted() == DaemonOptions.names.sorted())
+    @Test func `the Operations page explains every option as it is declared`() throws {
+        let declared = MountOption.documentation.map(DocumentationTable.line)
+        #expect(
+            try DocumentationTable(page: "Operations", columns: ["option", "meaning"]).lines(declared: declared)
+                == declared)
     }
 }

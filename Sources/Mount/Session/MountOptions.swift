@@ -2,28 +2,19 @@ import Glibc
 package import Model
 
 /// How a container is mounted.
-package struct MountOptions: Sendable {
-    /// Whether other users may access the mount (`allow_other`). Default: whether the caller is root.
-    package var allowsOtherUsers: Bool
-    /// Whether a non-empty directory may be covered (`nonempty`). Default: no.
-    package var allowsNonEmpty: Bool
-    /// Whether the kernel refuses every change (`ro`). Default: no.
-    package var isReadOnly: Bool
-    /// Disabled fast paths. Default: none.
-    package var off: Set<FastPath>
-    /// Options passed to mount(8) unchanged, for example `nosuid` or `noexec`. Default: none.
-    package var systemOptions: [String]
+package struct MountOptions: Hashable, Sendable {
+    /// Whether other users may access the mount (`allow_other`): by default if the caller is root.
+    package var allowsOtherUsers = geteuid() == 0
+    /// Whether a non-empty directory may be covered (`nonempty`).
+    package var allowsNonEmpty = false
+    /// Whether the kernel refuses every change (`ro`).
+    package var isReadOnly = false
+    /// Disabled fast paths.
+    package var off: Set<FastPath> = []
+    /// Options passed to mount(8) unchanged, for example `nosuid` or `noexec`.
+    package var systemOptions: [String] = []
 
-    package init(
-        allowsOtherUsers: Bool = geteuid() == 0, allowsNonEmpty: Bool = false, isReadOnly: Bool = false,
-        off: Set<FastPath> = [], systemOptions: [String] = []
-    ) {
-        self.allowsOtherUsers = allowsOtherUsers
-        self.allowsNonEmpty = allowsNonEmpty
-        self.isReadOnly = isReadOnly
-        self.off = off
-        self.systemOptions = systemOptions
-    }
+    package init() {}
 
     /// The value of `-o`. The kernel always checks permissions itself, based on the attributes it is given.
     var argument: String {

@@ -14,12 +14,8 @@ struct MountCommand: AsyncParsableCommand {
 
             With a name, the options given here win over those of `dewpoint add`, and -o adds to them.
 
-            OPTIONS, separated by commas and explained in dewpoint-mount(1): turn_quiet=500ms, \
-            turn_limit=30s, network_timeout=20s, ignore=PATTERN:…, presenter_timeout=60s, \
-            presenter_patience=wait|fail|skip, deadlock=wait|fail, no_download=[+]PROGRAM:…, storm_files=N, \
-            storm_bytes=SIZE, cache_limit=SIZE, free_space=SIZE|PERCENT, link_delay=0ms, link_down=KIB_PER_S, \
-            link_up=KIB_PER_S, metrics_port=PORT, off=FAST_PATH:…, log_level=info, allow_other or noallow_other, \
-            nonempty, ro, nosuid, nodev, noexec, noatime.
+            OPTIONS, separated by commas and explained in dewpoint-mount(1): \
+            \(MountOption.usage).
 
             A FAST_PATH is one of \(FastPath.allCases.map(\.rawValue).joined(separator: ", ")), or all of them: all.
             """)

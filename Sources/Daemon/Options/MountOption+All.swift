@@ -1,0 +1,119 @@
+import FileSystem
+import Logging
+import Model
+import Mount
+
+/// The table of all options.
+///
+/// In a sentence, `RANGE` stands for the valid values and `DEFAULT` for the value unless given.
+extension MountOption {
+    package static let all =
+        [
+            duration(
+                "turn_quiet", \.fileSystem.turnQuiet, .milliseconds(10)...(.seconds(60)),
+                "How long it may do so without a write: RANGE, DEFAULT unless given."),
+            duration(
+                "turn_limit", \.fileSystem.turnLimit, .seconds(1)...(.seconds(3600)),
+                "How long a program may rewrite a file that another one waits to rewrite: RANGE, DEFAULT unless given."),
+            duration(
+                "network_timeout", \.fileSystem.networkTimeout, .seconds(1)...(.seconds(3600)),
+                "How long reads and commands keep trying while the store does not answer: RANGE, DEFAULT unless given."),
+            duration(
+                "busy_upload", \.fileSystem.busyUploadInterval, .seconds(10)...(.seconds(86_400)),
+                "How long a file may be written without a pause before a copy of it is uploaded, and how often from then "
+                    + "on: RANGE, DEFAULT unless given."),
+            value(
+                "ignore", "PATTERN:…",
+                "Keeps new names that match a pattern of gitignore(5) on this machine; more of these options add to it. "
+                    + #"`\:`, `\,` and `\\` stand for a colon, a comma and a backslash."#
+            ) { options, value throws(DaemonOptions.Problem) in
+                options.fileSystem.ignoredPatterns += try IgnoreOption.patterns(value)
+            },
+            duration(
+                "presenter_timeout", \.fileSystem.presenterTimeout, .seconds(1)...(.seconds(3600)),
+                "The time that a presenter has to answer: RANGE, DEFAULT unless given."),
+            choice(
+                "presenter_patience", \.fileSystem.presenterPatience,
+                FileSystemOptions.PresenterPatience.allCases.map { ($0.rawValue, $0) },
+                "What happens to a claim whose presenter does not answer in time: it waits on, which is the default, "
+                    + "fails, or goes ahead."),
+            choice(
+                "deadlock", \.fileSystem.refusesDeadlocks, [("wait", false), ("fail", true)],
+                "Whether the last request of a deadlock among claims waits, which is the default, or is refused with "
+                    + "`EDEADLK`."),
+            value(
+                "no_download", "PROGRAM:…", usage: "[+]PROGRAM:…",
+                "Programs, as `PROGRAM`, `PROGRAM/ARGUMENT` or `PROGRAM#THREAD`, with their child processes, whose reads "
+                    + "never download anything: they fail with `EDEADLK`. Unless given, known thumbnailers and indexers; "
+                    + "`+PROGRAM:…` adds to these, an empty value allows all."
+            ) { options, value throws(DaemonOptions.Problem) in
+                options.fileSystem.nonDownloadingPrograms = try programs("no_download", value)
+            },
+            number(
+                "storm_files", \.fileSystem.stormFileLimit, "N", a: "number of files", 1...1_000_000_000,
+                "The same, in files: RANGE."),
+            size(
+                "storm_bytes", \.fileSystem.stormByteLimit,
+                "The bytes that a process group may download by reading within a minute, before its reads are held. No "
+                    + "limit unless given."),
+            size(
+                "cache_limit", \.fileSystem.cacheLimits.byteLimit,
+                "The most disk space that local files may take, before the least recently used ones are evicted. No limit "
+                    + "unless given."),
+            value(
+                "free_space", "SIZE|PERCENT",
+                "The disk space that evictions try to keep free, or a share of the disk, \(text(percents)). None unless "
+                    + "given."
+            ) { options, value throws(DaemonOptions.Problem) in
+                options.fileSystem.cacheLimits.freeSpace = try freeSpace("free_space", value)
+            },
+            duration(
+                "link_delay", \.link.delay, .zero...(.seconds(60)),
+                "Link conditioner: the time from a request to the first byte of its answer, RANGE. DEFAULT unless given."
+            ),
+            number(
+                "link_down", \.link.downKiBPerSecond, "RATE", usage: "KIB_PER_S", a: "number of KiB per second", rates,
+                "The most that all downloads or uploads may take together, in KiB per second, RANGE. No limit unless given."
+            ),
+            number("link_up", \.link.upKiBPerSecond, "RATE", usage: "KIB_PER_S", a: "number of KiB per second", rates),
+            number(
+                "metrics_port", \.metricsPort, "PORT", a: "port", 1...65535,
+                "Serves metrics and health at this port of 127.0.0.1, RANGE, to every user of this machine: 64 connections "
+                    + "at a time, each for 10 s at most. None unless given."),
+            value(
+                "off", "FAST_PATH:…",
+                "Turns fast paths off, or `all` of them, to look for the cause of a problem; more of these options add to "
+                    + "it."
+            ) { options, value throws(DaemonOptions.Problem) in options.off.formUnion(try fastPaths("off", value)) },
+            level(
+                "log_level", \.logLevel,
+                "What is logged: RANGE. `DEFAULT` unless given; `debug` and `trace` name files."),
+            flag(
+                "allow_other", \.mount.allowsOtherUsers, true, usage: "allow_other or noallow_other",
+                "Whether other users of this machine may use the mount, as the permissions of the items allow. Only "
+                    + "root's mounts do unless told to."),
+            flag("noallow_other", \.mount.allowsOtherUsers, false, usage: nil),
+            flag(
+                "nonempty", \.mount.allowsNonEmpty, true, usage: "nonempty",
+                "Mounts over a directory that is not empty."),
+            flag(
+                "ro", \.isReadOnly, true, usage: "ro",
+                "Whether the mount refuses changes. It takes them unless told otherwise, or unless the store refuses them."
+            ),
+            flag("rw", \.isReadOnly, false, usage: nil),
+        ] + systemOptions
+
+    private static let rates: ClosedRange<Int64> = 1...1_000_000_000
+
+    /// Those of mount(8).
+    private static let systemOptions = [
+        "suid", "nosuid", "dev", "nodev", "exec", "noexec", "atime", "noatime", "diratime", "nodiratime", "sync",
+        "async",
+        "dirsync",
+    ].map { name in
+        MountOption(
+            name, form: nil, usage: ["nosuid", "nodev", "noexec", "noatime"].contains(name) ? name : nil,
+            name == "suid" ? "As in mount(8)." : nil, isSystemOption: true
+        ) { options, _ in options.mount.systemOptions.append(name) }
+    }
+}
