@@ -192,7 +192,8 @@ let package = Package(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
         .testTarget(name: "ModelTests", dependencies: ["Model", "SeededRandomness"], swiftSettings: settings),
         .testTarget(
-            name: "MeteringTests", dependencies: ["Metering", .filesystem("CoreMetrics", "swift-metrics")],
+            name: "MeteringTests",
+            dependencies: ["Metering", "DocumentationTables", .filesystem("CoreMetrics", "swift-metrics")],
             swiftSettings: settings),
         .testTarget(
             name: "CoordinationTests", dependencies: ["Coordination", "Model", "SeededRandomness"],

@@ -2,20 +2,21 @@ package import CoreMetrics
 
 /// The instruments of a mount that its parts feed. Gauges are not among them: they are read when metrics are asked for.
 package struct Instruments: Sendable {
+    /// Gives every counter, by a lookup: for what happens seldom.
     package let registry: MetricRegistry
     package let operations: OperationInstruments
     package let requests: RequestInstruments
     package let retries: RetryInstruments
-    package let evictions: Counter
-    package let evictedBytes: Counter
 
     package init(_ registry: MetricRegistry) {
         self.registry = registry
         operations = OperationInstruments(registry)
         requests = RequestInstruments(registry)
         retries = RetryInstruments(registry)
-        evictions = registry.counter(.evictions)
-        evictedBytes = registry.counter(.evictedBytes)
+        // Those with labels begin with their first value.
+        for metric in Metric.allCases where metric.kind == .counter && metric.labels.isEmpty {
+            _ = registry.counter(metric)
+        }
     }
 }
 

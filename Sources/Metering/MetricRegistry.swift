@@ -24,7 +24,7 @@ package final class MetricRegistry: MetricsFactory, Sendable {
     /// The values of all counters, and of the histograms that have any.
     package var samples: [MetricSample] {
         sources.withLock { $0 }.compactMap { key, source in
-            guard let metric = Metric(rawValue: key.label) else { return nil }
+            guard let metric = Metric(name: key.label) else { return nil }
             switch source {
             case .counter(let counter): return MetricSample(metric, key.values, counter.value)
             case .histogram(let histogram): return histogram.values.map { MetricSample(metric, key.values, $0) }
@@ -35,11 +35,11 @@ package final class MetricRegistry: MetricsFactory, Sendable {
     // MARK: Instruments
 
     package func counter(_ metric: Metric, _ labels: [String] = []) -> Counter {
-        Counter(label: metric.rawValue, dimensions: Self.dimensions(metric, labels), factory: self)
+        Counter(label: metric.name, dimensions: Self.dimensions(metric, labels), factory: self)
     }
 
     package func timer(_ metric: Metric, _ labels: [String] = []) -> Timer {
-        Timer(label: metric.rawValue, dimensions: Self.dimensions(metric, labels), factory: self)
+        Timer(label: metric.name, dimensions: Self.dimensions(metric, labels), factory: self)
     }
 
     private static func dimensions(_ metric: Metric, _ labels: [String]) -> [(String, String)] {

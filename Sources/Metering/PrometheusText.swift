@@ -8,7 +8,7 @@ package enum PrometheusText {
         var text = ""
         for metric in Metric.allCases {
             guard let samples = groups[metric] else { continue }
-            text += "# HELP \(metric.rawValue) \(metric.help)\n# TYPE \(metric.rawValue) \(metric.kind.rawValue)\n"
+            text += "# HELP \(metric.name) \(metric.help)\n# TYPE \(metric.name) \(metric.kind.rawValue)\n"
             for sample in samples.sorted(by: { $0.labels.lexicographicallyPrecedes($1.labels) }) {
                 write(sample, to: &text)
             }
@@ -17,7 +17,7 @@ package enum PrometheusText {
     }
 
     private static func write(_ sample: MetricSample, to text: inout String) {
-        let name = sample.metric.rawValue
+        let name = sample.metric.name
         let labels = zip(sample.metric.labels, sample.labels).map { "\($0)=\"\(escaped($1))\"" }
         switch sample.value {
         case .number(let value): text += "\(name)\(list(labels)) \(number(value))\n"

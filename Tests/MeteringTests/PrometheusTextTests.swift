@@ -69,8 +69,8 @@ import Testing
 
     @Test(arguments: Metric.allCases)
     func `every name follows the rules of Prometheus and has a help line`(metric: Metric) {
-        #expect(metric.rawValue.wholeMatch(of: /dewpoint_[a-z_]+/) != nil)
-        #expect((metric.kind == .counter) == metric.rawValue.hasSuffix("_total"))
+        #expect(metric.name.wholeMatch(of: /dewpoint_[a-z_]+/) != nil)
+        #expect((metric.kind == .counter) == metric.name.hasSuffix("_total"))
         #expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"))
     }
 }

@@ -12,11 +12,11 @@ extension RealMount {
             let values: [String: Double]
 
             subscript(metric: Metric, labels: String = "", suffix suffix: String = "") -> Double {
-                values[metric.rawValue + suffix + labels] ?? 0
+                values[metric.name + suffix + labels] ?? 0
             }
 
             /// Whether a metric has a value at all.
-            func has(_ metric: Metric) -> Bool { values.keys.contains { $0.hasPrefix(metric.rawValue) } }
+            func has(_ metric: Metric) -> Bool { values.keys.contains { $0.hasPrefix(metric.name) } }
 
             init(_ text: String) {
                 var values: [String: Double] = [:]

@@ -103,8 +103,9 @@ struct Eviction {
             if try replica.inode(number).hasIncoming { try downloads.request(number, because: nil) }
             throw error
         }
-        syncEngine.context.instruments.evictions.increment()
-        syncEngine.context.instruments.evictedBytes.increment(by: inode.attributes.size)
+        let metrics = syncEngine.context.instruments.registry
+        metrics.counter(.evictions).increment()
+        metrics.counter(.evictedBytes).increment(by: inode.attributes.size)
         files.open.inode(number)?.evicted()
         files.kernel.inodeChanged(number, bytes: true)
         events.ubiquityAttributes(UbiquityKeys.downloading, of: number)
