@@ -190,7 +190,9 @@ let package = Package(
         .target(name: "Mutations", path: "Tests/Mutations", swiftSettings: settings),
         .target(
             name: "TestStores", dependencies: ["Remote", "Model"], path: "Tests/TestStores", swiftSettings: settings),
-        .testTarget(name: "ModelTests", dependencies: ["Model", "SeededRandomness"], swiftSettings: settings),
+        .testTarget(
+            name: "ModelTests", dependencies: ["Model", "DocumentationTables", "SeededRandomness"],
+            swiftSettings: settings),
         .testTarget(
             name: "MeteringTests",
             dependencies: ["Metering", "DocumentationTables", .filesystem("CoreMetrics", "swift-metrics")],

@@ -11,7 +11,7 @@ struct QueryMatches {
         /// The path as the user gave it, and what is below it.
         let path: String
         /// Empty for a removed item.
-        var attributes: [String: MetadataAttribute.Value] = [:]
+        var attributes: [String: ItemAttribute.Value] = [:]
     }
 
     private let predicate: MetadataPredicate
@@ -80,12 +80,11 @@ struct QueryMatches {
         return statuses.keys.filter { $0 != directory && $0.relative(to: directory) != nil }.sorted()
     }
 
-    private func attributes(of status: ItemStatus) -> [String: MetadataAttribute.Value] {
-        Dictionary(
-            uniqueKeysWithValues: MetadataAttribute.allCases.compactMap { attribute in
-                status.value(of: attribute, mountpoint: place.mount.mountpoint) { containerName }
-                    .map { (attribute.rawValue, $0) }
-            })
+    private func attributes(of status: ItemStatus) -> [String: ItemAttribute.Value] {
+        let place = ItemAttribute.Place(mountpoint: place.mount.mountpoint) { containerName }
+        return ItemAttribute.inQueries.reduce(into: [:]) { values, attribute in
+            if let key = attribute.metadataKey { values[key] = attribute.value(of: status, in: place) }
+        }
     }
 
     private func shown(_ path: String) -> String {
@@ -94,7 +93,7 @@ struct QueryMatches {
     }
 }
 
-extension MetadataAttribute.Value {
+extension ItemAttribute.Value {
     /// As predicates compare it.
     fileprivate var comparable: Any {
         switch self {
@@ -106,6 +105,7 @@ extension MetadataAttribute.Value {
         case .time(let time): Date(timeIntervalSince1970: Double(time.seconds) + Double(time.nanoseconds) / 1e9)
         case .file(let path, let isDirectory): URL(fileURLWithPath: path, isDirectory: isDirectory)
         case .fault(let fault): fault.description
+        case .state(let state): state.metadataValue
         }
     }
 }

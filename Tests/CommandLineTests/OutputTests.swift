@@ -68,11 +68,11 @@ import Testing
     }
 
     @Test func `an error of an item is a line of its own, and no column is as long as it`() {
-        var status = ItemStatus(
-            path: "a", kind: .file, item: nil, logicalSize: 3, downloadingStatus: .notDownloaded, percentDownloaded: 0,
-            percentUploaded: 100, isDownloading: false, downloadRequested: true, isUploaded: true, isUploading: false,
-            pinned: false, isUbiquitousItem: true, lastEditor: nil, etag: nil, conflictCount: 0, isSyncPaused: false,
-            isExcludedFromSync: false, downloadingError: nil, uploadingError: nil)
+        var status = ItemStatus(path: "a", kind: .file)
+        status.logicalSize = 3
+        status.downloadingStatus = .notDownloaded
+        status.percentDownloaded = 0
+        status.downloadRequested = true
         status.downloadingError = ItemFault(code: 4355, text: "the store does not answer")
         #expect(
             ItemTable.text([("a", status)], width: nil) == """

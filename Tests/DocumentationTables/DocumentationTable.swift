@@ -18,7 +18,7 @@ package struct DocumentationTable {
 
     /// A row as it is written in the page.
     package static func line(_ cells: [String]) -> String {
-        "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
+        cells.map { $0.isEmpty ? "| " : "| \($0.replacing("|", with: "\\|")) " }.joined() + "|"
     }
 
     /// The rows as they are written in the page, with the declared ones instead where the test is to write them.

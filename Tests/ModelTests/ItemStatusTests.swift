@@ -1,3 +1,4 @@
+import DocumentationTables
 import Foundation
 import Testing
 
@@ -5,12 +6,10 @@ import Testing
 
 @Suite struct ItemStatusTests {
     @Test func `the page Semantics lists the members of a status`() throws {
-        var status = ItemStatus(
-            path: "d/f", kind: .file, item: .root, logicalSize: 1, downloadingStatus: .current, percentDownloaded: 100,
-            percentUploaded: 100, isDownloading: false, downloadRequested: false, isUploaded: true, isUploading: false,
-            pinned: false, isUbiquitousItem: true, lastEditor: "desk", etag: "1", conflictCount: 0,
-            isSyncPaused: false, isExcludedFromSync: false, downloadingError: ItemFault(code: 640, text: "full"),
-            uploadingError: ItemFault(code: 640, text: "full"))
+        var status = ItemStatus(path: "d/f", kind: .file)
+        (status.item, status.lastEditor, status.etag) = (.root, "desk", "1")
+        status.downloadingError = ItemFault(code: 640, text: "full")
+        status.uploadingError = ItemFault(code: 640, text: "full")
         (status.created, status.modified, status.contentType, status.displayName) = ("", "", "public.data", "f")
         let members = try #require(
             try JSONSerialization.jsonObject(with: JSONEncoder().encode(status)) as? [String: Any])
@@ -21,5 +20,23 @@ import Testing
         // The name that an attribute has here is no member.
         let listed = row.matches(of: /`(\w+)`/).map { String($0.output.1) }.filter { $0 != "syncPaused" }
         #expect(listed.sorted() == members.keys.sorted())
+    }
+
+    @Test func `the page Semantics lists every extended attribute as it is declared`() throws {
+        let declared = ItemAttribute.rows.map(DocumentationTable.line)
+        let page = DocumentationTable(page: "Semantics", columns: ["name", "value", "settable"])
+        #expect(try page.lines(declared: declared) == declared)
+    }
+
+    @Test func `every attribute is declared once, in the names of Apple's constants`() {
+        #expect(ItemAttributes.all.count == Mirror(reflecting: ItemAttributes.table).children.count)
+        let names = ItemAttributes.all.compactMap(\.name) + ItemAttributes.all.compactMap(\.urlKey)
+        #expect(Set(names).count == names.count)
+        let keys = ItemAttribute.inQueries.compactMap(\.metadataKey)
+        #expect(Set(keys).count == keys.count)
+        for attribute in ItemAttributes.all {
+            #expect(attribute.name != nil || attribute.metadataKey != nil)
+            #expect((attribute.name == nil) == attribute.documentation.isEmpty)
+        }
     }
 }

@@ -2,27 +2,9 @@ import Model
 
 /// The attributes under `user.dewpoint.` and `dewpoint.`: read and set by name, never listed and never stored.
 ///
-/// See "Extended attributes" in the Semantics page. The leaf names are Apple's resource keys without `NSURL`,
-/// `UbiquitousItem` and `Key`.
-enum ControlAttribute: String, CaseIterable, Sendable {
-    case isUbiquitousItem
-    case downloadingStatus
-    case isDownloaded, isDownloading, isUploaded, isUploading, downloadRequested, hasUnresolvedConflicts, isShared
-    case percentDownloaded, percentUploaded
-    case downloadingError, uploadingError
-    case containerDisplayName, containerIdentifier, scope
-    case contentType
-    case name, logicalSize
-    case lastEditor, etag
-    case conflictCount, versions
-    /// Of the root only, in bytes.
-    case quotaTotal, quotaUsed
-    /// The holders of the item and the waiting requests.
-    case claims
-    case status
-    // The settable ones.
-    case download, evict, pinned, resolve, syncPaused, isExcludedFromSync
-
+/// Each one of ``ItemAttributes`` that has a name, under that and under Apple's key. See "Extended attributes" in the
+/// Semantics page.
+enum ControlAttribute {
     /// The spellings of the prefix. The kernel refuses `user.*` on symbolic links, and allows setting only `system.*`
     /// on files that the caller may not write, even if they are the caller's own.
     static let prefixes = ["user.dewpoint.", "dewpoint.", ownersPrefix]
@@ -34,7 +16,7 @@ enum ControlAttribute: String, CaseIterable, Sendable {
     enum Name: Sendable {
         /// An ordinary attribute.
         case ordinary
-        case control(ControlAttribute, isRaw: Bool)
+        case control(ItemAttribute, isRaw: Bool)
         /// Has the prefix, but no known name.
         case unknown
     }
@@ -42,39 +24,37 @@ enum ControlAttribute: String, CaseIterable, Sendable {
     /// The meaning of a full attribute name.
     static func named(_ name: String) -> Name {
         guard let prefix = prefixes.first(where: { name.hasBytePrefix($0) }) else { return .ordinary }
-        let leaf = name.droppingBytes(prefix.utf8.count)
-        if let attribute = ControlAttribute(rawValue: leaf) { return .control(attribute, isRaw: false) }
-        if let attribute = rawKeys[leaf] { return .control(attribute, isRaw: true) }
-        return .unknown
+        return known[AttributeName(name.droppingBytes(prefix.utf8.count))] ?? .unknown
     }
 
-    var isSettable: Bool {
+    /// By their names behind the prefix.
+    private static let known: [AttributeName: Name] = {
+        var known: [AttributeName: Name] = [:]
+        for attribute in ItemAttributes.all {
+            guard let name = attribute.name else { continue }
+            known[AttributeName(name)] = .control(attribute, isRaw: false)
+            if let key = attribute.urlKey { known[AttributeName(key)] = .control(attribute, isRaw: true) }
+        }
+        return known
+    }()
+}
+
+extension ItemAttribute.Value {
+    /// As the value of an extended attribute.
+    ///
+    /// - Parameter isRaw: Whether it is asked for by Apple's key.
+    func text(isRaw: Bool) -> String {
         switch self {
-        case .download, .evict, .pinned, .resolve, .syncPaused, .isExcludedFromSync: true
-        default: false
+        case .flag(let flag): flag ? "1" : "0"
+        case .integer(let number): String(number)
+        // Whole percents; 100 only when everything is local.
+        case .real(let percent): String(Int(percent))
+        case .text(let text): text
+        case .texts(let texts): texts.joined(separator: ", ")
+        case .time(let time): time.rfc3339
+        case .file(let path, _): path
+        case .fault(let fault): fault.description
+        case .state(let state): isRaw ? state.resourceValue : state.rawValue
         }
     }
-
-    /// Apple's own keys.
-    private static let rawKeys: [String: ControlAttribute] = [
-        "NSURLIsUbiquitousItemKey": .isUbiquitousItem,
-        "NSURLUbiquitousItemDownloadingStatusKey": .downloadingStatus,
-        "NSURLUbiquitousItemIsDownloadedKey": .isDownloaded,
-        "NSURLUbiquitousItemIsDownloadingKey": .isDownloading,
-        "NSURLUbiquitousItemIsUploadedKey": .isUploaded,
-        "NSURLUbiquitousItemIsUploadingKey": .isUploading,
-        "NSURLUbiquitousItemDownloadRequestedKey": .downloadRequested,
-        "NSURLUbiquitousItemHasUnresolvedConflictsKey": .hasUnresolvedConflicts,
-        "NSURLUbiquitousItemIsSharedKey": .isShared,
-        "NSURLUbiquitousItemPercentDownloadedKey": .percentDownloaded,
-        "NSURLUbiquitousItemPercentUploadedKey": .percentUploaded,
-        "NSURLUbiquitousItemDownloadingErrorKey": .downloadingError,
-        "NSURLUbiquitousItemUploadingErrorKey": .uploadingError,
-        "NSURLUbiquitousItemContainerDisplayNameKey": .containerDisplayName,
-        "NSURLUbiquitousItemIsSyncPausedKey": .syncPaused,
-        "NSURLUbiquitousItemIsExcludedFromSyncKey": .isExcludedFromSync,
-        "NSURLContentTypeKey": .contentType,
-        "NSURLNameKey": .name,
-        "NSURLFileSizeKey": .logicalSize,
-    ]
 }

@@ -94,20 +94,26 @@ extension FileSystem {
         let uploading = isFile ? syncEngine.uploader.percent(of: number) : nil
         let isSynced = number == .root || entry?.item != nil
         let attributes = try current(facts)
-        let percent =
+        var status = ItemStatus(path: facts.path, kind: facts.attributes.kind)
+        status.item = number == .root ? .root : entry?.item
+        status.logicalSize = attributes.size
+        status.downloadingStatus = downloadingStatus
+        status.percentDownloaded =
             download.map { min($0.percent, 99) } ?? (downloadingStatus == .notDownloaded ? facts.percentLocal : 100)
-        var status = ItemStatus(
-            path: facts.path, kind: facts.attributes.kind, item: number == .root ? .root : entry?.item,
-            logicalSize: attributes.size, downloadingStatus: downloadingStatus, percentDownloaded: percent,
-            percentUploaded: isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100,
-            isDownloading: download != nil && download?.outcome == nil,
-            downloadRequested: entry?.downloadRequested ?? false, isUploaded: isSynced && !isPending && !isElsewhere,
-            isUploading: uploading != nil, pinned: facts.isPinned,
-            isUbiquitousItem: isSynced, lastEditor: entry?.base?.device.description,
-            etag: entry.flatMap { $0.baseNumber > 0 ? "\($0.item?.description ?? "")-\($0.baseNumber)" : nil },
-            conflictCount: entry?.conflicts.count ?? 0, isSyncPaused: facts.isPaused,
-            isExcludedFromSync: facts.isExcluded, downloadingError: entry?.error,
-            uploadingError: isPending && isSynced ? syncEngine.uploader.fault(of: entry?.item) : nil)
+        status.percentUploaded = isPending ? min(uploading ?? 0, 99) : isElsewhere ? 0 : 100
+        status.isDownloading = download != nil && download?.outcome == nil
+        status.downloadRequested = entry?.downloadRequested ?? false
+        status.isUploaded = isSynced && !isPending && !isElsewhere
+        status.isUploading = uploading != nil
+        status.pinned = facts.isPinned
+        status.isUbiquitousItem = isSynced
+        status.lastEditor = entry?.base?.device.description
+        status.etag = entry.flatMap { $0.baseNumber > 0 ? "\($0.item?.description ?? "")-\($0.baseNumber)" : nil }
+        status.conflictCount = entry?.conflicts.count ?? 0
+        status.isSyncPaused = facts.isPaused
+        status.isExcludedFromSync = facts.isExcluded
+        status.downloadingError = entry?.error
+        status.uploadingError = isPending && isSynced ? syncEngine.uploader.fault(of: entry?.item) : nil
         // Containers have no creation times: the earliest that is known.
         status.created =
             ([attributes.modified, entry?.base?.modified, facts.firstModified].compactMap(\.self).min()

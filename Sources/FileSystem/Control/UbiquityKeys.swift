@@ -1,21 +1,21 @@
-/// The resource keys whose values change without a write. Source: Apple's `NSURL.h`. See "States" in the Semantics
-/// page.
+import Model
+
+/// The resource keys whose values change without a write. See "States" in the Semantics page.
 enum UbiquityKeys {
-    static let downloading: Set<String> = [
-        "NSURLUbiquitousItemDownloadingStatusKey", "NSURLUbiquitousItemIsDownloadingKey",
-        "NSURLUbiquitousItemPercentDownloadedKey",
-    ]
-    static let percentDownloaded: Set<String> = ["NSURLUbiquitousItemPercentDownloadedKey"]
-    static let downloadingError: Set<String> = ["NSURLUbiquitousItemDownloadingErrorKey"]
-    static let uploading: Set<String> = [
-        "NSURLUbiquitousItemIsUploadedKey", "NSURLUbiquitousItemIsUploadingKey",
-        "NSURLUbiquitousItemPercentUploadedKey",
-    ]
-    static let percentUploaded: Set<String> = ["NSURLUbiquitousItemPercentUploadedKey"]
-    static let uploadingError: Set<String> = ["NSURLUbiquitousItemUploadingErrorKey"]
-    /// Ours: Apple has no keys for them.
-    static let pinned: Set<String> = ["pinned"]
-    static let paused: Set<String> = ["syncPaused"]
-    static let isUbiquitous: Set<String> = ["NSURLIsUbiquitousItemKey"]
-    static let conflicts: Set<String> = ["NSURLUbiquitousItemHasUnresolvedConflictsKey"]
+    static let downloading = keys { [$0.downloadingStatus, $0.isDownloading, $0.percentDownloaded] }
+    static let percentDownloaded = keys { [$0.percentDownloaded] }
+    static let downloadingError = keys { [$0.downloadingError] }
+    static let uploading = keys { [$0.isUploaded, $0.isUploading, $0.percentUploaded] }
+    static let percentUploaded = keys { [$0.percentUploaded] }
+    static let uploadingError = keys { [$0.uploadingError] }
+    static let pinned = keys { [$0.pinned] }
+    /// Our name: Apple's key for it came later.
+    static let paused: Set<String> = [ItemAttributes.table.syncPaused.description]
+    static let isUbiquitous = keys { [$0.isUbiquitousItem] }
+    static let conflicts = keys { [$0.hasUnresolvedConflicts] }
+
+    /// Apple's keys, or our names where Apple has none.
+    private static func keys(_ attributes: (ItemAttributes) -> [ItemAttribute]) -> Set<String> {
+        Set(attributes(.table).map { $0.urlKey ?? $0.description })
+    }
 }

@@ -57,7 +57,7 @@ extension FileSystem {
             if mode == .create { throw FileError(.attributeExists, name) }
             // A caller that may write a file may download it: the kernel has checked that, or the owner's spelling is
             // used.
-            if attribute != .download { try checkOwner(of: inode, caller) }
+            if attribute != ItemAttributes.table.download { try checkOwner(of: inode, caller) }
             return try setControl(attribute, value: value, inode: inode)
         }
     }
@@ -76,27 +76,27 @@ extension FileSystem {
             return .ready(())
         case .unknown:
             throw FileError(.noAttribute, name)
-        case .control(.downloadingError, _):
+        case .control(ItemAttributes.table.downloadingError, _):
             try checkOwner(of: inode, caller)
-            guard try value(of: .downloadingError, isRaw: false, inode: inode) != nil else {
+            guard try value(of: ItemAttributes.table.downloadingError, isRaw: false, inode: inode) != nil else {
                 throw FileError(.noAttribute, name)
             }
             try replica.setError(nil, of: inode)
             reading.downloads.enqueue(inode)
             return .ready(())
-        case .control(.uploadingError, _):
+        case .control(ItemAttributes.table.uploadingError, _):
             try checkOwner(of: inode, caller)
-            guard try value(of: .uploadingError, isRaw: false, inode: inode) != nil else {
+            guard try value(of: ItemAttributes.table.uploadingError, isRaw: false, inode: inode) != nil else {
                 throw FileError(.noAttribute, name)
             }
             syncEngine.uploader.retry(try replica.entries(of: inode).first?.item)
             return .ready(())
-        case .control(.pinned, _):
+        case .control(ItemAttributes.table.pinned, _):
             try checkOwner(of: inode, caller)
             try replica.setPinned(nil, of: inode)
             return .ready(())
         case .control(let attribute, _):
-            throw FileError(.denied, "\(attribute.rawValue) cannot be removed")
+            throw FileError(.denied, "\(attribute) cannot be removed")
         }
     }
 
@@ -115,104 +115,82 @@ extension FileSystem {
     // MARK: Setting
 
     private func setControl(
-        _ attribute: ControlAttribute, value: [UInt8], inode: InodeNumber
+        _ attribute: ItemAttribute, value: [UInt8], inode: InodeNumber
     ) throws(FileError) -> Answer<Void> {
+        let table = ItemAttributes.table
         switch (attribute, String(decoding: value, as: UTF8.self)) {
-        case (.download, "1"):
+        case (table.download, "1"):
             try request(inode, because: .attribute)
             return .ready(())
-        case (.download, "0"):
+        case (table.download, "0"):
             try cancelDownload(inode)
             return .ready(())
-        case (.download, "wait"):
+        case (table.download, "wait"):
             return .pending { [self] () async throws(FileError) in try await download(inode, because: .attribute) }
-        case (.evict, "1"):
+        case (table.evict, "1"):
             // The eviction asks the store first, and so must not run on a FUSE thread.
             return .pending { [self] () async throws(FileError) in
                 var eviction = eviction()
                 try await eviction.evict(inode)
             }
-        case (.pinned, "1"):
+        case (table.pinned, "1"):
             try setPinned(inode, true)
             return .ready(())
-        case (.pinned, "0"):
+        case (table.pinned, "0"):
             try setPinned(inode, false)
             return .ready(())
-        case (.syncPaused, "1"):
+        case (table.syncPaused, "1"):
             try setPaused(inode, true)
             return .ready(())
-        case (.syncPaused, "0"):
+        case (table.syncPaused, "0"):
             try setPaused(inode, false)
             return .ready(())
-        case (.isExcludedFromSync, "1"):
+        case (table.isExcludedFromSync, "1"):
             // The bytes may have to be downloaded first.
             return .pending { [self] () async throws(FileError) in try await exclude(inode) }
-        case (.isExcludedFromSync, "0"):
+        case (table.isExcludedFromSync, "0"):
             try include(inode)
             return .ready(())
-        case (.resolve, let choice) where !choice.isEmpty:
+        case (table.resolve, let choice) where !choice.isEmpty:
             // May fetch a chunk list first.
             return .pending { [self] () async throws(FileError) in
                 try await resolve(inode, keep: VersionChoice(choice))
             }
         default:
-            throw FileError(.invalid, "invalid value for \(attribute.rawValue)")
+            throw FileError(.invalid, "invalid value for \(attribute)")
         }
     }
 
     // MARK: Reading
 
     private func value(
-        of attribute: ControlAttribute, isRaw: Bool, inode: InodeNumber
+        of attribute: ItemAttribute, isRaw: Bool, inode: InodeNumber
     ) throws(FileError) -> String? {
         let identity = syncEngine.container.identity
+        let table = ItemAttributes.table
         switch attribute {
-        case .containerDisplayName: return identity.settings.name
-        case .containerIdentifier: return identity.id.description
-        case .scope: return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
-        case .isShared: return "0"
-        case .quotaTotal: return inode == .root ? replica.quota.map { String($0.byteCount) } : nil
-        case .quotaUsed: return try inode == .root ? String(replica.usedByteCount()) : nil
-        case .claims:
+        case table.containerDisplayName: return identity.settings.name
+        case table.containerIdentifier: return identity.id.description
+        case table.scope:
+            return try replica.depthBelowDocuments(of: directory(of: inode)) != nil ? "documents" : "data"
+        case table.isShared: return "0"
+        case table.quotaTotal: return inode == .root ? replica.quota.map { String($0.byteCount) } : nil
+        case table.quotaUsed: return try inode == .root ? String(replica.usedByteCount()) : nil
+        case table.claims:
             guard let node = try locks(on: inode).first else { return nil }
             return try json(node)
-        case .versions:
+        case table.versions:
             return try replica.attributes(of: inode).kind == .file ? try json(versions(of: inode)) : nil
-        case .resolve: return nil
-        case .name, .contentType:
+        case table.resolve: return nil
+        case table.name, table.contentType:
             let name = try replica.entries(of: inode).first?.name
             let kind = try replica.attributes(of: inode).kind
-            if attribute == .name { return name?.string ?? identity.settings.name }
+            if attribute == table.name { return name?.string ?? identity.settings.name }
             return ContentType.identifier(kind: kind, name: name)
-        default: break
-        }
-        let status = try itemStatus(of: inode)
-        switch attribute {
-        case .isUbiquitousItem: return flag(status.isUbiquitousItem)
-        case .downloadingStatus:
-            return (isRaw ? "NSURLUbiquitousItemDownloadingStatus" : "") + status.downloadingStatus.rawValue
-        case .isDownloaded: return flag(status.downloadingStatus == .current)
-        case .isDownloading: return flag(status.isDownloading)
-        case .isUploaded: return flag(status.isUploaded)
-        case .isUploading: return flag(status.isUploading)
-        case .downloadRequested, .download: return flag(status.downloadRequested)
-        case .percentDownloaded: return decimal(status.percentDownloaded)
-        case .percentUploaded: return decimal(status.percentUploaded)
-        case .downloadingError: return status.downloadingError?.description
-        case .uploadingError: return status.uploadingError?.description
-        case .logicalSize: return String(status.logicalSize)
-        case .lastEditor: return status.lastEditor
-        case .etag: return status.etag
-        case .evict: return flag(status.downloadingStatus == .notDownloaded)
-        case .pinned: return flag(status.pinned)
-        case .hasUnresolvedConflicts: return flag(status.conflictCount > 0)
-        case .conflictCount: return String(status.conflictCount)
-        case .syncPaused: return flag(status.isSyncPaused)
-        case .isExcludedFromSync: return flag(status.isExcludedFromSync)
-        case .status: return try json(status)
-        case .containerDisplayName, .containerIdentifier, .scope, .isShared, .name, .contentType, .versions, .claims,
-            .quotaTotal, .quotaUsed, .resolve:
-            return nil
+        case table.status: return try json(itemStatus(of: inode))
+        default:
+            let place = ItemAttribute.Place(mountpoint: location.mountpoint) { identity.settings.name }
+            return attribute.value(of: try itemStatus(of: inode), in: place)?.text(isRaw: isRaw)
         }
     }
 
@@ -220,11 +198,6 @@ extension FileSystem {
         if try replica.attributes(of: inode).kind == .directory { return inode }
         return try replica.entries(of: inode).first?.parent ?? .root
     }
-
-    private func flag(_ value: Bool) -> String { value ? "1" : "0" }
-
-    /// Whole percents; 100 only when everything is local.
-    private func decimal(_ percent: Double) -> String { String(Int(percent)) }
 
     private func json(_ status: some Encodable) throws(FileError) -> String {
         let encoder = JSONEncoder()

@@ -6,4 +6,10 @@ package enum DownloadingStatus: String, Sendable, Codable, CaseIterable {
     case downloaded = "Downloaded"
     /// The newest known bytes are local.
     case current = "Current"
+
+    /// Apple's name of it among resource values.
+    package var resourceValue: String { "NSURLUbiquitousItemDownloadingStatus\(rawValue)" }
+
+    /// Apple's name of it in metadata queries.
+    package var metadataValue: String { "NSMetadataUbiquitousItemDownloadingStatus\(rawValue)" }
 }

@@ -5,25 +5,25 @@ package struct ItemStatus: Hashable, Sendable, Codable {
     package var kind: ItemKind
     /// `nil` for an item that is not synced.
     package var item: ItemID?
-    package var logicalSize: Int64
-    package var downloadingStatus: DownloadingStatus
-    package var percentDownloaded: Double
-    package var percentUploaded: Double
-    package var isDownloading: Bool
-    package var downloadRequested: Bool
-    package var isUploaded: Bool
-    package var isUploading: Bool
-    package var pinned: Bool
-    package var isUbiquitousItem: Bool
+    package var logicalSize: Int64 = 0
+    package var downloadingStatus = DownloadingStatus.current
+    package var percentDownloaded = 100.0
+    package var percentUploaded = 100.0
+    package var isDownloading = false
+    package var downloadRequested = false
+    package var isUploaded = true
+    package var isUploading = false
+    package var pinned = false
+    package var isUbiquitousItem = true
     /// Whether sync is paused for it, a directory above it or the container.
-    package var isSyncPaused: Bool
+    package var isSyncPaused = false
     /// Whether it, or a directory above it, was excluded from sync.
-    package var isExcludedFromSync: Bool
+    package var isExcludedFromSync = false
     package var lastEditor: String?
     /// Identifies one state of the item: changes with every committed change.
     package var etag: String?
     /// How many versions of it wait to be resolved.
-    package var conflictCount: Int
+    package var conflictCount = 0
     package var downloadingError: ItemFault?
     package var uploadingError: ItemFault?
     /// RFC 3339, with nanoseconds; `nil` from a daemon that does not send it.
@@ -35,33 +35,10 @@ package struct ItemStatus: Hashable, Sendable, Codable {
     /// The name for people; `nil` from a daemon that does not send it.
     package var displayName: String?
 
-    package init(
-        path: String, kind: ItemKind, item: ItemID?, logicalSize: Int64, downloadingStatus: DownloadingStatus,
-        percentDownloaded: Double, percentUploaded: Double, isDownloading: Bool, downloadRequested: Bool,
-        isUploaded: Bool, isUploading: Bool, pinned: Bool, isUbiquitousItem: Bool, lastEditor: String?, etag: String?,
-        conflictCount: Int, isSyncPaused: Bool, isExcludedFromSync: Bool, downloadingError: ItemFault?,
-        uploadingError: ItemFault?
-    ) {
+    /// An item of the container that is local and uploaded.
+    package init(path: String, kind: ItemKind) {
         self.path = path
         self.kind = kind
-        self.item = item
-        self.logicalSize = logicalSize
-        self.downloadingStatus = downloadingStatus
-        self.percentDownloaded = percentDownloaded
-        self.percentUploaded = percentUploaded
-        self.isDownloading = isDownloading
-        self.downloadRequested = downloadRequested
-        self.isUploaded = isUploaded
-        self.isUploading = isUploading
-        self.pinned = pinned
-        self.isUbiquitousItem = isUbiquitousItem
-        self.isSyncPaused = isSyncPaused
-        self.isExcludedFromSync = isExcludedFromSync
-        self.lastEditor = lastEditor
-        self.etag = etag
-        self.conflictCount = conflictCount
-        self.downloadingError = downloadingError
-        self.uploadingError = uploadingError
     }
 }
 
@@ -78,4 +55,160 @@ package struct ItemFault: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     package var description: String { "NSCocoaErrorDomain \(code) \(text)" }
+}
+
+/// The attributes of items: each is declared by one property, which extended attributes, metadata queries, resource values
+/// and the table of the page Semantics derive from. The order is that of the help of `dewpoint query`.
+package struct ItemAttributes: Sendable {
+    package static let table = ItemAttributes()
+    /// In the order of the properties.
+    package static let all = Mirror(reflecting: table).children.compactMap { $0.value as? ItemAttribute }
+
+    package let name = ItemAttribute(
+        "name", url: "NSURLNameKey", metadata: "kMDItemFSName", "the real name"
+    ) { .text($0.fileName($1)) }
+    package let displayName = ItemAttribute(metadata: "kMDItemDisplayName") { .text($0.displayName ?? $0.fileName($1)) }
+    package let url = ItemAttribute(metadata: "kMDItemURL") { $0.file($1) }
+    package let path = ItemAttribute(metadata: "kMDItemPath") { .text($0.absolutePath($1)) }
+    package let logicalSize = ItemAttribute(
+        "logicalSize", url: "NSURLFileSizeKey", metadata: "kMDItemFSSize", "the real size in bytes"
+    ) { .integer($0.logicalSize) }
+    package let created = ItemAttribute(metadata: "kMDItemFSCreationDate") { .time(rfc3339: $0.created) }
+    package let modified = ItemAttribute(metadata: "kMDItemFSContentChangeDate") { .time(rfc3339: $0.modified) }
+    package let contentType = ItemAttribute(
+        "contentType", url: "NSURLContentTypeKey", metadata: "kMDItemContentType",
+        "a uniform type identifier such as `public.plain-text`"
+    ) { .text($0.uniformType) }
+    package let contentTypeTree = ItemAttribute(metadata: "kMDItemContentTypeTree") {
+        .texts(UniformType.tree(of: $0.uniformType, isDirectory: $0.kind == .directory))
+    }
+    package let isUbiquitousItem = ItemAttribute(
+        "isUbiquitousItem", url: "NSURLIsUbiquitousItemKey", metadata: "NSMetadataItemIsUbiquitousKey",
+        "`1`; `0` for items that are not synced"
+    ) { .flag($0.isUbiquitousItem) }
+    package let hasUnresolvedConflicts = ItemAttribute(
+        "hasUnresolvedConflicts", url: "NSURLUbiquitousItemHasUnresolvedConflictsKey",
+        metadata: "NSMetadataUbiquitousItemHasUnresolvedConflictsKey", "`0`, `1`"
+    ) { .flag($0.conflictCount > 0) }
+    package let isDownloaded = ItemAttribute("isDownloaded", url: "NSURLUbiquitousItemIsDownloadedKey", "`0`, `1`") {
+        .flag($0.downloadingStatus == .current)
+    }
+    /// In a query, bytes of an older version count too.
+    package let isDownloadedInQueries = ItemAttribute(metadata: "NSMetadataUbiquitousItemIsDownloadedKey") {
+        .flag($0.downloadingStatus != .notDownloaded)
+    }
+    package let isDownloading = ItemAttribute(
+        "isDownloading", url: "NSURLUbiquitousItemIsDownloadingKey",
+        metadata: "NSMetadataUbiquitousItemIsDownloadingKey", "`0`, `1`"
+    ) { .flag($0.isDownloading) }
+    package let isUploaded = ItemAttribute(
+        "isUploaded", url: "NSURLUbiquitousItemIsUploadedKey", metadata: "NSMetadataUbiquitousItemIsUploadedKey",
+        "`0`, `1`"
+    ) { .flag($0.isUploaded) }
+    package let isUploading = ItemAttribute(
+        "isUploading", url: "NSURLUbiquitousItemIsUploadingKey", metadata: "NSMetadataUbiquitousItemIsUploadingKey",
+        "`0`, `1`"
+    ) { .flag($0.isUploading) }
+    package let downloadRequested = ItemAttribute(
+        "downloadRequested", url: "NSURLUbiquitousItemDownloadRequestedKey",
+        metadata: "NSMetadataUbiquitousItemDownloadRequestedKey", "`0`, `1`"
+    ) { .flag($0.downloadRequested) }
+    package let isExternalDocument = ItemAttribute(metadata: "NSMetadataUbiquitousItemIsExternalDocumentKey") { _ in
+        .flag(false)
+    }
+    package let isShared = ItemAttribute(
+        "isShared", url: "NSURLUbiquitousItemIsSharedKey", metadata: "NSMetadataUbiquitousItemIsSharedKey", "`0`, `1`"
+    ) { _ in .flag(false) }
+    package let downloadingStatus = ItemAttribute(
+        "downloadingStatus", url: "NSURLUbiquitousItemDownloadingStatusKey",
+        metadata: "NSMetadataUbiquitousItemDownloadingStatusKey",
+        "`NotDownloaded`, `Downloaded` (an older version is local), `Current`"
+    ) { .state($0.downloadingStatus) }
+    package let percentDownloaded = ItemAttribute(
+        "percentDownloaded", url: "NSURLUbiquitousItemPercentDownloadedKey",
+        metadata: "NSMetadataUbiquitousItemPercentDownloadedKey", "`0` to `100`, whole numbers"
+    ) { .real($0.percentDownloaded) }
+    package let percentUploaded = ItemAttribute(
+        "percentUploaded", url: "NSURLUbiquitousItemPercentUploadedKey",
+        metadata: "NSMetadataUbiquitousItemPercentUploadedKey", "`0` to `100`, whole numbers"
+    ) { .real($0.percentUploaded) }
+    package let downloadingError = ItemAttribute(
+        "downloadingError", url: "NSURLUbiquitousItemDownloadingErrorKey",
+        metadata: "NSMetadataUbiquitousItemDownloadingErrorKey", "`NSCocoaErrorDomain CODE TEXT`", .clearable
+    ) { .fault($0.downloadingError) }
+    package let uploadingError = ItemAttribute(
+        "uploadingError", url: "NSURLUbiquitousItemUploadingErrorKey",
+        metadata: "NSMetadataUbiquitousItemUploadingErrorKey", "`NSCocoaErrorDomain CODE TEXT`", .clearable
+    ) { .fault($0.uploadingError) }
+    package let containerDisplayName = ItemAttribute(
+        "containerDisplayName", url: "NSURLUbiquitousItemContainerDisplayNameKey",
+        metadata: "NSMetadataUbiquitousItemContainerDisplayNameKey", "text"
+    ) { _, place in .text(place.containerName()) }
+    package let urlInLocalContainer = ItemAttribute(metadata: "NSMetadataUbiquitousItemURLInLocalContainerKey") {
+        $0.file($1)
+    }
+    package let containerIdentifier = ItemAttribute("containerIdentifier", "text")
+    package let scope = ItemAttribute("scope", "`documents` below `Documents`, else `data`")
+    package let conflictCount = ItemAttribute("conflictCount", "the number of unresolved conflict versions") {
+        .integer(Int64($0.conflictCount))
+    }
+    package let versions = ItemAttribute(
+        "versions",
+        "JSON array of `{id, kind, date, computer, device, size, conflict, resolved, local}`; at most 64 KiB, so prefer "
+            + "`dewpoint versions`")
+    package let quotaTotal = ItemAttribute(
+        "quotaTotal", "bytes, of the container's root only; `ENODATA` without a quota")
+    package let quotaUsed = ItemAttribute("quotaUsed", "bytes, of the container's root only")
+    package let lastEditor = ItemAttribute("lastEditor", "the device of the last change") { .text($0.lastEditor) }
+    package let etag = ItemAttribute("etag", "a value that changes with every change in the container") {
+        .text($0.etag)
+    }
+    package let claims = ItemAttribute(
+        "claims", "holders, waiters and presenters of the item, as JSON; `ENODATA` if there are none")
+    package let status = ItemAttribute(
+        "status",
+        "one JSON object, as the control API has it: \(ItemStatus.members); without those that have no value. "
+            + "`isSyncPaused` is `syncPaused` here; `created` and `modified` are in RFC 3339, UTC. A container has no creation "
+            + "times, so `created` is the earliest modification time known on this device: of the item now, as the "
+            + "container has it, or of the earliest version kept")
+    package let syncPaused = ItemAttribute(
+        "syncPaused", url: "NSURLUbiquitousItemIsSyncPausedKey",
+        "`1`, `0`; reads as `1` in a paused directory and container too", .settable
+    ) { .flag($0.isSyncPaused) }
+    package let isExcludedFromSync = ItemAttribute(
+        "isExcludedFromSync", url: "NSURLUbiquitousItemIsExcludedFromSyncKey",
+        "`1`, `0`; reads as `1` in an excluded directory too", .settable
+    ) { .flag($0.isExcludedFromSync) }
+    package let download = ItemAttribute(
+        "download", "`1` starts the download, `0` cancels it, `wait` returns when the bytes are local", .settable
+    ) { .flag($0.downloadRequested) }
+    package let evict = ItemAttribute("evict", "`1`", .settable) { .flag($0.downloadingStatus == .notDownloaded) }
+    package let resolve = ItemAttribute(
+        "resolve", "`current`, `newest` or the id of a conflict version: resolves the conflict", .settable)
+    package let pinned = ItemAttribute(
+        "pinned", "`1`, `0`; items in a directory inherit it", .inherited
+    ) { .flag($0.pinned) }
+}
+
+extension ItemStatus {
+    /// The names of the members, for the documentation.
+    fileprivate static var members: String {
+        let names = Mirror(reflecting: ItemStatus(path: "", kind: .file)).children.compactMap(\.label).map { "`\($0)`" }
+        return names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
+    }
+
+    fileprivate func absolutePath(_ place: ItemAttribute.Place) -> String {
+        path.isEmpty ? place.mountpoint : "\(place.mountpoint)/\(path)"
+    }
+
+    fileprivate func file(_ place: ItemAttribute.Place) -> ItemAttribute.Value {
+        .file(path: absolutePath(place), isDirectory: kind == .directory)
+    }
+
+    fileprivate func fileName(_ place: ItemAttribute.Place) -> String {
+        ItemPath(path.isEmpty ? place.mountpoint : path).last.map(String.init) ?? "/"
+    }
+
+    /// A daemon that does not send the type still tells directories from files.
+    fileprivate var uniformType: String { contentType ?? (kind == .directory ? "public.folder" : "public.data") }
 }

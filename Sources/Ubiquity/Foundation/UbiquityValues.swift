@@ -5,16 +5,20 @@ import Model
 /// downloads nothing.
 enum UbiquityValues {
     /// All keys that are answered here.
-    static let keys: Set<URLResourceKey> = [
-        .isUbiquitousItemKey, .ubiquitousItemHasUnresolvedConflictsKey, .ubiquitousItemIsDownloadingKey,
-        .ubiquitousItemIsUploadedKey, .ubiquitousItemIsUploadingKey, .ubiquitousItemDownloadingStatusKey,
-        .ubiquitousItemDownloadingErrorKey, .ubiquitousItemUploadingErrorKey, .ubiquitousItemDownloadRequestedKey,
-        .ubiquitousItemContainerDisplayNameKey, .ubiquitousItemIsDownloadedKey, .ubiquitousItemPercentDownloadedKey,
-        .ubiquitousItemPercentUploadedKey, .ubiquitousItemIsExcludedFromSyncKey, .ubiquitousItemIsSyncPausedKey,
-        .ubiquitousItemIsSharedKey, .ubiquitousSharedItemCurrentUserRoleKey,
-        .ubiquitousSharedItemCurrentUserPermissionsKey, .ubiquitousSharedItemOwnerNameComponentsKey,
-        .ubiquitousSharedItemMostRecentEditorNameComponentsKey,
-    ]
+    static let keys = Set(attributes.keys).union([
+        .ubiquitousSharedItemCurrentUserRoleKey, .ubiquitousSharedItemCurrentUserPermissionsKey,
+        .ubiquitousSharedItemOwnerNameComponentsKey, .ubiquitousSharedItemMostRecentEditorNameComponentsKey,
+    ])
+
+    /// Names, sizes and types of items are not about sync, and those of Foundation.
+    private static let attributes: [URLResourceKey: ItemAttribute] = {
+        var attributes: [URLResourceKey: ItemAttribute] = [:]
+        for attribute in ItemAttributes.all {
+            if let key = attribute.urlKey { attributes[URLResourceKey(rawValue: key)] = attribute }
+        }
+        for key in [URLResourceKey.nameKey, .fileSizeKey, .contentTypeKey] { attributes[key] = nil }
+        return attributes
+    }()
 
     /// - Returns: The values of those keys that have one. Outside a container that is `isUbiquitousItemKey`.
     /// - Throws: `CocoaError` for a missing item, or when its daemon has ended.
@@ -28,45 +32,38 @@ enum UbiquityValues {
             guard let status = try? JSONDecoder().decode(ItemStatus.self, from: Data(text.utf8)) else {
                 throw Errno(EBADMSG)  // the daemon is of another version
             }
-            var values = values(of: status, url)
+            var values = values(keys, of: status, url)
             if status.isUbiquitousItem, keys.contains(.ubiquitousItemContainerDisplayNameKey) {
                 values[.ubiquitousItemContainerDisplayNameKey] = try ExtendedAttribute.control(
                     "containerDisplayName", of: url.path)
             }
-            return values.filter { keys.contains($0.key) }
+            return values
         } catch {
             throw CocoaFailure.error(error, .reading, url)
         }
     }
 
     /// All values but the container's name.
-    private static func values(of status: ItemStatus, _ url: URL) -> [URLResourceKey: Any] {
-        guard status.isUbiquitousItem else {
-            return [
-                .isUbiquitousItemKey: false, .ubiquitousItemIsExcludedFromSyncKey: status.isExcludedFromSync,
-            ]
+    private static func values(
+        _ keys: Set<URLResourceKey>, of status: ItemStatus, _ url: URL
+    ) -> [URLResourceKey: Any] {
+        let known: Set<URLResourceKey> =
+            status.isUbiquitousItem
+            ? keys : keys.intersection([.isUbiquitousItemKey, .ubiquitousItemIsExcludedFromSyncKey])
+        let place = ItemAttribute.Place(mountpoint: "") { nil }
+        return attributes.filter { known.contains($0.key) }
+            .compactMapValues { $0.value(of: status, in: place).map { object($0, url) } }
+    }
+
+    private static func object(_ value: ItemAttribute.Value, _ url: URL) -> Any {
+        switch value {
+        case .flag(let flag): flag
+        case .real(let number): number
+        // As on Apple's systems: casts to String and to URLUbiquitousItemDownloadingStatus.
+        case .state(let state): NSString(string: state.resourceValue)
+        case .fault(let fault): error(fault, url)
+        case .integer, .text, .texts, .time, .file: NSMetadataItem.object(value)
         }
-        let isCurrent = status.downloadingStatus == .current
-        let raw = "NSURLUbiquitousItemDownloadingStatus\(status.downloadingStatus.rawValue)"
-        var values: [URLResourceKey: Any] = [
-            .isUbiquitousItemKey: true,
-            .ubiquitousItemHasUnresolvedConflictsKey: status.conflictCount > 0,
-            .ubiquitousItemIsDownloadingKey: status.isDownloading,
-            .ubiquitousItemIsUploadedKey: status.isUploaded,
-            .ubiquitousItemIsUploadingKey: status.isUploading,
-            // As on Apple's systems: casts to String and to URLUbiquitousItemDownloadingStatus.
-            .ubiquitousItemDownloadingStatusKey: NSString(string: raw),
-            .ubiquitousItemDownloadRequestedKey: status.downloadRequested,
-            .ubiquitousItemIsDownloadedKey: isCurrent,
-            .ubiquitousItemPercentDownloadedKey: status.percentDownloaded,
-            .ubiquitousItemPercentUploadedKey: status.percentUploaded,
-            .ubiquitousItemIsExcludedFromSyncKey: status.isExcludedFromSync,
-            .ubiquitousItemIsSyncPausedKey: status.isSyncPaused,
-            .ubiquitousItemIsSharedKey: false,
-        ]
-        values[.ubiquitousItemDownloadingErrorKey] = status.downloadingError.map { error($0, url) }
-        values[.ubiquitousItemUploadingErrorKey] = status.uploadingError.map { error($0, url) }
-        return values
     }
 
     private static func error(_ fault: ItemFault, _ url: URL) -> NSError {

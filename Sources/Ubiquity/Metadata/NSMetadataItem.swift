@@ -52,14 +52,14 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
     /// The names of the attributes that the item has.
     open var attributes: [String] {
         let status = status
-        return MetadataAttribute.allCases.filter { value(of: $0, status) != nil }.map(\.rawValue)
+        return ItemAttribute.inQueries.filter { value(of: $0, status) != nil }.compactMap(\.metadataKey)
     }
 
-    private static func attribute(_ key: String) -> MetadataAttribute? {
+    private static func attribute(_ key: String) -> ItemAttribute? {
         switch key {
-        case NSMetadataItemContentCreationDateKey: .created
-        case NSMetadataItemContentModificationDateKey: .modified
-        default: MetadataAttribute(rawValue: key)
+        case NSMetadataItemContentCreationDateKey: ItemAttributes.table.created
+        case NSMetadataItemContentModificationDateKey: ItemAttributes.table.modified
+        default: ItemAttribute(metadataKey: key)
         }
     }
 
@@ -67,19 +67,20 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
 
     func update(_ status: ItemStatus) { state.withLock { $0 = status } }
 
-    func value(of attribute: MetadataAttribute) -> MetadataAttribute.Value? { value(of: attribute, status) }
+    func value(of attribute: ItemAttribute) -> ItemAttribute.Value? { value(of: attribute, status) }
 
-    private func value(of attribute: MetadataAttribute, _ status: ItemStatus) -> MetadataAttribute.Value? {
+    private func value(of attribute: ItemAttribute, _ status: ItemStatus) -> ItemAttribute.Value? {
         if let declared = declaredType(status) {
             switch attribute {
-            case .contentType: return .text(declared.identifier)
-            case .contentTypeTree: return .texts(Self.tree(of: declared))
+            case ItemAttributes.table.contentType: return .text(declared.identifier)
+            case ItemAttributes.table.contentTypeTree: return .texts(Self.tree(of: declared))
             default: break
             }
         }
-        return status.value(of: attribute, mountpoint: mountpoint) {
+        let place = ItemAttribute.Place(mountpoint: mountpoint) { [mountpoint] in
             (try? ExtendedAttribute.control("containerDisplayName", of: mountpoint)) ?? nil
         }
+        return attribute.value(of: status, in: place)
     }
 
     /// The type that the program declares for the name's extension; for a directory only if that is a package.
@@ -101,7 +102,7 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
         return above.reduce(into: [type.identifier]) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    private static func object(_ value: MetadataAttribute.Value) -> Any {
+    static func object(_ value: ItemAttribute.Value) -> Any {
         switch value {
         case .flag(let flag): NSNumber(value: flag)
         case .integer(let number): NSNumber(value: number)
@@ -110,6 +111,7 @@ open class NSMetadataItem: NSObject, @unchecked Sendable {
         case .texts(let texts): texts
         case .time(let time): Date(time)
         case .file(let path, let isDirectory): URL(fileURLWithPath: path, isDirectory: isDirectory)
+        case .state(let state): state.metadataValue
         case .fault(let fault):
             NSError(domain: NSCocoaErrorDomain, code: fault.code, userInfo: [NSLocalizedDescriptionKey: fault.text])
         }

@@ -9,14 +9,15 @@ extension ItemStatus {
     /// A downloaded file, or an empty directory.
     static func sample(
         _ path: String, kind: ItemKind = .file, item: ItemID? = nil, size: Int64 = 1,
-        status: DownloadingStatus = .current, percent: Double = 100, isUbiquitous: Bool = true
+        status downloadingStatus: DownloadingStatus = .current, percent: Double = 100, isUbiquitous: Bool = true
     ) -> ItemStatus {
-        var status = ItemStatus(
-            path: path, kind: kind, item: item, logicalSize: size, downloadingStatus: status,
-            percentDownloaded: percent, percentUploaded: 100, isDownloading: percent > 0 && percent < 100,
-            downloadRequested: false, isUploaded: true, isUploading: false, pinned: false,
-            isUbiquitousItem: isUbiquitous, lastEditor: nil, etag: nil, conflictCount: 0, isSyncPaused: false,
-            isExcludedFromSync: false, downloadingError: nil, uploadingError: nil)
+        var status = ItemStatus(path: path, kind: kind)
+        status.item = item
+        status.logicalSize = size
+        status.downloadingStatus = downloadingStatus
+        status.percentDownloaded = percent
+        status.isDownloading = percent > 0 && percent < 100
+        status.isUbiquitousItem = isUbiquitous
         status.modified = "2026-01-31T12:00:00.500000000Z"
         status.contentType = kind == .directory ? "public.folder" : "com.adobe.pdf"
         return status

@@ -13,7 +13,7 @@ struct QueryCommand: AsyncParsableCommand {
             dewpoint query --live NSMetadataUbiquitousItemIsDownloadingKey=YES
 
             The predicate is in the format of Apple's NSPredicate. Nothing is downloaded. Attributes:
-            \(MetadataAttribute.allCases.map { "  \($0.rawValue)" }.joined(separator: "\n"))
+            \(ItemAttribute.inQueries.compactMap(\.metadataKey).map { "  \($0)" }.joined(separator: "\n"))
             """)
 
     @Argument(help: "A predicate; TRUEPREDICATE for all items.")
@@ -59,7 +59,7 @@ struct QueryCommand: AsyncParsableCommand {
         } catch {
             throw failure(format, at: error.offset, error.sentence)
         }
-        for key in predicate.keys where MetadataAttribute(rawValue: key.name) == nil {
+        for key in predicate.keys where ItemAttribute(metadataKey: key.name) == nil {
             throw failure(format, at: key.offset, "unknown attribute \"\(key.name)\"; see: dewpoint help query")
         }
         return predicate
@@ -107,7 +107,7 @@ struct QueryCommand: AsyncParsableCommand {
     }
 }
 
-extension MetadataAttribute.Value {
+extension ItemAttribute.Value {
     /// As JSON: times in RFC 3339, URLs as text, errors as `{domain, code, text}`.
     fileprivate var object: Any {
         switch self {
@@ -118,6 +118,7 @@ extension MetadataAttribute.Value {
         case .texts(let texts): texts
         case .time(let time): time.rfc3339
         case .file(let path, let isDirectory): URL(fileURLWithPath: path, isDirectory: isDirectory).absoluteString
+        case .state(let state): state.metadataValue
         case .fault(let fault):
             ["domain": "NSCocoaErrorDomain", "code": fault.code, "text": fault.text] as [String: Any]
         }
