@@ -1,19 +1,38 @@
 import Foundation
 import Model
 
-/// The query of a GET request about one item: `path=` and the path, with everything but ASCII letters, digits and
-/// `-._~/` as `%HH`. A `+` is a literal plus sign.
-package enum ControlQuery {
-    package static func text(path: String) -> String { "path=\(encoded(path))" }
+/// The query of a request: fields such as `path=` and a path, with everything but ASCII letters, digits and `-._~/` as
+/// `%HH`. A `+` is a literal plus sign.
+package struct ControlQuery: Hashable, Sendable {
+    /// Without the `?`.
+    package let text: String
 
-    /// The query of ``ControlRoute/versionContent``.
-    package static func text(path: String, version: String) -> String {
-        "path=\(encoded(path))&id=\(encoded(version))"
+    /// - Parameter fields: Those without a value are left out.
+    package init(_ fields: [(name: String, value: String?)] = []) {
+        text = fields.compactMap { name, value in value.map { "\(name)=\(Self.encoded($0))" } }.joined(separator: "&")
     }
 
-    /// The query of ``ControlRoute/list``.
-    package static func text(path: String, after name: String?, limit: Int?) -> String {
-        text(path: path) + (name.map { "&after=\(encoded($0))" } ?? "") + (limit.map { "&limit=\($0)" } ?? "")
+    /// - Parameter target: A request target, for example `/v1/items/status?path=a%20b`.
+    package init(target: some StringProtocol) {
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+        text = mark.map { String(decoding: target.utf8[target.utf8.index(after: $0)...], as: UTF8.self) } ?? ""
+    }
+
+    /// - Returns: `nil` when there is no such field, or it is not UTF-8.
+    package subscript(name: String) -> String? {
+        let fields = text.utf8.split(separator: UInt8(ascii: "&"))
+        guard let field = fields.first(where: { $0.starts(with: "\(name)=".utf8) }) else { return nil }
+        return String(percentDecoding: Substring(decoding: field.dropFirst(name.utf8.count + 1), as: UTF8.self))
+    }
+
+    /// - Throws: ``FileError`` with `invalid` when there is none.
+    package var path: String {
+        get throws(FileError) {
+            guard let path = self["path"] else {
+                throw FileError(.invalid, "the query must be path=…, below the container's root, percent-encoded")
+            }
+            return path
+        }
     }
 
     /// A value of a query, or of a path.
@@ -28,29 +47,6 @@ package enum ControlQuery {
             }
         }
         return String(decoding: text, as: UTF8.self)
-    }
-
-    /// - Parameter target: A request target, for example `/v1/items/status?path=a%20b`.
-    /// - Returns: `nil` when there is no `path=`, or it is not UTF-8.
-    package static func path(in target: some StringProtocol) -> String? { value("path", in: target) }
-
-    /// - Returns: `nil` when there is no `id=`, or it is not UTF-8.
-    package static func version(in target: some StringProtocol) -> String? { value("id", in: target) }
-
-    /// - Returns: `nil` when there is no `after=`, or it is not UTF-8.
-    package static func after(in target: some StringProtocol) -> String? { value("after", in: target) }
-
-    /// - Returns: `nil` when there is no `limit=`.
-    package static func limit(in target: some StringProtocol) -> String? { value("limit", in: target) }
-
-    /// - Returns: `nil` when there is no `lines=`.
-    package static func lines(in target: some StringProtocol) -> String? { value("lines", in: target) }
-
-    private static func value(_ name: String, in target: some StringProtocol) -> String? {
-        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
-        let fields = target.utf8[target.utf8.index(after: mark)...].split(separator: UInt8(ascii: "&"))
-        guard let field = fields.first(where: { $0.starts(with: "\(name)=".utf8) }) else { return nil }
-        return String(percentDecoding: Substring(decoding: field.dropFirst(name.utf8.count + 1), as: UTF8.self))
     }
 
     private static let unreserved = Set(

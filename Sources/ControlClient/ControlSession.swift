@@ -3,7 +3,7 @@ import Foundation
 package import Model
 import Synchronization
 
-/// Claims and presenters at one daemon: ``ControlRoute/session`` as functions.
+/// Claims and presenters at one daemon: ``OpenSessionRequest`` as functions.
 ///
 /// Everything that the session holds ends with it: when it is closed, the process exits, or the daemon is gone. Then
 /// all waiting calls fail with ``ControlError/daemonUnreachable(_:)``, and held claims are reported as lost. It does
@@ -50,7 +50,7 @@ package final class ControlSession: Sendable {
             completion(welcome.map { session })
         }
         session.change { $0.awaitWelcome(welcomed, now: .now) }
-        let request = ControlRequest.session(query: withholdsDownloads ? ControlRoute.withholdingDownloads : "")
+        let request = HTTPRequest(opening: OpenSessionRequest(downloads: withholdsDownloads ? .withheld : nil))
         Thread.detachNewThread { session.run(request) }
     }
 
@@ -158,7 +158,7 @@ extension ControlSession {
 
 extension ControlSession {
     /// One HTTP request and one answer, both as long as the session: the lines of the answer's body are its events.
-    private func run(_ request: ControlRequest) {
+    private func run(_ request: HTTPRequest) {
         let watch = ControlConnection.Tick(interval: min(Self.watchInterval, answerLimit)) { self.endIfSilent() }
         var lines = LineReader.ofDaemon
         do throws(ControlError) {
@@ -236,5 +236,5 @@ extension ControlSession {
     }
 
     /// Only queues the line: it is written on the thread of the connection, never on the caller's.
-    private func write(_ line: [UInt8]) { connection.send(ControlRequest.chunk(line)) }
+    private func write(_ line: [UInt8]) { connection.send(HTTPRequest.chunk(line)) }
 }

@@ -3,7 +3,7 @@ import Foundation
 package import Model
 import Synchronization
 
-/// Follows the items at and below a path (``ControlRoute/follow``), without a task.
+/// Follows the items at and below a path (``FollowRequest``), without a task.
 ///
 /// The callbacks run on the thread of the connection, in order, and must not block. It does not reconnect.
 package final class ItemFollower: Sendable {
@@ -37,12 +37,11 @@ package final class ItemFollower: Sendable {
     ///   - onEnd: Called once, with the reason: the daemon refused, or is gone, or the connection ended. Not after
     ///     ``stop()``.
     package static func start(
-        socketPath: String, path: String, headLimit: Duration = ControlClient.quickLimit,
+        socketPath: String, path: String, headLimit: Duration = ControlRequests.quickLimit,
         onUpdate: @escaping @Sendable (ItemUpdate) -> Void, onEnd: @escaping @Sendable (ControlError) -> Void
     ) -> ItemFollower {
         let follower = ItemFollower(socketPath, headLimit: headLimit, onUpdate: onUpdate, onEnd: onEnd)
-        let request = ControlRequest(.follow, query: ControlClient.query(path))
-        Thread.detachNewThread { follower.run(request) }
+        Thread.detachNewThread { follower.run(FollowRequest(path: path)) }
         return follower
     }
 
@@ -52,9 +51,10 @@ package final class ItemFollower: Sendable {
         connection.cancel()
     }
 
-    private func run(_ request: ControlRequest) {
+    private func run(_ request: FollowRequest) {
         do throws(ControlError) {
-            try connection.run(request, deadline: nil, limits: .init(head: headLimit)) { part throws(ControlError) in
+            try connection.run(HTTPRequest(request), deadline: nil, limits: .init(head: headLimit)) {
+                part throws(ControlError) in
                 state.withLock { $0.lines.append(part) }
                 while let update = try next() { onUpdate(update) }
             }

@@ -109,12 +109,13 @@ package struct DaemonService: Sendable {
         let server = ControlServer(
             socket: socket,
             responder: ControlResponder(
-                fileSystem: fileSystem, state: state,
-                unmount: { lazily async throws(FileError) in
-                    if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
-                    // The session can unmount while files are open, and end the mount in other namespaces.
-                    session.stop()
-                }, logger: labelled("control"), monitoring: monitoring, link: remote.link, logLevel: logLevel),
+                daemon: ControlledDaemon(
+                    fileSystem: fileSystem, state: state,
+                    unmount: { lazily async throws(FileError) in
+                        if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
+                        // The session can unmount while files are open, and end the mount in other namespaces.
+                        session.stop()
+                    }, logger: labelled("control"), monitoring: monitoring, link: remote.link, logLevel: logLevel)),
             logger: labelled("control"),
             whenListening: {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])

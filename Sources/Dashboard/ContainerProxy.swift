@@ -133,8 +133,8 @@ struct ContainerProxy: Sendable {
         var whole = ByteBuffer()
         for try await piece in body {
             whole.writeImmutableBuffer(piece)
-            guard whole.readableBytes <= ControlRoute.bodyByteLimit else {
-                throw FileError(.tooLarge, "a request body has at most \(ControlRoute.bodyByteLimit >> 10) KiB")
+            guard whole.readableBytes <= ControlRequests.bodyByteLimit else {
+                throw FileError(.tooLarge, "a request body has at most \(ControlRequests.bodyByteLimit >> 10) KiB")
             }
         }
         return whole

@@ -59,7 +59,8 @@ enum MountPlaces {
             // A daemon that does not answer is not the one to name.
             guard
                 let socket = try? MountedPath.socket(of: mount),
-                let status = try? await ControlClient(socketPath: socket.path, deadline: deadline).containerStatus(),
+                let status = try? await ControlClient(socketPath: socket.path, deadline: deadline).send(
+                    ContainerStatusRequest()),
                 status.state == state
             else { continue }
             guard status.remote == url else { return sameID(url, as: status) }

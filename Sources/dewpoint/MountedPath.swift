@@ -75,6 +75,17 @@ struct MountedPath {
         return path
     }
 
+    /// Sends a request to the mount's daemon.
+    func send<Request: ControlRequest>(
+        _ request: Request
+    ) async throws -> Request.Answer where Request.Answer: Decodable {
+        try await withClient { try await $0.send(request) }
+    }
+
+    func send<Request: ControlRequest>(_ request: Request) async throws where Request.Answer == Done {
+        try await withClient { try await $0.send(request) }
+    }
+
     /// Runs `body` with a client of the mount's daemon.
     func withClient<Value>(_ body: (ControlClient) async throws -> Value) async throws -> Value {
         try await Self.withClient(of: mount, body)

@@ -1,3 +1,4 @@
+import ControlAPI
 import ControlClient
 import Foundation
 import Model
@@ -33,12 +34,12 @@ struct UploadWait {
     func run(_ client: ControlClient) async throws {
         let state = Shared()
         try await ProgressDisplay.during(place.given, noun: "change") {
-            try await client.sync(wait: true)
+            try await client.send(SyncRequest(wait: true))
         } progress: {
-            let totals = try await client.containerStatus().totals ?? ItemTotals()
+            let totals = try await client.send(ContainerStatusRequest()).totals ?? ItemTotals()
             return state.value.withLock { $0.add(totals.uploads) }
         }
-        for file in try await client.containerStatus().busyFiles ?? [] {
+        for file in try await client.send(ContainerStatusRequest()).busyFiles ?? [] {
             FileHandle.standardError.write(
                 Data("\("still being written: \(ContainerText.text(file))".printable)\n".utf8))
         }

@@ -60,7 +60,7 @@ struct VersionFile {
     private func fetch(into file: String) throws {
         let client = BlockingControlClient(socketPath: try MountedPath.socket(of: place.mount).path)
         do throws(ControlError) {
-            try client.versionContent(place.path, id: id, into: file)
+            try client.send(VersionContentRequest(path: place.path, id: id), into: file)
         } catch {
             guard case .refused(let fault) = error, fault.code == .notFound else { throw error }
             throw CommandFailure(.notFound, "\(fault.detail); for the ids, run: dewpoint versions \(place.given)")

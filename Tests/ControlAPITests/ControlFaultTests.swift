@@ -18,8 +18,4 @@ import Testing
         let text = String(decoding: try ControlJSON.encode(ControlFault(FileError(.busy, "open"))), as: UTF8.self)
         #expect(text == #"{"code":"busy","errno":16,"message":"open"}"#)
     }
-
-    @Test func `every route has a unique path`() {
-        #expect(Set(ControlRoute.allCases.map(\.path)).count == ControlRoute.allCases.count)
-    }
 }

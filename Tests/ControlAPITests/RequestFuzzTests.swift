@@ -6,14 +6,16 @@ import Testing
 
 /// Arbitrary input on the control socket is either decoded or rejected, without a crash or excessive memory use.
 @Suite struct RequestFuzzTests {
-    /// A valid example of every request body and session line.
-    private static let requests = [
-        #"{"path":"a/b"}"#, #"{"path":"a","keep":"newest"}"#, #"{"path":"a","id":"commit-7"}"#,
-        #"{"item":"00000000-0000-4000-8000-000000000001"}"#, #"{"path":"a","wait":true}"#,
-        #"{"path":"a","pinned":true}"#,
-        #"{"path":"","paused":false}"#, #"{"discard":true}"#, #"{"wait":true}"#, #"{"bytes":true}"#,
-        #"{"graceSeconds":604800,"dryRun":true}"#, #"{"lazily":false}"#, #"{"id":7}"#,
-        #"{"process":42,"allowed":true}"#,
+    /// Every order, with all that its body may have.
+    private static let orders: [any ControlOrder] =
+        ControlRequests.all.compactMap { ($0 as? any ControlOrder.Type)?.example }
+        + [
+            EvictRequest(path: "a/b", report: true), CheckRequest(bytes: true), LinkRequest(link: nil),
+            PauseRequest(path: "", paused: false), GarbageRequest(graceSeconds: nil, dryRun: false),
+        ]
+
+    /// A valid example of every session line.
+    private static let lines = [
         #"{"claim":{"claim":1,"coordinator":"c","fromPresenter":8,"items":[{"path":"a","reading":["forUploading"]}],"#
             + #""mode":"batch","presenter":7,"purpose":"p","timeoutSeconds":10,"within":[2]}}"#,
         #"{"release":{"claim":1}}"#, #"{"cancel":{"claim":1}}"#, #"{"cancelCoordinator":{"coordinator":"c"}}"#,
@@ -30,27 +32,22 @@ import Testing
         return true
     }
 
-    private static let takers: [@Sendable ([UInt8]) throws -> Bool] = [
-        { try take(PathRequest.self, $0) }, { try take(ResolveRequest.self, $0) },
-        { try take(RestoreVersionRequest.self, $0) }, { try take(RestoreDeletedRequest.self, $0) },
-        { try take(DownloadRequest.self, $0) }, { try take(PinRequest.self, $0) }, { try take(PauseRequest.self, $0) },
-        { try take(DeletionsRequest.self, $0) }, { try take(SyncRequest.self, $0) },
-        { try take(CheckRequest.self, $0) },
-        { try take(GarbageRequest.self, $0) }, { try take(UnmountRequest.self, $0) },
-        { try take(BreakRequest.self, $0) },
-        { try take(StormAnswerRequest.self, $0) }, { try take(SessionRequest.self, $0) },
-    ]
+    private static func take(_ order: some ControlOrder, _ text: [UInt8]) throws -> Bool {
+        try take(type(of: order), text)
+    }
 
     @Test func `mutated requests are decoded or rejected without a crash`() throws {
-        let good = try Self.requests.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) }
+        let bodies = try Self.orders.map { try #require(try $0.body) } + Self.lines.map { Data($0.utf8) }
+        let good = try bodies.map { try JSONSerialization.jsonObject(with: $0) }
         var understood = 0
         for seed in 0..<JSONMutation.count {
             var mutation = JSONMutation(seed: seed)
             let text = try mutation.text(of: good[Int(seed) % good.count])
-            for take in Self.takers where try take(text) { understood += 1 }
+            for order in Self.orders where try Self.take(order, text) { understood += 1 }
+            if try Self.take(SessionRequest.self, text) { understood += 1 }
             let query = String(decoding: text, as: UTF8.self)
-            _ = ControlQuery.path(in: "/v1/items/follow?path=" + query)
-            _ = ControlQuery.version(in: "/v1/items/versions/content?path=a&id=" + query)
+            _ = try? FollowRequest(query: ControlQuery(target: "/v1/items/follow?path=" + query))
+            _ = try? VersionContentRequest(query: ControlQuery(target: "/v1/items/versions/content?path=a&id=" + query))
         }
         #expect(understood > 0)
         if JSONMutation.isAlone { #expect(JSONMutation.peakByteCount < 300 << 20) }

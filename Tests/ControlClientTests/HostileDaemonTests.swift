@@ -29,7 +29,7 @@ import Testing
         let daemon = try Self.dripping(start)
         let client = ControlClient(socketPath: daemon.socketPath, deadline: .now + .milliseconds(300))
         await #expect(throws: ControlError.daemonUnreachable("no answer in time")) {
-            try await client.containerStatus()
+            try await client.send(ContainerStatusRequest())
         }
     }
 
@@ -68,7 +68,7 @@ import Testing
             asked.note(true)
             connection.drain()
         }
-        let call = Task { try await ControlClient(socketPath: daemon.socketPath).sync(wait: true) }
+        let call = Task { try await ControlClient(socketPath: daemon.socketPath).send(SyncRequest(wait: true)) }
         _ = try await asked.entries(count: 1)
         call.cancel()
         await #expect(throws: ControlError.cancelled) { try await call.value }
@@ -83,7 +83,7 @@ import Testing
             while true { try connection.write(piece) }
         }
         await #expect(throws: ControlError.notUnderstood("longer than 64 MiB")) {
-            try await ControlClient(socketPath: daemon.socketPath).containerStatus()
+            try await ControlClient(socketPath: daemon.socketPath).send(ContainerStatusRequest())
         }
     }
 
@@ -134,7 +134,7 @@ import Testing
         let link = directory.appending(path: "s").path()
         #expect(symlink(daemon.socketPath, link) == 0 && chown(directory.path(), 4242, 4242) == 0)
         let error = await #expect(throws: ControlError.self) {
-            try await ControlClient(socketPath: link).unmount(lazily: true)
+            try await ControlClient(socketPath: link).send(UnmountRequest(lazily: true))
         }
         #expect(
             error
@@ -166,7 +166,7 @@ import Testing
         #expect(printed() == "listening\n")
 
         let client = ControlClient(socketPath: socket)
-        let error = await #expect(throws: ControlError.self) { try await client.unmount(lazily: true) }
+        let error = await #expect(throws: ControlError.self) { try await client.send(UnmountRequest(lazily: true)) }
         guard case .refused(let refusal) = error else {
             Issue.record("\(String(describing: error))")
             return

@@ -24,8 +24,8 @@ import Testing
     @Test(arguments: seeds) func `a question ends`(seed: UInt64) async throws {
         let server = try await HostileServer(seed: seed)
         let client = ControlClient(socketPath: server.socketPath, deadline: .now + Self.limit)
-        await #expect(throws: ControlError.self) { try await client.containerStatus() }
-        await #expect(throws: ControlError.self) { try await client.sync(wait: true) }
+        await #expect(throws: ControlError.self) { try await client.send(ContainerStatusRequest()) }
+        await #expect(throws: ControlError.self) { try await client.send(SyncRequest(wait: true)) }
         try await Self.expectBounded(server)
     }
 
@@ -33,8 +33,8 @@ import Testing
         let server = try await HostileServer(seed: seed)
         let client = BlockingControlClient(socketPath: server.socketPath, quickLimit: Self.limit)
         try await onThread {
-            #expect(throws: ControlError.self) { try client.itemStatus("a") }
-            #expect(throws: ControlError.self) { try client.list("a") }
+            #expect(throws: ControlError.self) { try client.send(ItemStatusRequest(path: "a")) }
+            #expect(throws: ControlError.self) { try client.send(ListRequest(path: "a")) }
         }
         try await Self.expectBounded(server)
     }
@@ -100,7 +100,7 @@ import Testing
         try await onThread {
             #expect(throws: ControlError.daemonUnreachable("no answer in time")) {
                 try connection.run(
-                    ControlRequest(.status), deadline: nil, limits: .init(body: Self.limit),
+                    HTTPRequest(ContainerStatusRequest()), deadline: nil, limits: .init(body: Self.limit),
                     onBody: { _ throws(ControlError) in })
             }
         }

@@ -63,7 +63,7 @@ import Testing
             let request = try connection.answerOnce(Done())
             requests.note("\(request.line) \(request.body)")
         }
-        try await ControlClient(socketPath: daemon.socketPath).breakClaim(88)
+        try await ControlClient(socketPath: daemon.socketPath).send(BreakRequest(id: 88))
         #expect(requests.all == [#"POST /v1/claims/break HTTP/1.1 {"id":88}"#])
     }
 }

@@ -35,20 +35,20 @@ import Testing
     @Test(arguments: [301, 302, 303, 307, 308])
     func `a request that changes something is not sent elsewhere`(status: Int) async throws {
         try await expectRefused(status) { path in
-            try await ControlClient(socketPath: path).unmount(lazily: true)
+            try await ControlClient(socketPath: path).send(UnmountRequest(lazily: true))
         }
     }
 
     @Test(arguments: [301, 302, 303, 307, 308])
     func `a question is not sent elsewhere`(status: Int) async throws {
         try await expectRefused(status) { path in
-            _ = try await ControlClient(socketPath: path).containerStatus()
+            _ = try await ControlClient(socketPath: path).send(ContainerStatusRequest())
         }
     }
 
     @Test(arguments: [302, 307])
     func `a blocking request is not sent elsewhere`(status: Int) async throws {
-        try await expectRefused(status) { try BlockingControlClient(socketPath: $0).evict("a") }
+        try await expectRefused(status) { _ = try BlockingControlClient(socketPath: $0).send(EvictRequest(path: "a")) }
     }
 
     @Test(arguments: [302, 307])

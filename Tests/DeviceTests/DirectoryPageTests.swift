@@ -5,7 +5,7 @@ import Remote
 import TestStores
 import Testing
 
-/// What `ControlRoute.list` answers.
+/// What `ListRequest` answers.
 @Suite(.timeLimit(.minutes(5))) struct DirectoryPageTests {
     private func device() async throws -> TestDevice {
         let device = try await TestDevice.start(on: MemoryStore(), name: "desk")

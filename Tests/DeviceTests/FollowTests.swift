@@ -8,7 +8,7 @@ import Synchronization
 import TestStores
 import Testing
 
-/// What clients of `ControlRoute.follow` are told.
+/// What clients of `FollowRequest` are told.
 @Suite(.timeLimit(.minutes(5))) struct FollowTests {
     /// Whether the follower knows exactly the items below the path, with their states.
     private func agrees(_ follower: ItemFollower, _ device: TestDevice, _ path: String = "") async throws -> Bool {

@@ -3,7 +3,7 @@ import Foundation
 import Model
 import Synchronization
 
-/// A client of `ControlRoute.follow` in this process: what it knows of the items from the lines alone.
+/// A client of `FollowRequest` in this process: what it knows of the items from the lines alone.
 final class ItemFollower: Sendable {
     fileprivate struct State {
         var items: [Data: ItemStatus] = [:]

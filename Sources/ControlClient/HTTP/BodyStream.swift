@@ -1,3 +1,4 @@
+import ControlAPI
 import Dispatch
 import Foundation
 import Synchronization
@@ -23,12 +24,12 @@ final class BodyStream: Sendable {
     ///   - deadline: For the whole answer.
     ///   - pace: For each of its parts: see ``ControlConnection/Limits/pace``.
     func start(
-        _ request: ControlRequest, deadline: ContinuousClock.Instant?, pace: Duration? = nil
+        _ request: HTTPRequest, deadline: ContinuousClock.Instant?, pace: Duration? = nil
     ) async throws(ControlError) {
         let (connection, parts) = (connection, parts)
         Thread.detachNewThread {
             do throws(ControlError) {
-                let limits = ControlConnection.Limits(head: ControlClient.quickLimit, pace: pace)
+                let limits = ControlConnection.Limits(head: ControlRequests.quickLimit, pace: pace)
                 try connection.run(request, deadline: deadline, limits: limits, onHead: { parts.begin() }) {
                     part throws(ControlError) in try parts.put(part)
                 }

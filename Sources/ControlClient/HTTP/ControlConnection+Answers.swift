@@ -6,7 +6,7 @@ extension ControlConnection {
     ///
     /// - Throws: ``ControlError/notUnderstood(_:)`` for one longer than ``ControlClient/answerByteLimit``.
     func wholeAnswer(
-        _ request: ControlRequest, deadline: ContinuousClock.Instant?
+        _ request: HTTPRequest, deadline: ContinuousClock.Instant?
     ) throws(ControlError) -> Data {
         var data = Data()
         try run(request, deadline: deadline, limits: Limits(body: ControlClient.bodyLimit)) {
@@ -23,7 +23,7 @@ extension ControlConnection {
     ///
     /// - Throws: ``ControlError/cancelled`` when the caller's task is cancelled.
     func data(
-        _ request: ControlRequest, deadline: ContinuousClock.Instant?
+        _ request: HTTPRequest, deadline: ContinuousClock.Instant?
     ) async throws(ControlError) -> Data {
         try await withTaskCancellationHandler {
             await withCheckedContinuation { (answer: CheckedContinuation<Result<Data, ControlError>, Never>) in

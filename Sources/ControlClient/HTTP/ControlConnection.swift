@@ -99,7 +99,7 @@ final class ControlConnection: Sendable {
     ///   - onBody: Gets the parts of that answer's body. What it throws ends the connection.
     /// - Throws: ``ControlError/refused(_:)`` for any other status.
     func run(
-        _ request: ControlRequest, deadline: ContinuousClock.Instant?, limits: Limits = Limits(), tick: Tick? = nil,
+        _ request: HTTPRequest, deadline: ContinuousClock.Instant?, limits: Limits = Limits(), tick: Tick? = nil,
         onHead: () -> Void = {}, onBody: ([UInt8]) throws(ControlError) -> Void
     ) throws(ControlError) {
         defer { finish() }
@@ -155,7 +155,7 @@ final class ControlConnection: Sendable {
 
 extension ControlConnection {
     private func connect(
-        _ request: ControlRequest, _ deadline: ContinuousClock.Instant?
+        _ request: HTTPRequest, _ deadline: ContinuousClock.Instant?
     ) throws(ControlError) -> Int32 {
         var limit = ControlSocket.connectLimit
         if let deadline { limit = min(limit, max(.milliseconds(1), deadline - .now)) }

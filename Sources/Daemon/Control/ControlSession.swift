@@ -5,8 +5,17 @@ import Hummingbird
 import Logging
 import Model
 
+extension OpenSessionRequest: AnsweredRequest {
+    static func answer(_ exchange: ControlExchange) throws -> Response {
+        try ControlSession(
+            fileSystem: exchange.daemon.fileSystem, logger: exchange.daemon.logger,
+            withholdsDownloads: Self(query: exchange.query).downloads == .withheld, executor: exchange.context.executor
+        ).respond(to: exchange.request, from: exchange.peer, in: exchange.context)
+    }
+}
+
 /// One client's session: its claims and presenters last as long as this connection and the process that opened it.
-struct ControlSession: Sendable {
+private struct ControlSession: Sendable {
     let fileSystem: FileSystem
     let logger: Logger
     /// Whether its process, with all child processes, may not download by reading.

@@ -3,12 +3,13 @@ import FileSystem
 import Hummingbird
 import Model
 
-/// Sends one client the events at and below a path, until it disconnects.
-struct EventStream: Sendable {
-    let fileSystem: FileSystem
-
+extension EventsRequest: AnsweredRequest {
+    /// Sends one client the events at and below a path, until it disconnects.
+    ///
     /// - Throws: ``FileError`` when there is nothing at the path, or at the limit of followers.
-    func respond(to request: Request, path: String) throws(FileError) -> Response {
+    static func answer(_ exchange: ControlExchange) throws -> Response {
+        let path = try Self(query: exchange.query).item
+        let (request, fileSystem) = (exchange.request, exchange.daemon.fileSystem)
         try fileSystem.admitFollower(of: path)
         return Response(
             status: .ok, headers: [.contentType: "application/jsonl", .connection: "close"],

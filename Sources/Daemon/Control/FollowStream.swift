@@ -6,11 +6,18 @@ import Model
 import NIOCore
 import ServiceLifecycle
 
+extension FollowRequest: AnsweredRequest {
+    static func answer(_ exchange: ControlExchange) throws -> Response {
+        try FollowStream(fileSystem: exchange.daemon.fileSystem, disconnect: exchange.context.disconnect)
+            .respond(to: exchange.request, path: try Self(query: exchange.query).item)
+    }
+}
+
 /// Sends one client the items at and below a path, then their changes, until it disconnects.
 ///
 /// Lines are made as fast as the client reads them. One that stops reading is disconnected when too many changes wait
 /// for it; see ``ItemFeed``.
-struct FollowStream: Sendable {
+private struct FollowStream: Sendable {
     let fileSystem: FileSystem
     /// Closes the connection.
     let disconnect: @Sendable () -> Void

@@ -1,3 +1,4 @@
+import ControlAPI
 import Glibc
 import Hummingbird
 import HummingbirdCore
@@ -64,13 +65,13 @@ private struct MetricsResponder: HTTPResponder {
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
         guard request.method == .get else { return Response(status: .methodNotAllowed) }
         switch request.uri.path {
-        case "/metrics":
+        case MetricsRequest.route:
             do throws(FileError) {
                 return try monitoring.metrics()
             } catch {
                 return Response(status: .serviceUnavailable)
             }
-        case "/healthz": return monitoring.health()
+        case HealthRequest.route: return monitoring.health()
         default: return Response(status: .notFound)
         }
     }

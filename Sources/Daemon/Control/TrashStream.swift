@@ -4,9 +4,20 @@ import Foundation
 import Hummingbird
 import NIOCore
 
+extension TrashRequest: AnsweredRequest {
+    static func answer(_ exchange: ControlExchange) async throws -> Response {
+        try await exchange.whileConnected { _ in try await list(exchange.daemon.fileSystem) }
+    }
+
+    /// Away from the event loop, which must see when the client disconnects: then the work ends.
+    @concurrent private static func list(_ fileSystem: FileSystem) async throws -> Response {
+        TrashStream(listing: try fileSystem.trash()).response
+    }
+}
+
 /// Sends the deleted items as one JSON array, each on a line of its own, as fast as the client reads them: the paths of
 /// thousands of deep items take tens of megabytes.
-struct TrashStream: Sendable {
+private struct TrashStream: Sendable {
     let listing: TrashListing
 
     /// How many items are encoded at a time: less than 1 MiB of paths.

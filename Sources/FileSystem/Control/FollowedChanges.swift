@@ -2,7 +2,7 @@ import Model
 import Replica
 import Synchronization
 
-/// What one client of ``ControlRoute/follow`` is still to be told: which names changed, in their order, and the state
+/// What one client of ``FollowRequest`` is still to be told: which names changed, in their order, and the state
 /// of which items changed. The states themselves are read when they are told.
 final class FollowedChanges: Sendable {
     /// How many changes wait for a client that does not read, before it is disconnected.

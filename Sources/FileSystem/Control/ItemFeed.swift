@@ -1,7 +1,7 @@
 package import Model
 import Replica
 
-/// The lines of one client of ``ControlRoute/follow``: the items at and below a path, then every change of them.
+/// The lines of one client of ``FollowRequest``: the items at and below a path, then every change of them.
 ///
 /// What the client knows is always what the index had at some moment, as far as it was listed: before the lines of a
 /// page are told, so are the changes of names that the page reflects (``ItemPage/sequence``), in their order. States are

@@ -2,7 +2,7 @@ import Model
 import Replica
 import Synchronization
 
-/// The clients of ``ControlRoute/follow``: each receives every change of the index, and the starts,
+/// The clients of ``FollowRequest``: each receives every change of the index, and the starts,
 /// steps and ends of transfers.
 ///
 /// Without clients, a change costs one load of a flag.

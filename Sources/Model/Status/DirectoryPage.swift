@@ -1,4 +1,4 @@
-/// The items of one directory, or a part of them: the answer of ``ControlRoute/list``.
+/// The items of one directory, or a part of them: the answer of ``ListRequest``.
 package struct DirectoryPage: Hashable, Sendable, Codable {
     /// In the order of the bytes of their names; nothing of what is in the directories among them.
     package var items: [ItemStatus]

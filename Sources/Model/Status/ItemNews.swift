@@ -1,4 +1,4 @@
-/// One line of ``ControlRoute/events``: an event of an item at or below the path.
+/// One line of ``EventsRequest``: an event of an item at or below the path.
 package struct ItemNews: Codable, Hashable, Sendable {
     package enum Event: String, Codable, Hashable, Sendable {
         /// The first line: from here on no event is missed.

@@ -1,4 +1,4 @@
-/// One line of ``ControlRoute/follow``: the items at and below a path, then every change of them.
+/// One line of ``FollowRequest``: the items at and below a path, then every change of them.
 ///
 ///     {"item":{…}}                          an item, or its new state: the fields of `ItemStatus`
 ///     {"gathered":{"count":20000}}          all items were listed; from here on, changes

@@ -38,7 +38,7 @@ package struct LockListing: Hashable, Sendable, Codable {
         package var ageSeconds: Double
         /// The processes that a waiter waits for; empty for a holder.
         package var waitsFor: [Int32]
-        /// The argument of ``ControlRoute/breakClaim``; `nil` when it is not a claim.
+        /// The argument of ``BreakRequest``; `nil` when it is not a claim.
         package var claim: UInt64?
         /// The pid namespace of the first process if it is not the daemon's, for example `pid:[4026532201]`: its
         /// process ids differ.

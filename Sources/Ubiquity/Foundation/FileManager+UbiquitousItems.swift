@@ -1,3 +1,4 @@
+import ControlAPI
 import ControlClient
 import Glibc
 
@@ -41,7 +42,7 @@ extension FileManager {
             return try UbiquitousItem.evictByAttribute(url)
         }
         do throws(ControlError) {
-            try BlockingControlClient(socketPath: socket).evict(path)
+            _ = try BlockingControlClient(socketPath: socket).send(EvictRequest(path: path))
         } catch {
             throw CocoaFailure.error(error, .writing, url)
         }

@@ -1,3 +1,4 @@
+import ControlAPI
 import ControlClient
 import Glibc
 import Model
@@ -35,7 +36,7 @@ struct ItemVersions {
             return try Self.decode(text)
         } catch .tooLong, .tooLarge {
             do throws(ControlError) {
-                return try client().versions(path)
+                return try client().send(VersionsRequest(path: path))
             } catch {
                 throw CocoaFailure.error(error, .reading, url)
             }

@@ -1,3 +1,4 @@
+import ControlAPI
 import ControlClient
 import Glibc
 import Model
@@ -51,7 +52,7 @@ extension NSFileVersion {
     private func restore() throws -> Bool {
         let item = ItemVersions(itemURL)
         do throws(ControlError) {
-            try item.client().restoreVersion(item.path, id: id)
+            try item.client().send(RestoreVersionRequest(path: item.path, id: id))
             return true
         } catch .refused(let refusal) where refusal.code == .busy {
             return false
@@ -88,7 +89,7 @@ extension NSFileVersion {
         }
         let item = ItemVersions(itemURL)
         do throws(ControlError) {
-            try item.client().discardVersion(item.path, id: id)
+            try item.client().send(DiscardVersionRequest(path: item.path, id: id))
         } catch .refused(let refusal) where refusal.code == .superseded {
             throw CocoaFailure.error(.fileNoSuchFile, itemURL, reason: refusal.detail)
         } catch {

@@ -1,3 +1,4 @@
+import ControlAPI
 import ControlClient
 import Glibc
 import Model
@@ -112,7 +113,7 @@ open class NSFileVersion: NSObject, @unchecked Sendable {
             guard isConflict, !isResolved else { return }
             do throws(ControlError) {
                 let item = ItemVersions(itemURL)
-                try item.client().markVersionResolved(item.path, id: id)
+                try item.client().send(MarkVersionResolvedRequest(path: item.path, id: id))
                 facts.withLock { facts in
                     guard case .known(var version) = facts else { return }
                     version.resolved = true

@@ -1,3 +1,4 @@
+import ControlAPI
 import ControlClient
 import Foundation
 import Glibc
@@ -69,7 +70,7 @@ final class VersionStore: Sendable {
         let temporary = "\(path).\(UUID().uuidString)"
         do throws(ControlError) {
             let item = ItemVersions(version.itemURL)
-            try item.client().versionContent(item.path, id: version.id, into: temporary)
+            try item.client().send(VersionContentRequest(path: item.path, id: version.id), into: temporary)
         } catch {
             unlink(temporary)
             throw CocoaFailure.error(error, .reading, version.itemURL)

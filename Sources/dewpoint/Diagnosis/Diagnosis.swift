@@ -48,9 +48,9 @@ struct Diagnosis {
 
     private mutating func ask(_ place: MountedPath) async throws {
         do {
-            let status = try await place.withClient { try await $0.containerStatus() }
+            let status = try await place.send(ContainerStatusRequest())
             add("status.json", try redaction.json(status))
-            add("locks.json", try redaction.json(try await place.withClient { try await $0.locks() }))
+            add("locks.json", try redaction.json(try await place.send(LocksRequest())))
             add("metrics.txt", try await place.withClient { try await $0.metrics() })
             add("system-state.txt", redaction.machine(System.disk(of: status.state)))
             addLog(of: status.state)
@@ -67,7 +67,7 @@ struct Diagnosis {
             defer { group.cancelAll() }
             group.addTask {
                 do {
-                    return try await place.withClient { try await $0.check().problems }
+                    return try await place.send(CheckRequest()).problems
                 } catch let error as ControlError {
                     return ["the check failed: \(error)"]
                 }

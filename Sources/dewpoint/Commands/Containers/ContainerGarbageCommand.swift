@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import ControlClient
 import Model
 
 struct ContainerGarbageCommand: AsyncParsableCommand {
@@ -28,9 +27,8 @@ struct ContainerGarbageCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let report = try await MountedPath.mountpoint(mountpoint).withClient {
-            try await $0.collectGarbage(graceSeconds: grace?.seconds, isDryRun: dryRun)
-        }
+        let report = try await MountedPath.mountpoint(mountpoint).send(
+            GarbageRequest(graceSeconds: grace?.seconds, dryRun: dryRun))
         if json { try JSONOutput.print(report) } else { print(GarbageText.text(report)) }
     }
 }

@@ -33,7 +33,7 @@ struct AllowDownloadCommand: AsyncParsableCommand {
         for mount in MountTable.current().containers {
             do {
                 try await MountedPath.withClient(of: mount) {
-                    try await $0.answerStorm(of: process, isAllowed: !refuse)
+                    try await $0.send(StormAnswerRequest(process: process, allowed: !refuse))
                 }
                 isKnown = true
             } catch ControlError.refused(let error) where error.code == .notFound {

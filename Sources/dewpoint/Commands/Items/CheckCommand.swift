@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import ControlClient
 import Daemon
 import Foundation
 import Model
@@ -40,9 +39,7 @@ struct CheckCommand: AsyncParsableCommand {
             problems = try await OfflineCheck.run(
                 try StatePlace(given: state, resolved: try MountedPath.absolute(state)), readingBytes: bytes)
         } else {
-            problems = try await MountedPath.mount(mountpoint).withClient {
-                try await $0.check(readingBytes: bytes).problems
-            }
+            problems = try await MountedPath.mount(mountpoint).send(CheckRequest(bytes: bytes ? true : nil)).problems
         }
         if json {
             try JSONOutput.print(CheckReport(problems: problems))

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 
 struct ConfirmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,8 +15,6 @@ struct ConfirmCommand: AsyncParsableCommand {
     var discard = false
 
     func run() async throws {
-        try await MountedPath.mountpoint(mountpoint).withClient {
-            try await $0.answerHeldDeletions(discarding: discard)
-        }
+        try await MountedPath.mountpoint(mountpoint).send(DeletionsRequest(discard: discard))
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import ControlClient
 import Model
 
 struct ConflictsCommand: AsyncParsableCommand {
@@ -20,7 +19,7 @@ struct ConflictsCommand: AsyncParsableCommand {
     func run() async throws {
         var items: [ConflictedItem] = []
         for place in try places() {
-            let found = try await place.withClient { try await $0.conflicts() }
+            let found = try await place.send(ConflictsRequest())
             items += found.filter { Self.isInside($0.path, place.path) }.map {
                 ConflictedItem(path: "\(place.mount.mountpoint)/\($0.path)", versions: $0.versions)
             }

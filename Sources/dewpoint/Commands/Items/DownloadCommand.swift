@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import ControlClient
 import Foundation
 import Model
@@ -33,13 +34,13 @@ struct DownloadCommand: AsyncParsableCommand {
         if dryRun { return try await reportMissing() }
         if cancel {
             try await CommandFailure.forEach(paths) { place in
-                try await place.withClient { try await $0.cancelDownload(place.path) }
+                try await place.send(CancelDownloadRequest(path: place.path))
             }
             return
         }
         // All downloads are requested before the first is waited for.
         try await CommandFailure.forEach(paths) { place in
-            try await place.withClient { try await $0.download(place.path, wait: false) }
+            try await place.send(DownloadRequest(path: place.path, wait: false))
         }
         guard wait else { return }
         try await CommandFailure.forEach(paths) { place in
@@ -63,7 +64,7 @@ struct DownloadCommand: AsyncParsableCommand {
         // What was found is printed although other paths fail.
         defer { if json { try? JSONOutput.print(found) } }
         try await CommandFailure.forEach(paths) { place in
-            let progress = try await place.withClient { try await $0.downloadProgress(place.path) }
+            let progress = try await place.send(DownloadProgressRequest(path: place.path))
             let missing = Missing(
                 path: place.given, fileCount: progress.filesTotal - progress.filesDone,
                 byteCount: progress.bytesTotal - progress.bytesDone)
@@ -74,9 +75,9 @@ struct DownloadCommand: AsyncParsableCommand {
     private func follow(_ place: MountedPath, _ client: ControlClient) async throws {
         let path = place.path
         try await ProgressDisplay.during(place.given, noun: "file") {
-            try await client.download(path, wait: true)
+            try await client.send(DownloadRequest(path: path, wait: true))
         } progress: {
-            try await client.downloadProgress(path)
+            try await client.send(DownloadProgressRequest(path: path))
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import ControlClient
 import Model
 
@@ -25,7 +26,9 @@ struct EvictCommand: AsyncParsableCommand {
         var failure: (any Error)?
         do {
             try await CommandFailure.forEach(paths) { place in
-                let report = try await place.withClient { try await $0.evictReporting(place.path) }
+                guard let report = try await place.send(EvictRequest(path: place.path, report: true)).report else {
+                    throw ControlError.notUnderstood("there is no report")
+                }
                 reports.append(report)
                 if !json { print(EvictionText.text(report, given: place.given)) }
                 if let failure = EvictionText.failure(report, path: { "\(place.mount.mountpoint)/\($0)" }) {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,7 +18,7 @@ struct PauseCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CommandFailure.forEach(paths) { place in
-            try await place.withClient { try await $0.setPaused(place.path, true) }
+            try await place.send(PauseRequest(path: place.path, paused: true))
         }
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 import Foundation
 import Model
 
@@ -41,13 +41,13 @@ struct PinCommand: AsyncParsableCommand {
     func run() async throws {
         if list { return try await printPins() }
         try await CommandFailure.forEach(paths) { place in
-            try await place.withClient { try await $0.setPinned(place.path, true) }
+            try await place.send(PinRequest(path: place.path, pinned: true))
         }
     }
 
     private func printPins() async throws {
         let place = try paths.first.map { try MountedPath($0) } ?? MountedPath.likeliest()
-        let pins = try await place.withClient { try await $0.pins() }
+        let pins = try await place.send(PinsRequest())
             .filter { ConflictsCommand.isInside($0.path, place.path) }
         if json { return try JSONOutput.print(pins) }
         let pinned = pins.filter(\.pinned).map(\.path)

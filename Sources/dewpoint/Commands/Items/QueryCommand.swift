@@ -48,7 +48,7 @@ struct QueryCommand: AsyncParsableCommand {
     }
 
     private func containerName(of place: MountedPath) async throws -> String {
-        try await place.withClient { try await $0.containerStatus() }.name
+        try await place.send(ContainerStatusRequest()).name
     }
 
     /// - Throws: ``ExitStatus/usage``, with the position marked below the predicate.

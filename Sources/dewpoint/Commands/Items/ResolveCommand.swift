@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,7 +21,7 @@ struct ResolveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CommandFailure.forEach(paths) { place in
-            try await place.withClient { try await $0.resolve(place.path, keep: keep) }
+            try await place.send(ResolveRequest(path: place.path, keep: keep))
         }
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "resume", abstract: "Undoes `dewpoint pause`.")
@@ -13,7 +13,7 @@ struct ResumeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CommandFailure.forEach(paths) { place in
-            try await place.withClient { try await $0.setPaused(place.path, false) }
+            try await place.send(PauseRequest(path: place.path, paused: false))
         }
     }
 }

@@ -49,7 +49,7 @@ struct ShareCommand: AsyncParsableCommand {
     func run() async throws {
         if list { return try await printList() }
         if let revoke {
-            return try await MountedPath.mount(path).withClient { try await $0.revokeShare(revoke) }
+            return try await MountedPath.mount(path).send(RevokeShareRequest(id: revoke))
         }
         guard let path, let seconds else { return }
         try await CommandFailure.forEach([path]) { try await share($0, seconds: seconds) }
@@ -66,8 +66,10 @@ struct ShareCommand: AsyncParsableCommand {
     private func share(_ place: MountedPath, seconds: Int64) async throws {
         let file = try await place.withClient { client in
             // Its bytes must be in the container.
-            if try await client.itemStatus(place.path).isWaiting { try await UploadWait(place).run(client) }
-            return try await client.share(place.path, forSeconds: seconds)
+            if try await client.send(ItemStatusRequest(path: place.path)).isWaiting {
+                try await UploadWait(place).run(client)
+            }
+            return try await client.send(ShareRequest(path: place.path, seconds: seconds))
         }
         if json { return try JSONOutput.print(file) }
         print(file.link ?? "")
@@ -76,7 +78,7 @@ struct ShareCommand: AsyncParsableCommand {
 
     private func printList() async throws {
         let place = try MountedPath.mount(path)
-        let files = try await place.withClient { try await $0.shares() }
+        let files = try await place.send(SharesRequest())
         if json { return try JSONOutput.print(files) }
         print(files.isEmpty ? "nothing is shared" : ShareText.table(files))
     }

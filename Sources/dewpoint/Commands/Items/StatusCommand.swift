@@ -78,7 +78,7 @@ struct StatusCommand: AsyncParsableCommand {
                     do throws(ControlError) {
                         let socket = try MountedPath.socket(of: mount)
                         let client = ControlClient(socketPath: socket.path, deadline: deadline)
-                        return (mount, .success(try await client.containerStatus()))
+                        return (mount, .success(try await client.send(ContainerStatusRequest())))
                     } catch {
                         return (mount, .failure(error))
                     }
@@ -107,12 +107,12 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private static func report(_ place: MountedPath, _ client: ControlClient) async throws -> ReportedItem {
-        var item = ReportedItem(given: place.given, status: try await client.itemStatus(place.path))
+        var item = ReportedItem(given: place.given, status: try await client.send(ItemStatusRequest(path: place.path)))
         if item.status.kind == .directory {
-            let container = try await client.containerStatus()
+            let container = try await client.send(ContainerStatusRequest())
             if place.path.isEmpty { item.container = container }
             item.problem = container.problem
-            item.totals = try await client.totals(place.path)
+            item.totals = try await client.send(TotalsRequest(path: place.path))
         }
         return item
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import ControlClient
 
 struct SyncCommand: AsyncParsableCommand {
@@ -16,7 +17,7 @@ struct SyncCommand: AsyncParsableCommand {
     func run() async throws {
         let place = try MountedPath.mount(mountpoint)
         try await place.withClient { client in
-            if wait { try await UploadWait(place).run(client) } else { try await client.sync(wait: false) }
+            if wait { try await UploadWait(place).run(client) } else { try await client.send(SyncRequest(wait: false)) }
         }
     }
 }

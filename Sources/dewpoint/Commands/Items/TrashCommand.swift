@@ -74,7 +74,7 @@ struct TrashCommand: AsyncParsableCommand {
         }
 
         private func restore(_ item: ItemID, _ client: ControlClient, _ place: MountedPath) async throws {
-            let path = "\(place.mount.mountpoint)/\(try await client.restoreDeleted(item))"
+            let path = "\(place.mount.mountpoint)/\(try await client.send(RestoreDeletedRequest(item: item)).path)"
             if json { try JSONOutput.print(RestoredItem(path: path)) } else { print(path.printable) }
         }
     }

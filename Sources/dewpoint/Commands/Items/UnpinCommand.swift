@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "unpin", abstract: "Undoes `dewpoint pin`.")
@@ -13,7 +13,7 @@ struct UnpinCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CommandFailure.forEach(paths) { place in
-            try await place.withClient { try await $0.setPinned(place.path, false) }
+            try await place.send(PinRequest(path: place.path, pinned: false))
         }
     }
 }

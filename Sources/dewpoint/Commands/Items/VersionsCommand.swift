@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import ControlClient
 import Foundation
 import Model
 
@@ -51,8 +50,10 @@ struct VersionsCommand: AsyncParsableCommand {
         let place = try MountedPath(path)
         if let save, let file { return try VersionFile(place: place, id: save).write(to: file, replacing: force) }
         if let diff { throw ExitCode(try await VersionFile(place: place, id: diff).difference()) }
-        if let restore { try await place.withClient { try await $0.restoreVersion(place.path, id: restore) } }
-        let versions = try await place.withClient { try await $0.versions(place.path) }
+        if let restore {
+            try await place.send(RestoreVersionRequest(path: place.path, id: restore))
+        }
+        let versions = try await place.send(VersionsRequest(path: place.path))
         if json { try JSONOutput.print(versions) } else { print(VersionTable.text(versions)) }
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import ControlClient
 import Model
 
 struct WhyCommand: AsyncParsableCommand {
@@ -23,7 +22,7 @@ struct WhyCommand: AsyncParsableCommand {
         var failure: (any Error)?
         do {
             try await CommandFailure.forEach(paths) { place in
-                found.append((place.given, try await place.withClient { try await $0.reasons(place.path) }))
+                found.append((place.given, try await place.send(ReasonsRequest(path: place.path))))
             }
         } catch {
             failure = error

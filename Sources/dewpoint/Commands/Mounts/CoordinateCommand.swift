@@ -179,7 +179,7 @@ struct CoordinateCommand: AsyncParsableCommand {
             for (access, place) in places where access.needsBytes {
                 let status: ItemStatus
                 do {
-                    status = try await client.itemStatus(place.path)
+                    status = try await client.send(ItemStatusRequest(path: place.path))
                 } catch ControlError.refused(let error) where error.code == .notFound {
                     continue  // to be created
                 }

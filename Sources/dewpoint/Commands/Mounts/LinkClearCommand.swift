@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 import Model
 
 struct LinkClearCommand: AsyncParsableCommand {
@@ -14,7 +14,6 @@ struct LinkClearCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try LinkCommand.show(
-            try await MountedPath.mount(mountpoint).withClient { try await $0.setLink(nil) }, json: json)
+        try LinkCommand.show(try await MountedPath.mount(mountpoint).send(LinkRequest(link: nil)), json: json)
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 import Model
 
 struct LinkSetCommand: AsyncParsableCommand {
@@ -59,7 +59,7 @@ struct LinkSetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try settings()
-        let now = try await MountedPath.mount(mountpoint).withClient { try await $0.setLink(settings) }
+        let now = try await MountedPath.mount(mountpoint).send(LinkRequest(link: settings))
         try LinkCommand.show(now, json: json)
     }
 }

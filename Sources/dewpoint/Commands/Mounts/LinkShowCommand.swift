@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 import Model
 
 struct LinkShowCommand: AsyncParsableCommand {
@@ -13,6 +13,6 @@ struct LinkShowCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try LinkCommand.show(try await MountedPath.mount(mountpoint).withClient { try await $0.link() }, json: json)
+        try LinkCommand.show(try await MountedPath.mount(mountpoint).send(CurrentLinkRequest()), json: json)
     }
 }

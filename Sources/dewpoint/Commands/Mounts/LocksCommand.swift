@@ -30,13 +30,13 @@ struct LocksCommand: AsyncParsableCommand {
         let place = try path.map { try MountedPath($0) } ?? MountedPath.likeliest()
         if let brokenClaim {
             do {
-                try await place.withClient { client in try await client.breakClaim(brokenClaim) }
+                try await place.send(BreakRequest(id: brokenClaim))
             } catch ControlError.refused(let error) where error.code == .notFound {
                 throw CommandFailure(.notFound, error.detail)  // not a missing item
             }
             return
         }
-        let locks = Self.locks(try await place.withClient { try await $0.locks() }, below: place.path)
+        let locks = Self.locks(try await place.send(LocksRequest()), below: place.path)
         if json {
             try JSONOutput.print(locks)
         } else {

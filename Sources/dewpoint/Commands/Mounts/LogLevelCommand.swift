@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import ControlClient
 import Glibc
 import Model
 
@@ -36,10 +35,11 @@ struct LogLevelCommand: AsyncParsableCommand {
                 .usage, "a level is 0 to 7, or one of \(LogLevelRequest.names.joined(separator: ", ")), not \(level)")
         }
         let place = try MountedPath.mount(mountpoint)
-        let now = try await place.withClient { client in
-            if let level { try await client.setLogLevel(level) } else { try await client.logLevel() }
-        }
-        if json { try JSONOutput.print(LogLevelReport(level: now)) } else { print(now) }
+        let now =
+            if let level { try await place.send(LogLevelRequest(level: level)) } else {
+                try await place.send(CurrentLogLevelRequest())
+            }
+        if json { try JSONOutput.print(now) } else { print(now.level) }
     }
 
     /// A single argument is a level if it can be one, or if it is no path; `./debug` is a directory.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlClient
+import ControlAPI
 import Model
 
 struct QuotaCommand: AsyncParsableCommand {
@@ -20,7 +20,7 @@ struct QuotaCommand: AsyncParsableCommand {
 
     func run() async throws {
         let place = try path.map { try MountedPath($0) } ?? MountedPath.likeliest()
-        let status = try await place.withClient { try await $0.containerStatus() }
+        let status = try await place.send(ContainerStatusRequest())
         guard let quota = status.quota else {
             throw CommandFailure(.failed, "the daemon of \(status.mountpoint) is of an older version: mount it again")
         }

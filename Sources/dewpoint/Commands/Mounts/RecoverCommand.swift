@@ -56,7 +56,7 @@ struct RecoverCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .denied, "\(place.mount.mountpoint) is the mount of another user; run this as that user")
         }
-        let status = try await place.withClient { try await $0.containerStatus() }
+        let status = try await place.send(ContainerStatusRequest())
         let old = StatePlace(path: try MountedPath.absolute(state))
         guard !old.path.isBytewiseEqual(to: status.state) else {
             throw CommandFailure(
@@ -125,10 +125,10 @@ struct RecoverCommand: AsyncParsableCommand {
     private func wait(_ mounted: MountedPath, _ client: ControlClient) async throws {
         for _ in 1..<Self.confirmationLimit {
             do { return try await UploadWait(mounted).run(client) } catch ControlError.refused(let error) {
-                let isHeld = try await client.containerStatus().heldDeletionCount > 0
+                let isHeld = try await client.send(ContainerStatusRequest()).heldDeletionCount > 0
                 guard deletions, error.code == .busy, isHeld else { throw error }
                 // They were asked for.
-                try await client.answerHeldDeletions(discarding: false)
+                try await client.send(DeletionsRequest(discard: false))
             }
         }
         try await UploadWait(mounted).run(client)
@@ -136,7 +136,7 @@ struct RecoverCommand: AsyncParsableCommand {
 
     /// How many conflict versions each file has.
     private static func conflicts(_ client: ControlClient) async throws -> [ItemPath: Int] {
-        let pairs = try await client.conflicts().map { (ItemPath($0.path), $0.versions.count) }
+        let pairs = try await client.send(ConflictsRequest()).map { (ItemPath($0.path), $0.versions.count) }
         return Dictionary(pairs) { first, _ in first }
     }
 

@@ -35,7 +35,7 @@ struct UnmountCommand: AsyncParsableCommand {
         do {
             status = try await place.withClient { client in
                 if wait { try await UploadWait(place).run(client) }
-                let status = try await client.containerStatus()
+                let status = try await client.send(ContainerStatusRequest())
                 let left = try await Self.left(status, client)
                 if MountCondition.isOfAnotherUser(place.mount) {
                     // Root changes nothing through another user's daemon, which notices the end of its mount.
@@ -60,7 +60,7 @@ struct UnmountCommand: AsyncParsableCommand {
     /// What has not left this device; `nil` when everything is uploaded.
     private static func left(_ status: ContainerStatus, _ client: ControlClient) async throws -> String? {
         guard let pending = ContainerText.pending(status) else { return nil }
-        let listing = try await client.transfers()
+        let listing = try await client.send(TransfersRequest())
         let changes = (listing.active + listing.waiting).filter { $0.direction == .up }
         let names = changes.prefix(namedLimit).map { $0.isDeletion ? "\($0.path) (deleted)" : $0.path }
         let more = status.pendingUploadCount - names.count
@@ -79,7 +79,7 @@ struct UnmountCommand: AsyncParsableCommand {
             CommandFailure.say("waiting for the kernel to write back changes made through mapped files")
         }
         defer { news.cancel() }
-        try await client.unmount(lazily: lazy)
+        try await client.send(UnmountRequest(lazily: lazy))
     }
 
     private func waitForEnd(of status: ContainerStatus?, mount: MountTable.Entry) async throws {

@@ -1,26 +1,5 @@
 package import Model
 
-/// The answer to requests without a result: `{}`.
-package struct Done: Codable, Hashable, Sendable {
-    package init() {}
-}
-
-/// The answer of ``ControlRoute/check``.
-package struct CheckReport: Codable, Hashable, Sendable {
-    /// Every disagreement between index, backing directory and remote, as a sentence; empty when they agree.
-    package var problems: [String]
-
-    package init(problems: [String]) { self.problems = problems }
-}
-
-/// The answer of ``ControlRoute/restoreDeleted``.
-package struct RestoredItem: Codable, Hashable, Sendable {
-    /// The path of the item now.
-    package var path: String
-
-    package init(path: String) { self.path = path }
-}
-
 /// The body of every answer that is not 200: why the daemon refused.
 package struct ControlFault: Codable, Hashable, Sendable, Error {
     package var code: FileError.Code
@@ -58,12 +37,4 @@ extension ControlFault {
         case .corrupt, .inputOutput: 500
         }
     }
-}
-
-/// The answer of ``ControlRoute/logLevel``.
-package struct LogLevelReport: Codable, Hashable, Sendable {
-    /// The least severe level that is logged: `trace` to `critical`.
-    package var level: String
-
-    package init(level: String) { self.level = level }
 }
