@@ -978,7 +978,7 @@
   /// From the daemon's list, or, where it has none, from the states of all items.
   async function conflictPaths(owner) {
     try {
-      const found = await owner.get(`/v1/conflicts?${query('')}`);
+      const found = await owner.get('/v1/conflicts');
       return (Array.isArray(found) ? found : found.conflicts ?? found.items ?? []).map((one) => one.path ?? one);
     } catch (error) {
       if (error.status !== 404) throw error;
