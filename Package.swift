@@ -108,6 +108,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(name: "ControlAPI", dependencies: ["Model"], swiftSettings: settings),
+        .target(
+            name: "Control",
+            dependencies: [
+                "FileSystem", "Sync", "Remote", "ControlAPI", "Model", .filesystem("Logging", "swift-log"),
+            ],
+            swiftSettings: settings),
         .target(name: "ControlClient", dependencies: ["ControlAPI", "Model", "CLinux"], swiftSettings: settings),
         .target(name: "MetadataPredicate", swiftSettings: settings),
         .target(
@@ -120,7 +126,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Mount", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI", "Metering",
+                "Mount", "Control", "FileSystem", "Transfer", "Sync", "RemoteS3", "Remote", "Replica", "ControlAPI",
+                "Metering",
                 "Model", "CLinux", .filesystem("CoreMetrics", "swift-metrics"),
                 .filesystem("Hummingbird", "hummingbird"), .filesystem("HummingbirdCore", "hummingbird"),
                 .filesystem("Logging", "swift-log"), .filesystem("NIOCore", "swift-nio"),
@@ -250,8 +257,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "DocumentationTables", "ControlAPI", "FileSystem", "Mount", "Remote", "Model", "Metering",
-                "TestStores",
+                "Daemon", "Control", "DocumentationTables", "ControlAPI", "FileSystem", "Mount", "Remote", "Model",
+                "Metering", "TestStores",
                 .filesystem("Logging", "swift-log"),
             ],
             swiftSettings: settings),

@@ -1,3 +1,4 @@
+import Control
 import ControlAPI
 import FileSystem
 import Foundation
@@ -110,12 +111,15 @@ package struct DaemonService: Sendable {
             socket: socket,
             responder: ControlResponder(
                 daemon: ControlledDaemon(
-                    fileSystem: fileSystem, state: state,
+                    fileSystem, link: remote.link, logLevel: logLevel, logger: labelled("control"),
+                    logTail: { [state] count throws(FileError) in
+                        LogTail(lines: try state.ownLogTail(lineCount: count))
+                    },
                     unmount: { lazily async throws(FileError) in
                         if !lazily { try await Unmounting.unmount(mountpoint, lazily: false, writingBack: true) }
                         // The session can unmount while files are open, and end the mount in other namespaces.
                         session.stop()
-                    }, logger: labelled("control"), monitoring: monitoring, link: remote.link, logLevel: logLevel)),
+                    }), monitoring: monitoring),
             logger: labelled("control"),
             whenListening: {
                 logger.info("mounted", metadata: ["mountpoint": "\(mountpoint)"])

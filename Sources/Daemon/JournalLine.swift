@@ -1,5 +1,6 @@
 // Which of the two C modules `stat` belongs to depends on which is loaded first.
 import CDispatch
+import Control
 import Glibc
 import Logging
 

@@ -1,4 +1,5 @@
 import CDispatch
+import Control
 import ControlAPI
 import Foundation
 import Glibc

@@ -1,81 +1,44 @@
+import Control
 import ControlAPI
-import Foundation
 import Hummingbird
-import Model
 import ServiceLifecycle
 
-/// A request as the daemon answers it.
+/// A request whose answer is no value in JSON, or none that is made as a whole.
 protocol AnsweredRequest: ControlRequest {
     static func answer(_ exchange: ControlExchange) async throws -> Response
 }
 
-/// A question whose answer is a value in JSON.
-protocol PerformedQuestion: AnsweredRequest, ControlQuestion where Answer: Encodable {
-    static var work: ControlWork { get }
+extension ControlExchange {
+    /// - Returns: `nil` for what nobody performs.
+    func answer(_ type: any ControlRequest.Type) async throws -> Response? {
+        switch type {
+        case let type as any PerformedQuestion.Type: try await answer(question: type)
+        case let type as any PerformedOrder.Type: try await answer(order: type)
+        case let type as any AnsweredRequest.Type: try await type.answer(self)
+        default: nil
+        }
+    }
 
-    func perform(in daemon: ControlledDaemon) async throws(FileError) -> Answer
-}
-
-/// Where a question is performed.
-enum ControlWork {
-    /// On the event loop.
-    case quick
-    /// Away from it: the answer is long.
-    case long
-    /// Away from it, which must see when the client disconnects: then the work ends. It takes long in a large or hostile
-    /// container.
-    case endingWithClient
-}
-
-/// An order whose answer is a value in JSON. It may take long, and is cancelled when the client disconnects.
-protocol PerformedOrder: AnsweredRequest, ControlOrder where Answer: Encodable {
-    /// Whether it is cancelled too when the daemon stops.
-    static var endsWithDaemon: Bool { get }
-
-    func perform(in daemon: ControlledDaemon) async throws(FileError) -> Answer
-}
-
-/// An order without a result.
-protocol DoneOrder: PerformedOrder where Answer == Done {
-    func perform(in daemon: ControlledDaemon) async throws(FileError)
-}
-
-extension PerformedQuestion {
-    static var work: ControlWork { .quick }
-
-    static func answer(_ exchange: ControlExchange) async throws -> Response {
-        let daemon = exchange.daemon
-        let question = try Self(query: exchange.query)
-        switch work {
+    private func answer<Question: PerformedQuestion>(question type: Question.Type) async throws -> Response {
+        let question = try Question(query: query)
+        switch type.work {
         case .quick: return try .json(try await question.perform(in: daemon))
-        case .long: return try await question.answerAway(in: daemon)
-        case .endingWithClient:
-            return try await exchange.whileConnected { _ in try await question.answerAway(in: daemon) }
+        case .long: return try await answerAway(question)
+        case .endingWithClient: return try await whileConnected { _ in try await answerAway(question) }
         }
     }
 
-    @concurrent private func answerAway(in daemon: ControlledDaemon) async throws -> Response {
-        try .json(try await perform(in: daemon))
+    @concurrent private func answerAway(_ question: some PerformedQuestion) async throws -> Response {
+        try .json(try await question.perform(in: daemon))
     }
-}
 
-extension PerformedOrder {
-    static var endsWithDaemon: Bool { true }
-
-    static func answer(_ exchange: ControlExchange) async throws -> Response {
-        try await exchange.whileConnected { body in
-            let order = try Self(body: try await ControlExchange.collect(body))
-            exchange.context.enter(.working)
-            guard endsWithDaemon else { return try .json(try await order.perform(in: exchange.daemon)) }
-            return try await cancelWhenGracefulShutdown { try .json(try await order.perform(in: exchange.daemon)) }
+    private func answer<Order: PerformedOrder>(order type: Order.Type) async throws -> Response {
+        try await whileConnected { body in
+            let order = try Order(body: try await Self.collect(body))
+            context.enter(.working)
+            guard type.endsWithDaemon else { return try .json(try await order.perform(in: daemon)) }
+            return try await cancelWhenGracefulShutdown { try .json(try await order.perform(in: daemon)) }
         }
-    }
-}
-
-extension DoneOrder {
-    func perform(in daemon: ControlledDaemon) async throws(FileError) -> Done {
-        try await perform(in: daemon) as Void
-        return Done()
     }
 }
 

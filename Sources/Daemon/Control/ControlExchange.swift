@@ -1,3 +1,4 @@
+import Control
 import ControlAPI
 import Foundation
 import Hummingbird
@@ -9,6 +10,7 @@ struct ControlExchange: Sendable {
     let context: ControlContext
     let peer: ControlContext.Peer
     let daemon: ControlledDaemon
+    let monitoring: Monitoring
 
     var query: ControlQuery { ControlQuery(target: request.head.path ?? "") }
 

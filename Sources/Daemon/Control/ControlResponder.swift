@@ -1,3 +1,4 @@
+import Control
 import ControlAPI
 import Foundation
 import Hummingbird
@@ -9,10 +10,10 @@ struct ControlResponder: HTTPResponder {
     typealias Context = ControlContext
 
     let daemon: ControlledDaemon
+    let monitoring: Monitoring
 
     /// The requests by their routes.
-    static let routes = Dictionary(
-        grouping: ControlRequests.all.compactMap { $0 as? any AnsweredRequest.Type }, by: { $0.route })
+    private static let routes = Dictionary(grouping: ControlRequests.all) { $0.route }
 
     func respond(to request: Request, context: ControlContext) async throws -> Response {
         context.enter(.sending)
@@ -27,7 +28,9 @@ struct ControlResponder: HTTPResponder {
             // A GET has no body to wait for.
             if type.method == .get { context.enter(.working) }
             response = await answer(
-                type, ControlExchange(request: request, context: context, peer: peer, daemon: daemon))
+                type,
+                ControlExchange(
+                    request: request, context: context, peer: peer, daemon: daemon, monitoring: monitoring))
         } else if let route = types.first?.route {
             let methods = types.map { $0.method.rawValue }.joined(separator: " or ")
             response = fault(FileError(.unsupported, "\(route) requires \(methods)"), status: 405)
@@ -47,9 +50,12 @@ struct ControlResponder: HTTPResponder {
         return response
     }
 
-    private func answer(_ type: any AnsweredRequest.Type, _ exchange: ControlExchange) async -> Response {
+    private func answer(_ type: any ControlRequest.Type, _ exchange: ControlExchange) async -> Response {
         do {
-            return try await type.answer(exchange)
+            guard let response = try await exchange.answer(type) else {
+                throw FileError(.unsupported, "\(type.route) is not performed")
+            }
+            return response
         } catch let error as FileError {
             return fault(error)
         } catch is CancellationError {

@@ -1,3 +1,4 @@
+import Control
 import ControlAPI
 import FileSystem
 import Hummingbird

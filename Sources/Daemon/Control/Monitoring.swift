@@ -1,3 +1,4 @@
+import ControlAPI
 import FileSystem
 import Hummingbird
 import Metering
@@ -26,4 +27,12 @@ struct Monitoring: Sendable {
         Response(
             status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
+}
+
+extension MetricsRequest: AnsweredRequest {
+    static func answer(_ exchange: ControlExchange) throws -> Response { try exchange.monitoring.metrics() }
+}
+
+extension HealthRequest: AnsweredRequest {
+    static func answer(_ exchange: ControlExchange) -> Response { exchange.monitoring.health() }
 }

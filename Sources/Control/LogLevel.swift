@@ -34,7 +34,7 @@ extension Logger.Level {
     }
 
     /// The number of syslog(3) for a line of this level.
-    var syslogNumber: Int {
+    package var syslogNumber: Int {
         switch self {
         case .trace, .debug: 7
         case .info: 6

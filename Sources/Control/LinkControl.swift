@@ -1,9 +1,9 @@
-import Model
-import Remote
+package import Model
+package import Remote
 import Synchronization
 
 /// The link conditioner of a mount: the conditions of its options, until others are set at run time.
-final class LinkControl: Sendable {
+package final class LinkControl: Sendable {
     private struct State {
         var settings: LinkSettings
         var store: ConditionedStore<ContinuousClock>?
@@ -13,7 +13,7 @@ final class LinkControl: Sendable {
     private let lasting: LinkSettings
     private let state: Mutex<State>
 
-    init(_ lasting: LinkSettings = LinkSettings()) {
+    package init(_ lasting: LinkSettings = LinkSettings()) {
         var lasting = lasting
         lasting.isLasting = true
         self.lasting = lasting
@@ -21,7 +21,7 @@ final class LinkControl: Sendable {
     }
 
     /// The store behind the link. Called once.
-    func conditioning(_ store: any ObjectStore) -> any ObjectStore {
+    package func conditioning(_ store: any ObjectStore) -> any ObjectStore {
         let conditioned = ConditionedStore(store, condition: lasting.condition, clock: .continuous) {
             .random(in: 0..<100)
         }
@@ -29,13 +29,13 @@ final class LinkControl: Sendable {
         return conditioned
     }
 
-    var settings: LinkSettings { state.withLock { $0.settings } }
+    package var settings: LinkSettings { state.withLock { $0.settings } }
 
     /// Sets conditions for requests from now on, and for the rest of the running ones.
     ///
     /// - Parameter settings: `nil` for those of the mount's options.
     /// - Throws: ``FileError`` with `invalid` when they are out of range.
-    func set(_ settings: LinkSettings?) throws(FileError) {
+    package func set(_ settings: LinkSettings?) throws(FileError) {
         if let fault = settings?.fault { throw FileError(.invalid, fault) }
         var fresh = settings ?? lasting
         fresh.isLasting = settings == nil

@@ -1,0 +1,28 @@
+package import FileSystem
+package import Logging
+package import Model
+
+/// The daemon in which requests of the control API are performed.
+package struct ControlledDaemon: Sendable {
+    package let fileSystem: FileSystem
+    let link: LinkControl
+    let logLevel: LogLevel
+    package let logger: Logger
+    /// The last lines of the daemon's own log, as many as are asked for.
+    let logTail: @Sendable (Int) throws(FileError) -> LogTail
+    /// Unmounts, lazily or not, or throws the reason why it cannot.
+    let unmount: @Sendable (Bool) async throws(FileError) -> Void
+
+    package init(
+        _ fileSystem: FileSystem, link: LinkControl, logLevel: LogLevel, logger: Logger,
+        logTail: @escaping @Sendable (Int) throws(FileError) -> LogTail,
+        unmount: @escaping @Sendable (Bool) async throws(FileError) -> Void
+    ) {
+        self.fileSystem = fileSystem
+        self.link = link
+        self.logLevel = logLevel
+        self.logger = logger
+        self.logTail = logTail
+        self.unmount = unmount
+    }
+}
