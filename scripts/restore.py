@@ -125,7 +125,9 @@ class Directory:
     def read_neighbour(self, key, offset, count):
         """The same of an object that lies in the bucket beside the container."""
         if self.copy is None:
-            raise Damage(f"its bytes are those of the object {key!r}, beside the container; copy it, and give --adopted COPY")
+            raise Damage(
+                f"its bytes are those of the object {key!r}, beside the container; copy it, and give --adopted COPY"
+            )
         return self.read_file(os.path.join(self.copy, key), offset, count)
 
     @classmethod
@@ -204,9 +206,7 @@ class Bucket:
 
     def fetch(self, key, offset, count):
         try:
-            answer = self.client.get_object(
-                Bucket=self.bucket, Key=key, Range=f"bytes={offset}-{offset + count - 1}"
-            )
+            answer = self.client.get_object(Bucket=self.bucket, Key=key, Range=f"bytes={offset}-{offset + count - 1}")
             return answer["Body"].read(count)
         except self.failures as error:
             # Nothing there at all, or nothing from here on.
@@ -255,7 +255,11 @@ def gunzip(data, key, limit, sign_limit):
         raise Damage(f"{key}: {error}")
     if not unpacker.eof:
         raise Damage(f"{key}: not exactly one whole gzip member")
-    if text.count(b'"') > 2 * sign_limit or count_signs(text) > sign_limit and count_signs(STRING.sub(b"", text)) > sign_limit:
+    if (
+        text.count(b'"') > 2 * sign_limit
+        or count_signs(text) > sign_limit
+        and count_signs(STRING.sub(b"", text)) > sign_limit
+    ):
         raise Damage(f"{key}: has more than {sign_limit} values")
     return text
 
@@ -651,9 +655,7 @@ class Restore:
 
     def read_identity(self):
         try:
-            identity = parse(
-                read_object(self.container, "container.json", IDENTITY_BYTE_LIMIT), "container.json"
-            )
+            identity = parse(read_object(self.container, "container.json", IDENTITY_BYTE_LIMIT), "container.json")
             check_format(identity, "container.json")
             return member(identity, "id", str)
         except FileNotFoundError:
@@ -665,7 +667,9 @@ class Restore:
 
     def replay(self, at):
         sizes = self.sizes("log")
-        for name in sorted(name for name, size in sizes.items() if size is None and not re.fullmatch("[0-9]{20}", name)):
+        for name in sorted(
+            name for name, size in sizes.items() if size is None and not re.fullmatch("[0-9]{20}", name)
+        ):
             self.damaged(f"log/{name}: not a regular file")
         sizes = {int(name): size for name, size in sizes.items() if re.fullmatch("[0-9]{20}", name)}
         numbers = sorted(sizes)
@@ -745,9 +749,7 @@ class Restore:
 
     def apply(self, number):
         key = f"log/{number:020}"
-        commit = parse(
-            gunzip(read_object(self.container, key), key, COMMIT_TEXT_BYTE_LIMIT, COMMIT_SIGN_LIMIT), key
-        )
+        commit = parse(gunzip(read_object(self.container, key), key, COMMIT_TEXT_BYTE_LIMIT, COMMIT_SIGN_LIMIT), key)
         check_format(commit, key)
         if member(commit, "sequence", int) != number:
             raise Damage(f"it says that it is commit {commit['sequence']}")

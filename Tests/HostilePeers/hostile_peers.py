@@ -35,7 +35,7 @@ ANSWER_SECONDS = 20
 LIFE_SECONDS = 90
 
 # A store's answers have a mark; nobody else minds it.
-MARK = b"x-amz-request-id: hostile\r\nETag: \"x\"\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n"
+MARK = b'x-amz-request-id: hostile\r\nETag: "x"\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n'
 # What a JSON reader, a reader of lines and a reader of XML each go on reading.
 FILLERS = [b" ", b"\n", b"0", b"{}\n", b"<a>", b"\x00", b"\xff"]
 LENGTHS = [
@@ -342,7 +342,10 @@ class Client:
                 self.connection.shutdown(socket.SHUT_WR)
             if self.kind == "taking no answer":
                 # Sees the end of a connection whose answers it does not read.
-                return not selectable(self.connection, selectors.EVENT_READ) or self.connection.recv(1, socket.MSG_PEEK) != b""
+                return (
+                    not selectable(self.connection, selectors.EVENT_READ)
+                    or self.connection.recv(1, socket.MSG_PEEK) != b""
+                )
             return self.connection.recv(1 << 16) != b""
         except BlockingIOError:
             return True
@@ -414,7 +417,9 @@ def attack(address, seed, count, target):
         honest.join()
     assert not failures, f"{len(failures)} honest requests failed, first: {failures[0]}"
     assert slowest[0] < ANSWER_SECONDS, f"an honest request took {slowest[0]:.1f} s"
-    print(f"honest {slowest[0]:.1f} s;", ", ".join(f"{kind} {seconds:.0f} s" for kind, seconds in sorted(ended.items())))
+    print(
+        f"honest {slowest[0]:.1f} s;", ", ".join(f"{kind} {seconds:.0f} s" for kind, seconds in sorted(ended.items()))
+    )
 
 
 def main():

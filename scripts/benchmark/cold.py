@@ -39,7 +39,9 @@ class FirstByte(Row):
         if self.is_listed:
             self.title = f"first 4 KiB of a file of {size}, {round_trip:g} ms from the server, its directory listed"
         else:
-            self.title = f"first 4 KiB of a file of {size}, {round_trip:g} ms from the server, first access after mounting"
+            self.title = (
+                f"first 4 KiB of a file of {size}, {round_trip:g} ms from the server, first access after mounting"
+            )
         self.state = "Cold: new mount with an empty cache or state, caches dropped, free memory touched."
 
     def raw(self):
@@ -108,10 +110,7 @@ class ColdRead(Row):
     more_is_better = True
     part_byte_count = 8 << 20
     widths = (4, 8, 16)
-    aims = (
-        Aim("dewpoint", "≥", 1.5, "peer", kind="times"),
-        Aim("dewpoint", "≥", 0.8, "raw GETs"),
-    )
+    aims = (Aim("dewpoint", "≥", 1.5, "peer", kind="times"), Aim("dewpoint", "≥", 0.8, "raw GETs"))
 
     def systems(self, systems):
         return super().systems(systems) + [RawGets(self.bench, width) for width in self.widths]
@@ -119,7 +118,9 @@ class ColdRead(Row):
     def prepare(self):
         self.name, self.size, self.sha256 = self.bench.data.big()
         self.title = f"reading a file of {self.size >> 20} MiB that is not here, from start to end, in reads of 1 MiB"
-        self.state = "Cold: new mount with an empty cache or state, its directory listed, caches dropped, free memory touched."
+        self.state = (
+            "Cold: new mount with an empty cache or state, its directory listed, caches dropped, free memory touched."
+        )
         if self.size < 1 << 30:
             self.scale_note = f"with {self.size >> 20} MiB instead of 1 GiB"
 
@@ -137,8 +138,7 @@ class ColdRead(Row):
             self.bench.drop_caches(self.size)
             path = os.path.join(mounted.point, self.name)
             result, details = self.observe(
-                mounted,
-                lambda: work("cold_read", self.scale.slow_limit, path=path, size=self.size, sha256=self.sha256),
+                mounted, lambda: work("cold_read", self.scale.slow_limit, path=path, size=self.size, sha256=self.sha256)
             )
             details["firstByte"] = result["firstByte"]
             if mounted.pid:
@@ -157,7 +157,9 @@ class ColdMany(Row):
         self.files = self.bench.data.many()
         where = f", {self.bench.round_trip:g} ms from the server" if self.is_far else ""
         self.title = f"reading {len(self.files)} files of 1 MiB that are not here, with {self.readers} readers{where}"
-        self.state = "Cold: new mount with an empty cache or state, their directory listed, caches dropped, free memory touched."
+        self.state = (
+            "Cold: new mount with an empty cache or state, their directory listed, caches dropped, free memory touched."
+        )
         self.environment = self.bench.server.through(self.bench.proxy().port) if self.is_far else None
         if len(self.files) < 200:
             self.scale_note = f"with {len(self.files)} files instead of 200"

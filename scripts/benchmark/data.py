@@ -39,7 +39,9 @@ class Data:
 
     def cold(self):
         """Files each of which is read for the first time once."""
-        return self.part("cold", lambda: [self.write(f"cold/{n:02}.bin", self.scale.cold) for n in range(self.scale.colds)])
+        return self.part(
+            "cold", lambda: [self.write(f"cold/{n:02}.bin", self.scale.cold) for n in range(self.scale.colds)]
+        )
 
     def tree(self):
         """Many small files in a few directories."""

@@ -49,14 +49,18 @@ def measure(bench, items):
             found["mount"] = mounted.seconds
             found["firstList"] = work("list_directory", limit, path=mounted.point, expected=None)["seconds"]
             machine.say(f"  listing {items:,} items")
-            found["find"] = work("find", limit, path=mounted.point, files=files, size=files * FILE_BYTE_COUNT)["seconds"]
+            found["find"] = work("find", limit, path=mounted.point, files=files, size=files * FILE_BYTE_COUNT)[
+                "seconds"
+            ]
             found["memory"] = machine.memory(mounted.pid)
             paths = [os.path.join(mounted.point, name) for name in (TOP_DIRECTORY, "renamed")]
             found["rename"] = work("rename", limit, source=paths[0], target=paths[1])["seconds"]
             found["status"] = timed(system.binary, "status", mounted.point, seconds=limit)
             system.sync(mounted.point, limit)
             found["index"] = sum(
-                os.path.getsize(os.path.join(state, name)) for name in os.listdir(state) if name.startswith("index.sqlite")
+                os.path.getsize(os.path.join(state, name))
+                for name in os.listdir(state)
+                if name.startswith("index.sqlite")
             )
             start = time.perf_counter()
             machine.run(system.binary, "unmount", mounted.point, seconds=limit)

@@ -36,10 +36,7 @@ class HotRow(Row):
 class HotRead(HotRow):
     key = "hot-read"
     unit = "B/s"
-    aims = (
-        Aim("dewpoint", "≥", 0.95, "native"),
-        Aim("dewpoint cached", "≥", 0.5, "native"),
-    )
+    aims = (Aim("dewpoint", "≥", 0.95, "native"), Aim("dewpoint cached", "≥", 0.5, "native"))
 
     def prepare(self):
         super().prepare()

@@ -7,7 +7,16 @@ import sys
 from . import machine
 from .machine import SCRIPTS, Failure
 
-BUILD = ["swift", "build", "--package-path", machine.ROOT, "-c", "release", "--explicit-target-dependency-import-check", "error"]
+BUILD = [
+    "swift",
+    "build",
+    "--package-path",
+    machine.ROOT,
+    "-c",
+    "release",
+    "--explicit-target-dependency-import-check",
+    "error",
+]
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "dewpoint-bench")
 
 

@@ -165,7 +165,9 @@ def processor_seconds(pid):
 
 def facts(directory):
     """What one must know of a machine to judge figures from it."""
-    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    model = next(
+        (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?"
+    )
     total = next(int(line.split()[1]) * 1024 for line in open("/proc/meminfo") if line.startswith("MemTotal"))
     kind = run("stat", "--file-system", "--format=%T", directory).strip()
     return {

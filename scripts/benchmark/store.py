@@ -30,7 +30,13 @@ class Server:
     def __init__(self, directory):
         self.directory = directory
         self.log = os.path.join(directory, "log", "client.rgw.log")
-        run(self.script, "start", directory, seconds=SERVER_SECONDS, environment={**os.environ, "OWNER": str(os.getpid())})
+        run(
+            self.script,
+            "start",
+            directory,
+            seconds=SERVER_SECONDS,
+            environment={**os.environ, "OWNER": str(os.getpid())},
+        )
         with open(os.path.join(directory, "environment"), encoding="ascii") as file:
             self.environment = dict(line.rstrip("\n").split("=", 1) for line in file)
         self.port = urllib.parse.urlsplit(self.environment["AWS_ENDPOINT_URL"]).port
@@ -108,7 +114,9 @@ class Store:
         for part in [*scope.split("/"), text]:
             signing = hmac.new(signing, part.encode(), hashlib.sha256).digest()
         credential = f"{self.environment['AWS_ACCESS_KEY_ID']}/{scope}"
-        signed["Authorization"] = f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signing.hex()}"
+        signed["Authorization"] = (
+            f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signing.hex()}"
+        )
         self.connection.request(method, path + ("?" + words if words else ""), body=body, headers=signed)
         answer = self.connection.getresponse()
         if answer.status >= 300:

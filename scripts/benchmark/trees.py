@@ -168,7 +168,9 @@ class Upload(Row):
         return ""
 
     def count(self, source):
-        return sum(not key.endswith("/") for key in Store(self.bench.server.environment).list(PEER_BUCKET, f"{source}/"))
+        return sum(
+            not key.endswith("/") for key in Store(self.bench.server.environment).list(PEER_BUCKET, f"{source}/")
+        )
 
     def check(self, system, source):
         if system.is_peer and self.count(source) != len(self.files):
@@ -212,7 +214,8 @@ class Memory(Row):
             found = self.bench.growth(self.scale.million)
             memory = found["memory"]
             return Sample(
-                memory["resident"], notes=[f"{memory['anonymous'] / 1e6:.0f} MB of its own, {memory['peak'] / 1e6:.0f} MB at most"]
+                memory["resident"],
+                notes=[f"{memory['anonymous'] / 1e6:.0f} MB of its own, {memory['peak'] / 1e6:.0f} MB at most"],
             )
         with system.mount(SOURCE) as mounted:
             before = machine.memory(mounted.pid)["resident"]
@@ -223,7 +226,9 @@ class Memory(Row):
         share = (after - before) / len(self.files)
         return Sample(
             before + share * self.scale.million,
-            notes=[f"extrapolated: {share:,.0f} B for each of {len(self.files):,} items, {before / 1e6:.0f} MB without"],
+            notes=[
+                f"extrapolated: {share:,.0f} B for each of {len(self.files):,} items, {before / 1e6:.0f} MB without"
+            ],
         )
 
 
@@ -239,7 +244,9 @@ class KnownMount(Row):
         return [one for one in super().systems(systems) if one.family == "dewpoint"]
 
     def prepare(self):
-        self.title = f"mounting a container with {self.scale.million:,} items that is known here, until its root is listed"
+        self.title = (
+            f"mounting a container with {self.scale.million:,} items that is known here, until its root is listed"
+        )
         self.state = "Hot. Peers know nothing from one mount to the next."
         if self.scale.million < 1_000_000:
             self.scale_note = f"with {self.scale.million:,} items instead of 1,000,000"

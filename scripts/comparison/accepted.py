@@ -55,15 +55,27 @@ TABLE = [
     Accepted(
         "access-times",
         "Reading changes no access time, as on a mount with noatime.",
-        lambda case: (case.field == "atime" and case.reference == "now" and case.ours != "now")
-        or case.field == "atime and before",
+        lambda case: (
+            (case.field == "atime" and case.reference == "now" and case.ours != "now")
+            or case.field == "atime and before"
+        ),
     ),
     Accepted(
         "clock-tick",
         "Two changes within a tick of the kernel's clock, 4 ms, may have the same time even where it was looked at in between.",
-        lambda case: (str(case.field).endswith("and before") and not case.ticks and {case.reference, case.ours} == {"later", "equal"})
-        # fallocate(2) on ext4 sets the two times one after the other.
-        or (case.field == "mtime and ctime" and case.has_allocated and (case.reference, case.ours) == ("earlier", "equal")),
+        lambda case: (
+            (
+                str(case.field).endswith("and before")
+                and not case.ticks
+                and {case.reference, case.ours} == {"later", "equal"}
+            )
+            # fallocate(2) on ext4 sets the two times one after the other.
+            or (
+                case.field == "mtime and ctime"
+                and case.has_allocated
+                and (case.reference, case.ours) == ("earlier", "equal")
+            )
+        ),
     ),
     Accepted(
         "mapped-times",
@@ -78,8 +90,11 @@ TABLE = [
     Accepted(
         "setid-elsewhere",
         "Set-id bits that another device sets do not reach a file that root owns.",
-        lambda case: case.field == "mode" and case.has_modes_from_elsewhere
-        and int(case.ours, 8) == int(case.reference, 8) & ~0o6000,
+        lambda case: (
+            case.field == "mode"
+            and case.has_modes_from_elsewhere
+            and int(case.ours, 8) == int(case.reference, 8) & ~0o6000
+        ),
     ),
     Accepted(
         "lock-of-a-description",
@@ -96,7 +111,9 @@ TABLE = [
         "io-uring-direct",
         "By io_uring, the position does not advance and reads go on past the end where a handle bypasses the page cache.",
         # ext4 does the same with O_DIRECT.
-        lambda case: case.field == "kernel" and (case.bypasses_cache or (case.may_bypass_cache and case.reference == "nothing")),
+        lambda case: (
+            case.field == "kernel" and (case.bypasses_cache or (case.may_bypass_cache and case.reference == "nothing"))
+        ),
     ),
 ]
 

@@ -25,13 +25,27 @@ def flock(gen, who):
 def lock(gen, who):
     name = gen.random.choice(["lock", "lock", "getlock"])
     kinds = LOCKS[:2] if name == "getlock" else LOCKS
-    gen.add(who, name, gen.slot(who), gen.random.choice(kinds), gen.random.choice([0, 10, 100]), gen.random.choice([0, 10, 1000]))
+    gen.add(
+        who,
+        name,
+        gen.slot(who),
+        gen.random.choice(kinds),
+        gen.random.choice([0, 10, 100]),
+        gen.random.choice([0, 10, 1000]),
+    )
 
 
 def ofdlock(gen, who):
     name = gen.random.choice(["ofdlock", "ofdlock", "getofdlock"])
     kinds = LOCKS[:2] if name == "getofdlock" else LOCKS
-    gen.add(who, name, gen.slot(who), gen.random.choice(kinds), gen.random.choice([0, 10, 100]), gen.random.choice([0, 10, 1000]))
+    gen.add(
+        who,
+        name,
+        gen.slot(who),
+        gen.random.choice(kinds),
+        gen.random.choice([0, 10, 100]),
+        gen.random.choice([0, 10, 1000]),
+    )
 
 
 # Looking, and what the controller does
@@ -56,7 +70,9 @@ def race(gen, who):
     if gen.random.random() < 0.4:
         gen.add(CONTROLLER, "together")
         gen.add(who, "reopen", path, "O_RDONLY", 20)
-        return gen.add(other, "reopen", path, gen.random.choice(["O_WRONLY|O_TRUNC", "O_RDWR", "O_WRONLY|O_APPEND"]), 20)
+        return gen.add(
+            other, "reopen", path, gen.random.choice(["O_WRONLY|O_TRUNC", "O_RDWR", "O_WRONLY|O_APPEND"]), 20
+        )
     gen.add(who, "open", slot, path, "O_RDONLY")
     closes = gen.random.random() < 0.7
     if closes:
@@ -67,7 +83,14 @@ def race(gen, who):
     gen.add(who, *(("close", slot) if closes else ("open", slot, path, "O_RDONLY")))
     if gen.random.random() < 0.6:
         gen.slots[other][target] = "O_WRONLY"
-        gen.add(other, "open", target, path, gen.random.choice(["O_WRONLY|O_CREAT|O_TRUNC", "O_RDWR|O_TRUNC", "O_RDWR"]), 0o644)
+        gen.add(
+            other,
+            "open",
+            target,
+            path,
+            gen.random.choice(["O_WRONLY|O_CREAT|O_TRUNC", "O_RDWR|O_TRUNC", "O_RDWR"]),
+            0o644,
+        )
     else:
         gen.add(other, "stat", path)
 

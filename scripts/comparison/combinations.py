@@ -67,7 +67,9 @@ def obstacle(combination):
     is_root = os.geteuid() == 0
     if combination.user == "root" and not is_root:
         return "only root can run programs as root"
-    if combination.store == "s3" and not any(os.access(f"{place}/radosgw", os.X_OK) for place in os.get_exec_path() + ["/usr/sbin"]):
+    if combination.store == "s3" and not any(
+        os.access(f"{place}/radosgw", os.X_OK) for place in os.get_exec_path() + ["/usr/sbin"]
+    ):
         return "there is no S3 server (Debian's radosgw)"
     if combination.calls != CALLS[0] and (reason := rings.hindrance()):
         return f"there is no io_uring here: {reason}"

@@ -163,7 +163,14 @@ def mapped(gen, who):
 def store(gen, who):
     writable = [number for number, writes in gen.maps[who].items() if writes]
     if writable:
-        gen.add(who, "store", gen.random.choice(writable), gen.offset() % 70_000, gen.letter(), gen.random.choice([1, 10, 5000]))
+        gen.add(
+            who,
+            "store",
+            gen.random.choice(writable),
+            gen.offset() % 70_000,
+            gen.letter(),
+            gen.random.choice([1, 10, 5000]),
+        )
 
 
 def load(gen, who):

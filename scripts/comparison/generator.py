@@ -20,7 +20,9 @@ class Generator:
         self.steps = []
         count = self.random.choice([2, 2, 2, 3, 4])
         # The last letter stands for another user; only root can be two.
-        self.processes = PROCESSES[: count - 1] + (PROCESSES[-1] if is_root and self.random.random() < 0.4 else PROCESSES[count - 1])
+        self.processes = PROCESSES[: count - 1] + (
+            PROCESSES[-1] if is_root and self.random.random() < 0.4 else PROCESSES[count - 1]
+        )
         self.files = [*scene.FILES, scene.HARD_LINK[1], *scene.LINKS]
         self.directories = [".", *scene.DIRECTORIES]
         # Where processes meet.

@@ -28,7 +28,11 @@ class Holding:
 
     def held_look(self):
         path = self.held_path()
-        return [observation.attributes(self.held, "", syscalls.AT_EMPTY_PATH), self.bytes_at(path), self.attributes_at(path)]
+        return [
+            observation.attributes(self.held, "", syscalls.AT_EMPTY_PATH),
+            self.bytes_at(path),
+            self.attributes_at(path),
+        ]
 
     @staticmethod
     def bytes_at(path):

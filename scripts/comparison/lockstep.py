@@ -66,7 +66,10 @@ class Lockstep:
         return tuple(result[1]) if result[0] == "ok" else None
 
     def tell(self, found):
-        lines = [f"{' › '.join(map(str, case.path)) or 'result'}: ext4 {case.reference!r}, Dewpoint {case.ours!r}" for case in found]
+        lines = [
+            f"{' › '.join(map(str, case.path)) or 'result'}: ext4 {case.reference!r}, Dewpoint {case.ours!r}"
+            for case in found
+        ]
         self.outcome.difference = "\n    ".join(lines)
         self.outcome.signature = (self.step.name, str(found[0].field if self.step.name == TREE else found[0].path))
 
@@ -122,14 +125,25 @@ class Lockstep:
             self.turns.attempted(step)
         self.has_stored = self.has_stored or step.name == "store"
         self.has_allocated = self.has_allocated or step.name == "fallocate"
-        self.has_modes_from_elsewhere = self.has_modes_from_elsewhere or (step.who == ELSEWHERE and step.name == "chmod")
+        self.has_modes_from_elsewhere = self.has_modes_from_elsewhere or (
+            step.who == ELSEWHERE and step.name == "chmod"
+        )
         found = []
         bypasses = self.turns.bypasses_cache(step)
         may_bypass = self.has_placeholders or self.turns.is_later_writer(step)
         for path, one, other in differences(reference, ours):
             case = Case(
-                step, path, one, other, bypasses, may_bypass, self.ours.clock.ticks, self.has_stored, self.has_allocated,
-                self.has_modes_from_elsewhere)
+                step,
+                path,
+                one,
+                other,
+                bypasses,
+                may_bypass,
+                self.ours.clock.ticks,
+                self.has_stored,
+                self.has_allocated,
+                self.has_modes_from_elsewhere,
+            )
             meant = accepted.find(case)
             if case.field in self.stage.ignored:
                 continue

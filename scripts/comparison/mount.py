@@ -28,7 +28,11 @@ class Failure(Exception):
 def run(*command, seconds=COMMAND_SECONDS, environment=None):
     """What a command prints. One that does not end in time is killed and not waited for: what is stuck in a mount may never end."""
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **(environment or {})},
     )
     try:
         text = process.communicate(timeout=seconds)[0].decode(errors="replace").strip()
@@ -153,7 +157,10 @@ class Device:
         """Waits until a local file has the bytes of the last commit: until they are downloaded it keeps the older ones."""
         limit = time.monotonic() + SYNC_SECONDS
         query = urllib.parse.quote(os.fsencode(path))
-        while json.loads(self.request(f"/v1/items/status?path={query}", None, COMMAND_SECONDS))["downloadingStatus"] == OUTDATED:
+        while (
+            json.loads(self.request(f"/v1/items/status?path={query}", None, COMMAND_SECONDS))["downloadingStatus"]
+            == OUTDATED
+        ):
             if time.monotonic() > limit:
                 raise Failure(f"{self.name}: {path} still has its older bytes (limit {SYNC_SECONDS} s)")
             time.sleep(POLL_SECONDS)

@@ -110,7 +110,9 @@ def xattr(gen, who):
     path, name = gen.file(), gen.random.choice(NAMES)
     kind = gen.random.choice(["setxattr", "setxattr", "getxattr", "removexattr", "listxattr"])
     if kind == "setxattr":
-        gen.add(who, kind, path, name, gen.letter(), gen.random.choice([0, 1, 40, 200]), gen.random.choice([0, 0, 1, 2]))
+        gen.add(
+            who, kind, path, name, gen.letter(), gen.random.choice([0, 1, 40, 200]), gen.random.choice([0, 0, 1, 2])
+        )
     else:
         gen.add(who, kind, path, *([] if kind == "listxattr" else [name]))
 

@@ -23,7 +23,9 @@ def runs(data):
         first = data[:1]
         rest = data.lstrip(first)
         count = len(data) - len(rest)
-        letter = "." if first == b"\0" else first.decode("latin-1") if re.match(rb"[a-zA-Z]", first) else f"\\x{first.hex()}"
+        letter = (
+            "." if first == b"\0" else first.decode("latin-1") if re.match(rb"[a-zA-Z]", first) else f"\\x{first.hex()}"
+        )
         parts.append(f"{letter}*{count}")
         data = rest
         if len(parts) > 200:

@@ -85,7 +85,9 @@ class Ring:
     def done(self):
         head, tail = self.number(self.done_head_at), self.number(self.done_tail_at)
         while head != tail:
-            index, result, _ = COMPLETION.unpack_from(self.shared, self.done_at + (head & self.done_mask) * COMPLETION.size)
+            index, result, _ = COMPLETION.unpack_from(
+                self.shared, self.done_at + (head & self.done_mask) * COMPLETION.size
+            )
             yield index, result
             head = head + 1 & 0xFFFFFFFF
         NUMBER.pack_into(self.shared, self.done_head_at, head)

@@ -36,7 +36,9 @@ class Run:
         seconds = time.monotonic() - start
         rate = len(numbers) / max(seconds, 0.001)
         differing = sum(len(seeds) for seeds in self.found.values())
-        self.say(f"{self.label}: {self.count} programs in {seconds:.1f} s ({rate:.1f}/s), {differing} with a difference")
+        self.say(
+            f"{self.label}: {self.count} programs in {seconds:.1f} s ({rate:.1f}/s), {differing} with a difference"
+        )
         return differing
 
     def seed(self, number, ahead):

@@ -16,8 +16,18 @@ START_SECONDS = 60
 ANSWER_SECONDS = 60
 SETTLED_MILLISECONDS = 100
 KEYS = {
-    "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37,
-    "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    " ": 32,
+    "PageUp": 33,
+    "PageDown": 34,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
 }
 
 
@@ -30,12 +40,25 @@ class Page:
         environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
         self.process = subprocess.Popen(
             [
-                CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions",
-                "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-                "--remote-debugging-port=0", "--remote-allow-origins=*", "--lang=en-GB",
-                f"--user-data-dir={self.directory}/profile", "about:blank",
+                CHROMIUM,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-extensions",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-dev-shm-usage",
+                "--remote-debugging-port=0",
+                "--remote-allow-origins=*",
+                "--lang=en-GB",
+                f"--user-data-dir={self.directory}/profile",
+                "about:blank",
             ],
-            stdout=self.log, stderr=self.log, env=dict(environment, TZ="UTC"))
+            stdout=self.log,
+            stderr=self.log,
+            env=dict(environment, TZ="UTC"),
+        )
         try:
             self.connect()
         except BaseException:
@@ -116,7 +139,9 @@ class Page:
     def find(self, selector, text=None):
         """An expression for the first visible element with a selector, and with a text in it."""
         condition = f"&& e.textContent.includes({json.dumps(text)})" if text else ""
-        return f"[...document.querySelectorAll({json.dumps(selector)})].find(e => e.getClientRects().length {condition})"
+        return (
+            f"[...document.querySelectorAll({json.dumps(selector)})].find(e => e.getClientRects().length {condition})"
+        )
 
     def click(self, selector, text=None, count=1):
         """A click where a user would click; whatever lies above the element would be hit instead, which is an error."""
@@ -126,11 +151,13 @@ class Page:
         place = f"JSON.stringify(({element})?.getBoundingClientRect())"
         self.wait(
             f"(async () => {{ const before = {place}; await new Promise(done => setTimeout(done, {SETTLED_MILLISECONDS}));"
-            f" return before === {place}; }})()")
+            f" return before === {place}; }})()"
+        )
         x, y, hits = self.evaluate(
             f"""(() => {{ const e = {element}; e.scrollIntoView({{block: 'nearest', inline: 'nearest'}});
             const r = e.getBoundingClientRect(), x = r.left + Math.min(r.width, innerWidth - r.left) / 2, y = r.top + r.height / 2;
-            const hit = document.elementFromPoint(x, y); return [x, y, hit === e || e.contains(hit)]; }})()""")
+            const hit = document.elementFromPoint(x, y); return [x, y, hit === e || e.contains(hit)]; }})()"""
+        )
         assert hits, f"{selector} {text or ''} is covered or outside of the window"
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
         for number in range(1, count + 1):

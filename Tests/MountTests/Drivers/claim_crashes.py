@@ -138,8 +138,10 @@ class Crashes:
         took = time.monotonic() - died
         if took > LIMIT_SECONDS:
             self.late.append(took)
-            print(f"a {victim.kind}'s claim was gone {took * 1000:.0f} ms after it, "
-                  f"{time.monotonic() - self.mounted:.1f} s after mounting")
+            print(
+                f"a {victim.kind}'s claim was gone {took * 1000:.0f} ms after it, "
+                f"{time.monotonic() - self.mounted:.1f} s after mounting"
+            )
         self.start()
 
     def is_listed(self, pid):

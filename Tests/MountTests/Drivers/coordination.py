@@ -200,10 +200,12 @@ class Case:
         self.write("d/f", "")
         # Prints its longest pause: after half a second without a write others may go on (turn_quiet).
         writer = self.start(
-            sys.executable, "-c",
+            sys.executable,
+            "-c",
             "import os, sys, time\nf = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)\nlast, longest = time.monotonic(), 0\n"
             "for i in range(40):\n os.write(f, b'x' * 1000); now = time.monotonic(); longest = max(longest, now - last)\n"
-            " last = now; time.sleep(0.02)\nprint(longest)\n", self.path("d/f"),
+            " last = now; time.sleep(0.02)\nprint(longest)\n",
+            self.path("d/f"),
         )
         self.eventually(lambda: os.path.getsize(self.path("d/f")) > 0)
         # Another process requests the claim: a claim does not wait for descendants of its own process, as the writer is
@@ -330,8 +332,19 @@ class Case:
             ([self.path("d/g"), "--", "/no/such/command"], 127),
             ([self.path("d/g"), "--", self.path("d")], 126),
             ([self.path("d/g"), "--", "sh", "-c", "kill -9 $$"], 137),
-            (["--moving", self.path("d/g"), "--replacing", self.path("d/h"), "--",
-              "mv", self.path("d/g"), self.path("d/h")], 0),
+            (
+                [
+                    "--moving",
+                    self.path("d/g"),
+                    "--replacing",
+                    self.path("d/h"),
+                    "--",
+                    "mv",
+                    self.path("d/g"),
+                    self.path("d/h"),
+                ],
+                0,
+            ),
         ]
         for arguments, status in rows:
             outcome = self.run(self.dewpoint, "coordinate", *arguments)
@@ -347,7 +360,15 @@ class Case:
         refused = self.run(self.dewpoint, "coordinate", "--reading", self.path("d/f"), "--", "cat", self.path("d/f"))
         assert refused.returncode == 125 and "--wait-for-download" in refused.stderr, refused
         read = self.run(
-            self.dewpoint, "coordinate", "--wait-for-download", "--reading", self.path("d/f"), "--", "cat", self.path("d/f"))
+            self.dewpoint,
+            "coordinate",
+            "--wait-for-download",
+            "--reading",
+            self.path("d/f"),
+            "--",
+            "cat",
+            self.path("d/f"),
+        )
         assert read.stdout == "old\n", read
         self.nobody_is_left()
 
@@ -397,7 +418,9 @@ class Case:
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         holder = subprocess.Popen(
             ["unshare", *user, "--fork", "--pid", "--mount-proc", sys.executable, "-c", program, self.point],
-            stdout=subprocess.PIPE, text=True, cwd=os.path.dirname(os.path.abspath(__file__)),
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=os.path.dirname(os.path.abspath(__file__)),
         )
         assert holder.stdout.readline() == "1\n"
         party = next(p for node in self.locks() for p in node["holders"] if p.get("claim"))
@@ -517,8 +540,8 @@ class Case:
         def told(presenter, notice):
             return self.eventually(
                 lambda: p.take(
-                    "notice", limit=0.05,
-                    where=lambda body: body["presenter"] == presenter and body["notice"] == notice)
+                    "notice", limit=0.05, where=lambda body: body["presenter"] == presenter and body["notice"] == notice
+                )
             )
 
         self.write("d/f", "from B", point=self.other)
@@ -654,9 +677,9 @@ class Case:
         assert not evict("d/f")
         p.present(1, "d/f", answer=lambda question: p.send({"withdraw": {"presenter": 1}}))
         assert evict("d/f")
-        assert self.run("getfattr", "--only-values", "-n", "user.dewpoint.downloadingStatus", self.path("d/f")).stdout == (
-            "NotDownloaded"
-        )
+        assert self.run(
+            "getfattr", "--only-values", "-n", "user.dewpoint.downloadingStatus", self.path("d/f")
+        ).stdout == ("NotDownloaded")
 
     def a_claim_follows_a_rename_of_case_only(self):
         self.tree()
@@ -783,8 +806,13 @@ class Case:
             status = self.run("getfattr", "--only-values", "-n", "user.dewpoint.downloadingStatus", self.path("d/big"))
             return status.stdout == "Current"
 
-        for kind in (["immediatelyAvailableMetadataOnly"], "forDeleting", "forMoving", "forReplacing",
-                     "contentIndependentMetadataOnly"):
+        for kind in (
+            ["immediatelyAvailableMetadataOnly"],
+            "forDeleting",
+            "forMoving",
+            "forReplacing",
+            "contentIndependentMetadataOnly",
+        ):
             a.release(a.claim(("d/big", kind)))
             assert not is_here(), kind
         asked = a.ask(("d/big", []))
@@ -808,8 +836,9 @@ class Case:
             return {}
 
         editor.present(1, "d/f", answer=answer)
-        outcome = self.run(self.dewpoint, "coordinate", "--reading", self.path("d/f"), "--", "cp", self.path("d/f"),
-                           self.path("copy"))
+        outcome = self.run(
+            self.dewpoint, "coordinate", "--reading", self.path("d/f"), "--", "cp", self.path("d/f"), self.path("copy")
+        )
         assert outcome.returncode == 0, outcome.stderr
         copied = self.read("copy")
         assert copied == "typed just now\n", copied

@@ -229,7 +229,8 @@ def main():
             while any(process.poll() is None for process in victims):
                 start = time.monotonic()
                 subprocess.run(
-                    [dewpoint, "status", directory], check=True, stdout=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+                    [dewpoint, "status", directory], check=True, stdout=subprocess.DEVNULL, timeout=LIMIT_SECONDS
+                )
                 slowest = max(slowest, time.monotonic() - start)
             for process in victims:
                 seconds = process.communicate()[0]

@@ -34,7 +34,8 @@ class Dashboard:
 
     def __init__(self, dewpoint, *arguments, **environment):
         self.process = subprocess.Popen(
-            [dewpoint, "dashboard", *arguments], stdout=subprocess.PIPE, env=dict(os.environ, **environment), text=True)
+            [dewpoint, "dashboard", *arguments], stdout=subprocess.PIPE, env=dict(os.environ, **environment), text=True
+        )
         self.said = self.process.stdout.readline().strip()
         self.url = json.loads(self.said)["url"] if self.said.startswith("{") else self.said
         parts = urllib.parse.urlsplit(self.url)
@@ -129,7 +130,8 @@ class Case:
             shift = page.evaluate(
                 "new Promise(done => { let sum = 0; new PerformanceObserver(list => { for (const entry of"
                 " list.getEntries()) sum += entry.value; }).observe({ type: 'layout-shift', buffered: true });"
-                " setTimeout(() => done(sum), 200); })")
+                " setTimeout(() => done(sum), 200); })"
+            )
             assert shift < LAYOUT_SHIFT, f"the layout has shifted by {shift}"
             # Names are text, whatever is in them.
             page.wait(self.row(HOSTILE))
@@ -148,7 +150,9 @@ class Case:
             # Until then the buttons are those of what was chosen before.
             page.wait("document.querySelector('#details').textContent.includes('report.txt')")
             page.click("#details button", "Free up space")
-            self.eventually(lambda: self.status("report.txt")["downloadingStatus"] == "NotDownloaded", lambda: page.text("#notice"))
+            self.eventually(
+                lambda: self.status("report.txt")["downloadingStatus"] == "NotDownloaded", lambda: page.text("#notice")
+            )
             page.wait(f"{self.state('report.txt')} === 'In the cloud'")
             page.click("#details button", "Download now")
             self.eventually(lambda: self.status("report.txt")["downloadingStatus"] == "Current", "not downloaded")
@@ -297,7 +301,8 @@ class Case:
                 page.press("Tab")
                 # The focus is always to be seen.
                 assert page.evaluate(
-                    f"{focus} === document.body || getComputedStyle({focus}).outlineStyle !== 'none' || {focus}.id === 'tree'")
+                    f"{focus} === document.body || getComputedStyle({focus}).outlineStyle !== 'none' || {focus}.id === 'tree'"
+                )
                 if page.evaluate(f"{focus}.id") == "tree":
                     break
             assert page.evaluate(f"{focus}.id") == "tree"
@@ -361,7 +366,13 @@ class Case:
             origin = f"http://127.0.0.1:{dashboard.port}"
             assert ask("GET", base + "/status", Origin=origin)[0] == 200
             # Every answer says what the page may do, and lets no other page read it.
-            for path, token in (("/", True), ("/dashboard.js", True), (base + "/status", True), ("/", False), ("/no", True)):
+            for path, token in (
+                ("/", True),
+                ("/dashboard.js", True),
+                (base + "/status", True),
+                ("/", False),
+                ("/no", True),
+            ):
                 _, headers, _ = ask("GET", path, token=token)
                 policy = headers["content-security-policy"]
                 assert "default-src 'none'" in policy and "unsafe" not in policy, policy
@@ -369,7 +380,14 @@ class Case:
                 assert headers["cache-control"] == "no-store", headers
                 assert not [name for name in headers if name.startswith("access-control")], headers
             # Without the token, or with another one.
-            for path in ("/", "/dashboard.css", "/dashboard.js", "/api/containers", base + "/status", base + "/events?path="):
+            for path in (
+                "/",
+                "/dashboard.css",
+                "/dashboard.js",
+                "/api/containers",
+                base + "/status",
+                base + "/events?path=",
+            ):
                 for token in (False, "0" * 64, dashboard.token[:-1]):
                     assert ask("GET", path, token=token)[0] == 401, (path, token)
             # A tab without the link gets the link's page only with the token that it has kept itself.
@@ -396,8 +414,15 @@ class Case:
             assert ask("POST", base + "/items/pin", body=large, Content_Type="application/json")[0] == 413
             # What the page does not need is not passed on.
             for method, path in (
-                ("POST", "/unmount"), ("POST", "/session"), ("POST", "/gc"), ("POST", "/check"), ("GET", "/unmount"),
-                ("GET", "/items/pin"), ("GET", "/items/../unmount"), ("GET", "//status"), ("GET", "/metrics"),
+                ("POST", "/unmount"),
+                ("POST", "/session"),
+                ("POST", "/gc"),
+                ("POST", "/check"),
+                ("GET", "/unmount"),
+                ("GET", "/items/pin"),
+                ("GET", "/items/../unmount"),
+                ("GET", "//status"),
+                ("GET", "/metrics"),
             ):
                 status = ask(method, base + path, body={"lazily": True}, Content_Type="application/json")[0]
                 assert status == 403, (method, path, status)
@@ -407,7 +432,11 @@ class Case:
             assert ask("OPTIONS", base + "/status", Origin=origin)[0] == 405
             assert os.path.ismount(self.point)
             second = subprocess.run(
-                [self.dewpoint, "dashboard", "--no-open", "--port", str(dashboard.port)], capture_output=True, text=True, timeout=LIMIT)
+                [self.dewpoint, "dashboard", "--no-open", "--port", str(dashboard.port)],
+                capture_output=True,
+                text=True,
+                timeout=LIMIT,
+            )
             assert second.returncode == 75 and "another program listens" in second.stderr, second
             self.other_pages(dashboard, base)
             dashboard.process.send_signal(signal.SIGINT)
@@ -435,15 +464,20 @@ class Case:
             page.open(f"http://127.0.0.1:{server.server_port}/")
             page.wait("document.readyState === 'complete' && location.protocol === 'http:'")
             for options in (
-                "{}", f"{{headers: {{'Dewpoint-Token': '{dashboard.token}'}}}}",
+                "{}",
+                f"{{headers: {{'Dewpoint-Token': '{dashboard.token}'}}}}",
                 "{method: 'POST', mode: 'no-cors', body: '{\"path\":\"f\",\"pinned\":false}'}",
                 f"{{method: 'POST', headers: {{'Dewpoint-Token': '{dashboard.token}', 'Content-Type': 'application/json'}}, body: '{{\"path\":\"f\",\"pinned\":false}}'}}",
             ):
                 read = page.evaluate(
-                    f"fetch('{origin}{base}/items/pin', {options}).then(r => r.text()).then(t => t ? 'read ' + t : 'nothing', () => 'refused')")
+                    f"fetch('{origin}{base}/items/pin', {options}).then(r => r.text()).then(t => t ? 'read ' + t : 'nothing', () => 'refused')"
+                )
                 assert read in ("refused", "nothing"), (options, read)
             assert self.status("f")["pinned"]
-            assert any("frame-ancestors" in problem or "X-Frame-Options" in problem or "frame" in problem for problem in page.problems), page.problems
+            assert any(
+                "frame-ancestors" in problem or "X-Frame-Options" in problem or "frame" in problem
+                for problem in page.problems
+            ), page.problems
         server.shutdown()
 
     def the_link_is_opened_unseen(self):
@@ -451,7 +485,9 @@ class Case:
             opener = os.path.join(directory, "xdg-open")
             note = os.path.join(directory, "note")
             with open(opener, "w") as file:
-                file.write(f'#!/bin/sh\ncat "$1" > {note}.new\nstat -c %a "$1" >> {note}.new\necho "$1" >> {note}.new\nmv {note}.new {note}\n')
+                file.write(
+                    f'#!/bin/sh\ncat "$1" > {note}.new\nstat -c %a "$1" >> {note}.new\necho "$1" >> {note}.new\nmv {note}.new {note}\n'
+                )
             os.chmod(opener, 0o755)
             environment = {"PATH": directory + ":" + os.environ["PATH"], "DISPLAY": ":77"}
             with Dashboard(self.dewpoint, self.point, **environment) as dashboard:

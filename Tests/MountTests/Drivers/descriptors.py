@@ -42,7 +42,8 @@ assert os.stat("7").st_size == 1
 subprocess.run(["sh", "-c", "echo text > by-another && cat by-another > /dev/null && rm by-another"], check=True)
 os.chmod(".", 0o777)
 subprocess.run(
-    ["setpriv", "--reuid=64999", "--clear-groups", "sh", "-c", "echo text > by-a-user && rm by-a-user"], check=True)
+    ["setpriv", "--reuid=64999", "--clear-groups", "sh", "-c", "echo text > by-a-user && rm by-a-user"], check=True
+)
 # Nor if more programs of that user do the same, one after the other.
 GREEDY = """
 import os, sys, time
@@ -61,7 +62,8 @@ for _ in range(4):
     greedy.append(process)
     assert process.stdout.readline().strip(), "another program could open all files that are left"
 subprocess.run(
-    ["setpriv", "--reuid=64999", "--clear-groups", "sh", "-c", "echo text > by-a-user && rm by-a-user"], check=True)
+    ["setpriv", "--reuid=64999", "--clear-groups", "sh", "-c", "echo text > by-a-user && rm by-a-user"], check=True
+)
 for process in greedy:
     process.kill()
     process.wait()

@@ -530,7 +530,8 @@ def times_at_the_ends():
 def user_attributes():
     put("f")
     for call in (
-        lambda: os.setxattr("f", "user.", b"x"), lambda: os.getxattr("f", "user."),
+        lambda: os.setxattr("f", "user.", b"x"),
+        lambda: os.getxattr("f", "user."),
         lambda: os.removexattr("f", "user."),
     ):
         raises("EINVAL", call)
@@ -774,7 +775,9 @@ def asynchronous_direct_writes_are_seen():
             for at in range(0, 32 * len(blocks), 32):
                 assert struct.unpack_from("<q", events, at + 16)[0] == 65536
             found = os.pread(reader, size, 0)
-            assert found == bytes(bytes_of_write), f"{len(set(found))} kinds of bytes after write {number}: {set(found)}"
+            assert found == bytes(bytes_of_write), (
+                f"{len(set(found))} kinds of bytes after write {number}: {set(found)}"
+            )
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -1066,7 +1069,10 @@ def listener_opens_what_is_gone():
 
 class Dirent(ctypes.Structure):
     _fields_ = [
-        ("ino", ctypes.c_uint64), ("off", ctypes.c_int64), ("reclen", ctypes.c_uint16), ("type", ctypes.c_uint8),
+        ("ino", ctypes.c_uint64),
+        ("off", ctypes.c_int64),
+        ("reclen", ctypes.c_uint16),
+        ("type", ctypes.c_uint8),
         ("name", ctypes.c_char * 256),
     ]
 

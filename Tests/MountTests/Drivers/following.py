@@ -1,6 +1,6 @@
 """Follows the items of a mount over the control API, without any code of Dewpoint: cases of FollowingTests.
 
-    python3 following.py CASE MOUNTPOINT DEWPOINT OTHER_MOUNTPOINT
+python3 following.py CASE MOUNTPOINT DEWPOINT OTHER_MOUNTPOINT
 """
 
 import ctypes
@@ -55,7 +55,7 @@ class Follower:
         elif key == "moved":
             path = value["item"]["path"]
             for old, item in self.take(value["from"]):
-                item["path"] = path + old[len(value["from"]):]
+                item["path"] = path + old[len(value["from"]) :]
                 self.items[item["path"]] = item
             self.items[path] = value["item"]
 

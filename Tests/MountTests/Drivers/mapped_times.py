@@ -26,7 +26,9 @@ how, directory, other, dewpoint = sys.argv[1:5]
 
 
 def run(*arguments):
-    return subprocess.run([dewpoint, *arguments], timeout=LIMIT_SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.run(
+        [dewpoint, *arguments], timeout=LIMIT_SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def is_uploaded(path):

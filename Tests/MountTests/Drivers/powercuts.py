@@ -74,7 +74,9 @@ class Disk:
     def start(self):
         self.process = subprocess.Popen(
             [self.options.disk, self.image, self.point, str(self.rng.getrandbits(63))],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         path = os.path.join(self.point, "disk")
         wait_until(lambda: os.path.exists(path) or self.process.poll() is not None, "the disk appears")
@@ -93,7 +95,9 @@ class Disk:
         if self.loop is not None:
             attempt("losetup", "--detach", self.loop)
             # Another process may get the device at once.
-            wait_until(lambda: self.point not in call("losetup", "--list", "--output", "BACK-FILE"), f"{self.loop} is let go")
+            wait_until(
+                lambda: self.point not in call("losetup", "--list", "--output", "BACK-FILE"), f"{self.loop} is let go"
+            )
         attempt("umount", self.point) or attempt("umount", "--lazy", self.point)
         try:
             self.process.wait(10)
@@ -106,7 +110,8 @@ class Disk:
 
 def call(*command, check=True, limit=120):
     result = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit
+    )
     text = result.stdout.decode("utf-8", "replace")
     if check and result.returncode != 0:
         raise AssertionError(f"{' '.join(command)}: exit status {result.returncode}: {text.strip()}")
@@ -161,12 +166,28 @@ class Worker(threading.Thread):
 
     def step(self):
         self.random.choices(
-            [self.save, self.write, self.create_empty, self.remove, self.make_and_remove, self.rename, self.commit, self.evict],
+            [
+                self.save,
+                self.write,
+                self.create_empty,
+                self.remove,
+                self.make_and_remove,
+                self.rename,
+                self.commit,
+                self.evict,
+            ],
             [4, 4, 2, 4, 1, 2, 4, 2],
         )[0]()
         self.random.choices(
-            [self.save_unsynced, self.create_unsynced, self.remove_unsynced, self.make_directory, self.remove_directory,
-             self.make_link, self.overwrite],
+            [
+                self.save_unsynced,
+                self.create_unsynced,
+                self.remove_unsynced,
+                self.make_directory,
+                self.remove_directory,
+                self.make_link,
+                self.overwrite,
+            ],
             [1, 2, 1, 2, 2, 2, 2],
         )[0]()
 
@@ -402,7 +423,9 @@ class Worker(threading.Thread):
                 wrong.append(f"{self.name_}/{name} is {found}, but must be one of {sorted(map(str, allowed))}")
             self.settle(name, found)
         known = {name for name, state in self.now.items() if state is not None}
-        for name in sorted(set(os.listdir(self.folder)) - known - {"saving~", "rows.sqlite", "rows.sqlite-journal", "ring"}):
+        for name in sorted(
+            set(os.listdir(self.folder)) - known - {"saving~", "rows.sqlite", "rows.sqlite-journal", "ring"}
+        ):
             wrong.append(f"{self.name_}/{name} exists, but no program created it")
         return wrong + self.check_ring() + self.check_rows()
 
@@ -538,7 +561,8 @@ class Series:
         if wrong := sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)):
             first = wrong[0]
             raise AssertionError(
-                f"{who} differs in {len(wrong)} items: {first} is {theirs.get(first)} there and {ours.get(first)} here")
+                f"{who} differs in {len(wrong)} items: {first} is {theirs.get(first)} there and {ours.get(first)} here"
+            )
 
     def round(self, is_last=False):
         workers = self.workers

@@ -43,7 +43,10 @@ def listing(root):
             found[path] = ["link", os.readlink(whole)]
             continue
         attributes = {
-            name: os.getxattr(whole, name).hex() for name in os.listxattr(whole) if not name.startswith("user.dewpoint.")}
+            name: os.getxattr(whole, name).hex()
+            for name in os.listxattr(whole)
+            if not name.startswith("user.dewpoint.")
+        }
         if os.path.isdir(whole):
             found[path] = ["directory", status.st_mode, attributes]
         else:
@@ -204,7 +207,7 @@ def round_of(seed, options, work):
         kept.mount()
         kept.run("sync", kept.point, "--wait")
         _, text = kept.run("recover", "--json", *(["--deletions"] if deletes else []), state, kept.point)
-        report = json.loads(text[text.index("{"):])
+        report = json.loads(text[text.index("{") :])
         found = listing(kept.point)
         if found != expected:
             fail(seed, kind, expected, found)

@@ -40,7 +40,13 @@ for reader in read, read_raw, read_text:
     refused(reader, file)
 for mover in shutil.copy, shutil.copyfile, shutil.move:
     refused(mover, file, copy)
-for command in ["cp", file, copy], ["cat", file], ["grep", "-c", "x", file], ["mv", file, copy], ["tail", "-c", "10", file]:
+for command in (
+    ["cp", file, copy],
+    ["cat", file],
+    ["grep", "-c", "x", file],
+    ["mv", file, copy],
+    ["tail", "-c", "10", file],
+):
     result = subprocess.run(command, capture_output=True, check=False)
     assert result.returncode != 0, f"{command} succeeded"
 assert os.stat(file).st_size > 0, "the source was truncated"

@@ -127,9 +127,7 @@ def append():
         os.close(descriptor)
 
 
-READERS = [
-    read, read_by_another_descriptor, read_by_path, map_it, stat, list_directory, get_attribute, copy, tar,
-]
+READERS = [read, read_by_another_descriptor, read_by_path, map_it, stat, list_directory, get_attribute, copy, tar]
 CHANGERS = [change_mode, change_times, set_attribute, truncate, append]
 
 

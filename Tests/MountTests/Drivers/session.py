@@ -66,9 +66,7 @@ class Session:
         self.limit = limit
         self.connection = socket.socket(socket.AF_UNIX)
         self.connection.connect(socket_path(point))
-        self.connection.sendall(
-            b"POST /v1/session HTTP/1.1\r\nHost: dewpoint\r\nTransfer-Encoding: chunked\r\n\r\n"
-        )
+        self.connection.sendall(b"POST /v1/session HTTP/1.1\r\nHost: dewpoint\r\nTransfer-Encoding: chunked\r\n\r\n")
         self.file = self.connection.makefile("rb")
         assert b" 200 " in self.file.readline()
         while self.file.readline().strip():

@@ -404,6 +404,7 @@ def interrupting_a_wait():
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
+
         def alarmed(*_):
             raise InterruptedError
 

@@ -1,9 +1,9 @@
 """`dewpoint-desktop`: the agent of a session, the helper of file managers, and windows.
 
-    dewpoint-desktop                    notifications and thumbnails, until the session ends
-    dewpoint-desktop states             the helper of a file manager; see helper
-    dewpoint-desktop versions FILE      a window with the versions of a file
-    dewpoint-desktop notify TEXT        shows a notification
+dewpoint-desktop                    notifications and thumbnails, until the session ends
+dewpoint-desktop states             the helper of a file manager; see helper
+dewpoint-desktop versions FILE      a window with the versions of a file
+dewpoint-desktop notify TEXT        shows a notification
 """
 
 import os

@@ -27,8 +27,12 @@ class Action:
     values: dict = dataclasses.field(default_factory=dict)
 
 
-_UNPIN = Action("unpin", "Do Not _Keep on This Device", "Its space may be freed again", "/v1/items/pin", {"pinned": False})
-_PIN = Action("pin", "_Keep on This Device", "Downloads it, and does not free its space", "/v1/items/pin", {"pinned": True})
+_UNPIN = Action(
+    "unpin", "Do Not _Keep on This Device", "Its space may be freed again", "/v1/items/pin", {"pinned": False}
+)
+_PIN = Action(
+    "pin", "_Keep on This Device", "Downloads it, and does not free its space", "/v1/items/pin", {"pinned": True}
+)
 _DOWNLOAD = Action("download", "_Download Now", "Downloads it in the background", "/v1/items/download", {"wait": False})
 _EVICT = Action("evict", "_Free Up Space", "Removes the local bytes; they stay in the cloud", "/v1/items/evict")
 _RESOLVE = Action("versions", "_Resolve Conflict…", "Chooses which version of the file is kept", None)

@@ -112,7 +112,9 @@ class Control:
         return items
 
     def _socket(self):
-        path = mounts.find_socket(self.mount, **({} if self._environment is None else {"environment": self._environment}))
+        path = mounts.find_socket(
+            self.mount, **({} if self._environment is None else {"environment": self._environment})
+        )
         if path is None:
             raise Fault("unreachable", "the daemon of the mount does not run, or belongs to another user")
         return path

@@ -88,9 +88,7 @@ def provider(namespace):
     """The class that Nautilus or Nemo looks for in the module."""
     host = Host(namespace)
 
-    class DewpointExtension(
-        GObject.GObject, namespace.InfoProvider, namespace.MenuProvider, namespace.ColumnProvider
-    ):
+    class DewpointExtension(GObject.GObject, namespace.InfoProvider, namespace.MenuProvider, namespace.ColumnProvider):
         def update_file_info(self, file):
             host.update(file)
             return namespace.OperationResult.COMPLETE
@@ -105,7 +103,9 @@ def provider(namespace):
         def get_columns(self):
             return [
                 namespace.Column(
-                    name="Dewpoint::state", attribute=ATTRIBUTE, label="Cloud status",
+                    name="Dewpoint::state",
+                    attribute=ATTRIBUTE,
+                    label="Cloud status",
                     description="Whether the file is on this device, in the cloud, or on its way",
                 )  # fmt: skip
             ]

@@ -72,7 +72,8 @@ class Helper:
         answer = {
             "directory": os.fsdecode(directory),
             "items": {
-                name: shown and [shown.state.value, shown.words, shown.kind, shown.is_pinned] for name, shown in items.items()
+                name: shown and [shown.state.value, shown.words, shown.kind, shown.is_pinned]
+                for name, shown in items.items()
             },
         }
         self._say(answer)

@@ -110,7 +110,10 @@ def _list(names):
 def _conflicts(container, names):
     if len(names) == 1:
         return f"Conflict in {container}", f"{names[0]} was changed on two devices. Both versions are kept; choose one."
-    return f"Conflicts in {container}", f"{len(names)} files were changed on two devices: {_list(names)}. All versions are kept."
+    return (
+        f"Conflicts in {container}",
+        f"{len(names)} files were changed on two devices: {_list(names)}. All versions are kept.",
+    )
 
 
 def _departures(container, names):

@@ -2,6 +2,7 @@
 
 import enum
 
+
 class State(enum.Enum):
     """In the order of importance: an item has the first that applies."""
 
@@ -57,7 +58,11 @@ def words(status):
             fault = status.get("uploadingError") or status["downloadingError"]
             return f"Error: {fault.get('text', '')}".strip()
         case State.UPLOADING:
-            return _percent("Uploading", status.get("percentUploaded")) if status.get("isUploading") else "Waiting to upload"
+            return (
+                _percent("Uploading", status.get("percentUploaded"))
+                if status.get("isUploading")
+                else "Waiting to upload"
+            )
         case State.DOWNLOADING:
             return _percent("Downloading", status.get("percentDownloaded"))
         case State.PAUSED:

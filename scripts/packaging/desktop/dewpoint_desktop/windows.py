@@ -84,7 +84,9 @@ class VersionsWindow(Gtk.Window):
             words = KINDS.get(version["kind"], version["kind"])
             self._store.append([words, date_text(version["date"]), device, size_text(version["size"])])
         if self._has_conflict:
-            self._label.set_text("The file was changed on two devices. Choose the version to keep; the others stay as earlier ones.")
+            self._label.set_text(
+                "The file was changed on two devices. Choose the version to keep; the others stay as earlier ones."
+            )
         else:
             self._label.set_text("Earlier versions are kept for 30 days.")
         if versions:

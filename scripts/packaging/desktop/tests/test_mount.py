@@ -24,7 +24,11 @@ PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 class MountTests(Mounted):
     def helper(self):
         process = subprocess.Popen(
-            [sys.executable, PACKAGE, "states"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment, bufsize=0
+            [sys.executable, PACKAGE, "states"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=self.environment,
+            bufsize=0,
         )
         self.addCleanup(process.wait, COMMAND_SECONDS)
         self.addCleanup(process.stdout.close)

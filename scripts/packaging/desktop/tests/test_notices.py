@@ -9,7 +9,9 @@ class NoticeTests(unittest.TestCase):
 
     def due(self, seconds=0, **status):
         self.now += seconds
-        return [(notice.title, notice.body) for notice in self.notices.status("/mnt", {"name": "Work", **status}, self.now)]
+        return [
+            (notice.title, notice.body) for notice in self.notices.status("/mnt", {"name": "Work", **status}, self.now)
+        ]
 
     def test_a_storm_of_conflicts_is_two_notifications(self):
         self.notices.conflict("/mnt", "a.txt")
@@ -32,12 +34,16 @@ class NoticeTests(unittest.TestCase):
         self.notices.returned("/mnt", "back again")
         ((title, body),) = self.due()
         self.assertEqual(title, "No longer synced in Work")
-        self.assertTrue(body.startswith("Moved to where nothing is synced: report.nosync. What was moved stays on this device"))
+        self.assertTrue(
+            body.startswith("Moved to where nothing is synced: report.nosync. What was moved stays on this device")
+        )
         self.assertEqual(self.due(seconds=QUIET_SECONDS), [])
 
     def test_what_blocks_sync_is_said_once_and_again_after_a_day(self):
         refused = "the access key AKIA is not known; check the key"
-        self.assertEqual(self.due(problem=refused), [("Work does not sync", "The access key AKIA is not known; check the key")])
+        self.assertEqual(
+            self.due(problem=refused), [("Work does not sync", "The access key AKIA is not known; check the key")]
+        )
         self.assertEqual(self.due(problem=refused, seconds=3600), [])
         self.assertEqual(len(self.due(problem=refused, seconds=REMINDER_SECONDS)), 1)
         # Another one, once the first has been on the screen for a while.

@@ -18,7 +18,11 @@ class StateTests(unittest.TestCase):
             ({"pinned": True, "isDownloading": True, "percentDownloaded": 41.7}, State.DOWNLOADING, "Downloading 41 %"),
             ({"isDownloading": True, "percentDownloaded": 0}, State.DOWNLOADING, "Downloading"),
             ({**local, "isUploaded": False}, State.UPLOADING, "Waiting to upload"),
-            ({**local, "isUploaded": False, "isUploading": True, "percentUploaded": 7}, State.UPLOADING, "Uploading 7 %"),
+            (
+                {**local, "isUploaded": False, "isUploading": True, "percentUploaded": 7},
+                State.UPLOADING,
+                "Uploading 7 %",
+            ),
             ({**local, "isUploaded": False, "isSyncPaused": True}, State.PAUSED, "Sync paused"),
             ({**local, "isUploaded": False, "uploadingError": fault}, State.ERROR, "Error: the store is full"),
             ({"downloadingError": fault, "conflictCount": 2}, State.CONFLICT, "Conflict (2 versions)"),
@@ -33,7 +37,10 @@ class StateTests(unittest.TestCase):
 
 class ActionTests(unittest.TestCase):
     def names(self, *items):
-        return [action.name for action in actions.offered([None if item is None else Shown.of(status("a", **item)) for item in items])]
+        return [
+            action.name
+            for action in actions.offered([None if item is None else Shown.of(status("a", **item)) for item in items])
+        ]
 
     def test_the_menu_offers_what_can_be_done(self):
         local = {"downloadingStatus": "Current"}

@@ -22,7 +22,10 @@ class DolphinTests(Mounted):
         super().setUpClass()
         cls.build = tempfile.mkdtemp(prefix="dpdolphin")
         cls.addClassCleanup(shutil.rmtree, cls.build, ignore_errors=True)
-        for command in (["cmake", "-S", SOURCES, "-B", cls.build, "-DBUILD_TESTING=ON"], ["cmake", "--build", cls.build]):
+        for command in (
+            ["cmake", "-S", SOURCES, "-B", cls.build, "-DBUILD_TESTING=ON"],
+            ["cmake", "--build", cls.build],
+        ):
             subprocess.run(command, check=True, timeout=BUILD_SECONDS, stdout=subprocess.DEVNULL)
 
     def use(self, name, *words):
