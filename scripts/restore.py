@@ -236,8 +236,8 @@ def read_object(container, key, limit=OBJECT_BYTE_LIMIT):
 def gunzip(data, key, limit, sign_limit):
     """Unpacks exactly one gzip member of JSON, which must not have more text or more values than its limits allow.
 
-    Values are counted by their signs: each but the first comes after a bracket, a comma or a colon. So a text that would
-    take many times its length as Python's objects is refused before it is parsed.
+    Values are counted by their signs: each but the first comes after a bracket, a comma or a colon. So a text that
+    would take many times its length as Python's objects is refused before it is parsed.
     """
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     text = bytearray()
@@ -255,10 +255,8 @@ def gunzip(data, key, limit, sign_limit):
         raise Damage(f"{key}: {error}")
     if not unpacker.eof:
         raise Damage(f"{key}: not exactly one whole gzip member")
-    if (
-        text.count(b'"') > 2 * sign_limit
-        or count_signs(text) > sign_limit
-        and count_signs(STRING.sub(b"", text)) > sign_limit
+    if text.count(b'"') > 2 * sign_limit or (
+        count_signs(text) > sign_limit and count_signs(STRING.sub(b"", text)) > sign_limit
     ):
         raise Damage(f"{key}: has more than {sign_limit} values")
     return text
@@ -287,7 +285,7 @@ def parse(text, key, hook=None):
 def member(value, key, kind):
     """The member `key` of a JSON object, which must have the Python type `kind`."""
     found = value.get(key)
-    if not isinstance(found, kind) or isinstance(found, bool) and kind is not bool:
+    if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
         raise Damage(f"{key} is missing or not of its type")
     return found
 

@@ -8,12 +8,11 @@
         COUNT clients of all CLIENT_KINDS, beside an honest one that makes one request after the other. Fails when an
         honest request waits longer than ANSWER_SECONDS, or when a hostile connection lasts longer than LIFE_SECONDS.
 
-ADDRESS is the path of a Unix socket, or a port of 127.0.0.1; a server at port 0 chooses one. The same seed gives the same
-peers: sizes, pauses and where things break come from it alone.
+ADDRESS is the path of a Unix socket, or a port of 127.0.0.1; a server at port 0 chooses one. The same seed gives the
+same peers: sizes, pauses and where things break come from it alone.
 """
 
 import contextlib
-import os
 import random
 import selectors
 import socket

@@ -16,7 +16,8 @@ FILE_METADATA = {"mode": 0o100644, "uid": 0, "gid": 0, "mtime": 1700000000}
 
 
 class Data:
-    """Makes each part when it is first asked for: on this machine's disk, in the peers' bucket, and in the container."""
+    """Makes each part when it is first asked for: on this machine's disk, in the peers' bucket, and in the
+    container."""
 
     def __init__(self, bench, scale):
         self.bench, self.scale = bench, scale
@@ -79,7 +80,8 @@ class Data:
         return self.parts[top]
 
     def put(self, files, target):
-        """Writes objects with what both peers note of a file: s3fs its mode and time, rclone its time; and the directories."""
+        """Writes objects with what both peers note of a file: s3fs its mode and time, rclone its time; and the
+        directories."""
         environment = self.bench.server.environment
         store = Store(environment)
         directories = {""}

@@ -1,5 +1,6 @@
 """Processes, mounts and facts of this machine."""
 
+import contextlib
 import hashlib
 import json
 import mmap
@@ -38,7 +39,8 @@ def say(text):
 
 
 def run(*arguments, seconds=60, environment=None, directory=None):
-    """Runs a command to its end and returns what it printed. It is killed after `seconds`, even where it touches a mount."""
+    """Runs a command to its end and returns what it printed. It is killed after `seconds`, even where it touches a
+    mount."""
     process = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
@@ -64,15 +66,11 @@ def run(*arguments, seconds=60, environment=None, directory=None):
 
 def end_group(process):
     """Ends a process that leads a session, and what it has started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    try:
-        # What waits for a mount that answers nothing ends when that is gone.
+    # What waits for a mount that answers nothing ends when that is gone.
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.communicate(timeout=END_SECONDS)
-    except subprocess.TimeoutExpired:
-        pass
 
 
 def work(verb, seconds, **arguments):
@@ -106,10 +104,8 @@ def take_down(point):
     for command in (["fusermount3", "-u"], ["umount"], ["fusermount3", "-uz"], ["umount", "--lazy"]):
         if not is_mounted(point):
             return
-        try:
+        with contextlib.suppress(Failure, OSError):
             run(*command, point, seconds=UNMOUNT_SECONDS)
-        except (Failure, OSError):
-            pass
 
 
 def stop(process, seconds=END_SECONDS):
@@ -136,8 +132,9 @@ def drop_caches():
 
 
 def touch_memory(byte_count):
-    """Uses free memory once. A virtual machine's host takes back what lies free, and gives each page again at its first use, at a price
-    that differs from minute to minute and is none of the file system's: here it is paid before the measuring."""
+    """Uses free memory once. A virtual machine's host takes back what lies free, and gives each page again at its first
+    use, at a price that differs from minute to minute and is none of the file system's: here it is paid before the
+    measuring."""
     with open("/proc/meminfo", encoding="ascii") as file:
         available = next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE

@@ -16,8 +16,8 @@ class Sample:
 class Aim:
     """What Dewpoint is to reach in a row.
 
-    `against`: None for an absolute figure, the label of a system, or `peer` for the best of them. `kind`: `share` is the
-    value divided by the other's, `times` how many times as fast.
+    `against`: None for an absolute figure, the label of a system, or `peer` for the best of them. `kind`: `share` is
+    the value divided by the other's, `times` how many times as fast.
     """
 
     def __init__(self, label, sign, number, against=None, kind="share"):
@@ -93,10 +93,7 @@ class Result:
 
     def judge(self, aim):
         """How far an aim is met: (holds, figure as text); (None, why) when it cannot be said."""
-        if self.row.scale_note:
-            note = f" ({self.row.scale_note})"
-        else:
-            note = ""
+        note = f" ({self.row.scale_note})" if self.row.scale_note else ""
         if aim.against is None:
             value = self.median(aim.label)
             if value is None:

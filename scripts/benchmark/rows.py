@@ -1,4 +1,5 @@
-"""The pieces of work that are measured, in the order of the table. The figures aimed at are those the project has set itself."""
+"""The pieces of work that are measured, in the order of the table. The figures aimed at are those the project has set
+itself."""
 
 from .cold import ColdMany, ColdRead, FarMany, FirstByteFresh, FirstByteListed
 from .following import SeeDirectory, SeeS3

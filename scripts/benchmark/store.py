@@ -1,6 +1,7 @@
 """The S3 server that everything is measured on, and the few requests that filling and checking it take."""
 
 import base64
+import contextlib
 import datetime
 import hashlib
 import hmac
@@ -64,10 +65,8 @@ class Server:
         return counts
 
     def stop(self):
-        try:
+        with contextlib.suppress(Failure):
             run(self.script, "kill", self.directory, seconds=SERVER_SECONDS)
-        except Failure:
-            pass
 
 
 class Proxy:
@@ -102,7 +101,7 @@ class Store:
         """Sends a signed request (SigV4) and returns the answer, which must be read."""
         path = "/" + urllib.parse.quote(f"{bucket}/{key}" if key else bucket)
         words = urllib.parse.urlencode(sorted((query or {}).items()), quote_via=urllib.parse.quote)
-        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
         payload = hashlib.sha256(body).hexdigest()
         signed = {"host": self.host, "x-amz-content-sha256": payload, "x-amz-date": now, **(headers or {})}
         names = ";".join(sorted(signed))

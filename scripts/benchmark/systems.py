@@ -1,7 +1,7 @@
 """The file systems that are compared, and how each is mounted.
 
-Every peer is measured twice: as it comes, and with the settings that its own documentation recommends for speed. A source is
-the same tree for all: a directory, a prefix of a bucket, or a container in one.
+Every peer is measured twice: as it comes, and with the settings that its own documentation recommends for speed. A
+source is the same tree for all: a directory, a prefix of a bucket, or a container in one.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ class System:
 
     def commands(self):
         """How it is mounted, for the report."""
-        return None
+        return
 
     @contextlib.contextmanager
     def scratch(self, keep=None):
@@ -261,7 +261,7 @@ def free_port():
 
 def all_systems(bench):
     """Every system that a run can have, in the order of tables."""
-    systems = [
+    return [
         Native(bench),
         Dewpoint(bench),
         # What those get who may not have the kernel read downloaded files by itself (no CAP_SYS_ADMIN, or a kernel
@@ -272,4 +272,3 @@ def all_systems(bench):
         S3fs(bench, "s3fs", [], has_cache=False),
         S3fs(bench, "s3fs tuned", S3FS_TUNED, has_cache=True),
     ]
-    return systems

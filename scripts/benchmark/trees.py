@@ -149,15 +149,16 @@ class Upload(Row):
         return Sample(copied + waited, **details)
 
     def await_rclone(self, port, source, limit):
-        """Waits until nothing is left in rclone's cache that is not in the bucket. Its counts miss what is in between."""
+        """Waits until nothing is left in rclone's cache that is not in the bucket. Its counts miss what is in
+        between."""
         end = time.monotonic() + limit
         while True:
             request = urllib.request.Request(f"http://127.0.0.1:{port}/vfs/stats", data=b"", method="POST")
             with urllib.request.urlopen(request, timeout=limit) as answer:
                 cache = json.load(answer).get("diskCache") or {}
-            if not cache.get("uploadsInProgress") and not cache.get("uploadsQueued"):
-                if self.count(source) == len(self.files):
-                    return
+            pending = cache.get("uploadsInProgress") or cache.get("uploadsQueued")
+            if not pending and self.count(source) == len(self.files):
+                return
             if time.monotonic() > end:
                 raise TooSlow(limit)
             time.sleep(POLL_SECONDS)

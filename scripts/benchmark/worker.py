@@ -2,8 +2,9 @@
 
     worker.py VERB ARGUMENTS      arguments and result are JSON
 
-Runs in a process of its own, which the caller can kill when a mount stops answering. Only the work is timed: no start of an
-interpreter, and no hashing, which comes after the clock has stopped. All times are seconds of the monotonic clock.
+Runs in a process of its own, which the caller can kill when a mount stops answering. Only the work is timed: no start
+of an interpreter, and no hashing, which comes after the clock has stopped. All times are seconds of the monotonic
+clock.
 """
 
 import hashlib
@@ -167,9 +168,7 @@ def list_directory(path, expected):
 def find(path, files, size):
     """Has find(1) look at every item below a path: it stats each. Counts and sizes must be those of the source."""
     start = time.perf_counter()
-    output = subprocess.run(
-        ["find", path, "-printf", "%y %s\\n"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    output = subprocess.run(["find", path, "-printf", "%y %s\\n"], stdin=subprocess.DEVNULL, capture_output=True)
     seconds = time.perf_counter() - start
     if output.returncode:
         raise Wrong(output.stderr.decode(errors="replace").strip().splitlines()[-1])
@@ -205,7 +204,8 @@ def check_sample(root, files):
 
 
 def see(writer, reader, rounds, limit):
-    """How long after a close on one mount the other one gives the same bytes: of a new file, and of one that changes."""
+    """How long after a close on one mount the other one gives the same bytes: of a new file, and of one that
+    changes."""
     created, changed = [], []
     for number in range(rounds):
         name = f"seen {os.getpid()} {number}"
@@ -238,7 +238,8 @@ def see(writer, reader, rounds, limit):
 
 
 def raw_get(environment, bucket, key, size, sha256, width, part, processes):
-    """Reads an object with ranged GETs on `width` connections at once: what server and machine can do without a file system."""
+    """Reads an object with ranged GETs on `width` connections at once: what server and machine can do without a file
+    system."""
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     sys.dont_write_bytecode = True
     from benchmark.store import Store
@@ -249,6 +250,24 @@ def raw_get(environment, bucket, key, size, sha256, width, part, processes):
         area[start] = 0
     reading, writing = os.pipe()
     go, release = os.pipe()
+
+    def fetch(numbers, lock, failures):
+        store = Store(environment)
+        store.list(bucket, prefix=key, limit=1)
+        os.write(writing, b".")
+        os.read(go, 1)
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
+            start = number * part
+            try:
+                store.get_into(bucket, key, start, view[start : min(start + part, size)])
+            except Exception as problem:
+                failures.append(problem)
+                return
+
     children = []
     for process in range(processes):
         child = os.fork()
@@ -259,25 +278,9 @@ def raw_get(environment, bucket, key, size, sha256, width, part, processes):
                 # Every process takes every so many-th part, and its threads take turns at them.
                 numbers = iter(range(process, (size + part - 1) // part, processes))
                 lock, failures = threading.Lock(), []
-
-                def fetch():
-                    store = Store(environment)
-                    store.list(bucket, prefix=key, limit=1)
-                    os.write(writing, b".")
-                    os.read(go, 1)
-                    while True:
-                        with lock:
-                            number = next(numbers, None)
-                        if number is None:
-                            return
-                        start = number * part
-                        try:
-                            store.get_into(bucket, key, start, view[start : min(start + part, size)])
-                        except Exception as problem:
-                            failures.append(problem)
-                            return
-
-                threads = [threading.Thread(target=fetch) for _ in range(width // processes)]
+                threads = [
+                    threading.Thread(target=fetch, args=(numbers, lock, failures)) for _ in range(width // processes)
+                ]
                 for thread in threads:
                     thread.start()
                 for thread in threads:

@@ -70,9 +70,8 @@ def race(gen, who):
     if gen.random.random() < 0.4:
         gen.add(CONTROLLER, "together")
         gen.add(who, "reopen", path, "O_RDONLY", 20)
-        return gen.add(
-            other, "reopen", path, gen.random.choice(["O_WRONLY|O_TRUNC", "O_RDWR", "O_WRONLY|O_APPEND"]), 20
-        )
+        gen.add(other, "reopen", path, gen.random.choice(["O_WRONLY|O_TRUNC", "O_RDWR", "O_WRONLY|O_APPEND"]), 20)
+        return
     gen.add(who, "open", slot, path, "O_RDONLY")
     closes = gen.random.random() < 0.7
     if closes:

@@ -1,5 +1,5 @@
-"""In which ways programs are run: by whom, with or without pass-through, on local files or placeholders, on which store, by
-which system calls."""
+"""In which ways programs are run: by whom, with or without pass-through, on local files or placeholders, on which
+store, by which system calls."""
 
 import contextlib
 import dataclasses
@@ -39,8 +39,8 @@ class Combination:
 
 
 def wanted(user=None, passes_through=None, files=None, store=None, calls=None):
-    """All combinations that the given choices leave. Only root can have pass-through; which calls are made says nothing of a store,
-    so io_uring is for one."""
+    """All combinations that the given choices leave. Only root can have pass-through; which calls are made says nothing
+    of a store, so io_uring is for one."""
     return [
         Combination(*one)
         for one in itertools.product(
@@ -68,7 +68,7 @@ def obstacle(combination):
     if combination.user == "root" and not is_root:
         return "only root can run programs as root"
     if combination.store == "s3" and not any(
-        os.access(f"{place}/radosgw", os.X_OK) for place in os.get_exec_path() + ["/usr/sbin"]
+        os.access(f"{place}/radosgw", os.X_OK) for place in [*os.get_exec_path(), "/usr/sbin"]
     ):
         return "there is no S3 server (Debian's radosgw)"
     if combination.calls != CALLS[0] and (reason := rings.hindrance()):
@@ -111,7 +111,8 @@ def start(combination, seeds, job, arguments, server):
 
 
 def abort(number):
-    """Ends a FUSE connection, and with it every wait in its mount. Only root can; the mount's user may be stuck himself."""
+    """Ends a FUSE connection, and with it every wait in its mount. Only root can; the mount's user may be stuck
+    himself."""
     control = "/sys/fs/fuse/connections"
     with contextlib.suppress(OSError, mount.Failure):
         if not os.path.exists(f"{control}/{number}"):

@@ -102,7 +102,8 @@ class Descriptors:
         return os.lseek(descriptor, offset, getattr(os, whence))
 
     def holes(self, slot):
-        """Whether every byte that is not zero lies in what SEEK_DATA and SEEK_HOLE call data. Where holes are is not told."""
+        """Whether every byte that is not zero lies in what SEEK_DATA and SEEK_HOLE call data. Where holes are is not
+        told."""
         descriptor = self.file(slot)
         size, before = os.fstat(descriptor).st_size, os.lseek(descriptor, 0, os.SEEK_CUR)
         data, at = [], 0

@@ -10,7 +10,8 @@ TEMPORARY = ".elsewhere~"
 class Elsewhere:
     """Operations of the second device, below its mount; on the file system beside it they are done in place.
 
-    What another device writes gives a name new bytes and leaves open files as they are, so there it is a new file renamed over.
+    What another device writes gives a name new bytes and leaves open files as they are, so there it is a new file
+    renamed over.
     """
 
     def edit(self, path, letter, count):

@@ -1,8 +1,8 @@
-"""The steps that a process may make with open files and maps. Each function adds one or a few steps of `who` to a generator."""
+"""The steps that a process may make with open files and maps. Each function adds one or a few steps of `who` to a
+generator."""
 
 from .syscalls import FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_ZERO_RANGE
-from .words import NEW, SLOTS, MAPS
-
+from .words import MAPS, NEW, SLOTS
 
 # Open files
 
@@ -44,13 +44,15 @@ def below(gen, who):
     """Something in a directory that is held open, whatever has become of its name."""
     held = [slot for slot, words in gen.slots[who].items() if words == "directory"]
     if not held:
-        return opendir(gen, who)
+        opendir(gen, who)
+        return
     slot, name = gen.random.choice(held), gen.random.choice(["e", "n", "g", "a", "f", "new"])
     kind = gen.random.choice(["statat", "listfd", "openat", "fstat"])
     if kind == "openat":
         target = gen.random.choice(SLOTS)
         gen.slots[who][target] = "O_RDWR|O_CREAT"
-        return gen.add(who, "openat", target, slot, name, "O_RDWR|O_CREAT", 0o644)
+        gen.add(who, "openat", target, slot, name, "O_RDWR|O_CREAT", 0o644)
+        return
     gen.add(who, kind, slot, *([name] if kind == "statat" else []))
 
 

@@ -1,4 +1,5 @@
-"""Makes a program of a seed. It needs no mount: what it guesses of names and open files only makes most steps worth their while."""
+"""Makes a program of a seed. It needs no mount: what it guesses of names and open files only makes most steps worth
+their while."""
 
 import random
 import string
@@ -26,10 +27,10 @@ class Generator:
         self.files = [*scene.FILES, scene.HARD_LINK[1], *scene.LINKS]
         self.directories = [".", *scene.DIRECTORIES]
         # Where processes meet.
-        self.focus = self.random.sample(self.files, 2) + [self.random.choice(words.NEW)]
+        self.focus = [*self.random.sample(self.files, 2), self.random.choice(words.NEW)]
         self.slots = {who: {} for who in self.processes}
         self.maps = {who: {} for who in self.processes}
-        self.letters = iter((string.ascii_letters.replace("a", "") * 4))
+        self.letters = iter(string.ascii_letters.replace("a", "") * 4)
 
     def program(self):
         wanted = self.random.randint(SHORTEST, LONGEST)
@@ -45,7 +46,9 @@ class Generator:
         for group in further_choices.groups(self.further, self):
             at = self.further.randrange(len(self.steps) + 1)
             # Not between two steps that run at the same time.
-            while at > 0 and self.steps[at - 1].name == "together" or at > 1 and self.steps[at - 2].name == "together":
+            while (at > 0 and self.steps[at - 1].name == "together") or (
+                at > 1 and self.steps[at - 2].name == "together"
+            ):
                 at -= 1
             self.steps[at:at] = group
         self.add(self.processes[0], "tree")

@@ -1,8 +1,8 @@
 """Whether two results are the same: times by their order, inode numbers not at all.
 
-The kernel stamps files with a clock that ticks every few milliseconds, so two changes in one tick have the same time, and which of
-them do differs from run to run. Programs that begin with `dewpoint.tick()` make each step in a tick of its own: only there the
-order of times within a file, and access times, are compared.
+The kernel stamps files with a clock that ticks every few milliseconds, so two changes in one tick have the same time,
+and which of them do differs from run to run. Programs that begin with `dewpoint.tick()` make each step in a tick of its
+own: only there the order of times within a file, and access times, are compared.
 """
 
 import time
@@ -19,7 +19,8 @@ def order(one, other):
 
 
 def await_tick():
-    """Some file systems stamp a file that was looked at with the exact time, and the ticks of a busy machine are late."""
+    """Some file systems stamp a file that was looked at with the exact time, and the ticks of a busy machine are
+    late."""
     before = time.time_ns()
     while time.clock_gettime_ns(COARSE) <= before:
         time.sleep(0.0005)

@@ -158,7 +158,8 @@ class Lockstep:
     # Steps of the controller
 
     def together(self):
-        """The next two steps, of two processes, run at the same time. They must be such as do not touch each other's results."""
+        """The next two steps, of two processes, run at the same time. They must be such as do not touch each other's
+        results."""
         self.is_held_next = True
 
     def tick(self):
@@ -212,7 +213,8 @@ class Lockstep:
         return self.judge(step, reference, ours)
 
     def unfit(self, step):
-        """Why a step of another device is none that compares: two edits that meet are a conflict, and some items never travel."""
+        """Why a step of another device is none that compares: two edits that meet are a conflict, and some items never
+        travel."""
         path = step.arguments[0]
         try:
             kind = stat.S_IFMT(os.lstat(f"{self.reference.root}/{path}").st_mode)

@@ -26,7 +26,8 @@ class Failure(Exception):
 
 
 def run(*command, seconds=COMMAND_SECONDS, environment=None):
-    """What a command prints. One that does not end in time is killed and not waited for: what is stuck in a mount may never end."""
+    """What a command prints. One that does not end in time is killed and not waited for: what is stuck in a mount may
+    never end."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -154,7 +155,8 @@ class Device:
         self.request("/v1/sync", {"wait": True}, SYNC_SECONDS)
 
     def await_newer_bytes(self, path):
-        """Waits until a local file has the bytes of the last commit: until they are downloaded it keeps the older ones."""
+        """Waits until a local file has the bytes of the last commit: until they are downloaded it keeps the older
+        ones."""
         limit = time.monotonic() + SYNC_SECONDS
         query = urllib.parse.quote(os.fsencode(path))
         while (

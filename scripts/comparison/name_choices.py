@@ -1,8 +1,7 @@
 """The steps that a process may make with names and attributes."""
 
 from . import scene
-from .words import NEW, MODES, GIVEN, SLOTS, TIMES, NAMES, TARGETS
-
+from .words import GIVEN, MODES, NAMES, NEW, SLOTS, TARGETS, TIMES
 
 # Names
 

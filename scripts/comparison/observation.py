@@ -75,7 +75,8 @@ def attempt(action, *arguments):
 
 
 def tree(root):
-    """Every item below a directory: by path what can be seen of it. Items of one inode share a number, in order of paths."""
+    """Every item below a directory: by path what can be seen of it. Items of one inode share a number, in order of
+    paths."""
     found, groups = {}, {}
     pending = ["."]
     while pending:

@@ -80,10 +80,8 @@ class Process:
 
     def start(self, step):
         self.step = step
-        try:
+        with contextlib.suppress(OSError):
             self.connection.send(step)
-        except OSError:
-            pass
 
     def result(self, seconds):
         """The result of the step that was started.
@@ -101,12 +99,10 @@ class Process:
         """Where in the kernel the process is."""
         lines = []
         for name in ("wchan", "stack"):
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{self.pid}/{name}", encoding="ascii") as file:
-                    lines.append(f"{name}: {file.read().strip()}")
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
-                lines.append(f"state: {file.read().rpartition(')')[2].split()[0]}")
+            with contextlib.suppress(OSError), open(f"/proc/{self.pid}/{name}", encoding="ascii") as file:
+                lines.append(f"{name}: {file.read().strip()}")
+        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            lines.append(f"state: {file.read().rpartition(')')[2].split()[0]}")
         return "\n    ".join([f"process {self.pid}", *lines])
 
     def end(self):

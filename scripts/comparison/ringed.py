@@ -1,8 +1,9 @@
 """The same operations on open files, read and written by io_uring.
 
-Where a file is read and written beside the page cache, the kernel does not advance the position of a request that io_uring makes,
-for lack of which it also reads on past the end: always in `fuse_direct_IO`, and on ext4 with O_DIRECT in some cases. The result
-says where that shows, and the position and the bytes are mended, so that the program can go on.
+Where a file is read and written beside the page cache, the kernel does not advance the position of a request that
+io_uring makes, for lack of which it also reads on past the end: always in `fuse_direct_IO`, and on ext4 with O_DIRECT
+in some cases. The result says where that shows, and the position and the bytes are mended, so that the program can go
+on.
 """
 
 import fcntl

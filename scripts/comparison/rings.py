@@ -1,5 +1,6 @@
 """io_uring by its system calls: reads and writes of a file in the ways that a ring has. See io_uring(7)."""
 
+import contextlib
 import ctypes
 import errno
 import mmap
@@ -11,7 +12,8 @@ from .syscalls import LIBC, checked
 
 SETUP, ENTER, REGISTER = 425, 426, 427
 NOP, READV, WRITEV, FSYNC, READ_FIXED, WRITE_FIXED, READ, WRITE = 0, 1, 2, 3, 4, 5, 22, 23
-# Flags of an operation: the file is a number among the registered ones; the next one waits for this; never done at once.
+# Flags of an operation: the file is a number among the registered ones; the next one waits for this; never done at
+# once.
 FIXED_FILE, LINK, WORKER = 1, 4, 16
 GET_EVENTS = 1
 REGISTER_BUFFERS, UNREGISTER_BUFFERS, REGISTER_FILES, UNREGISTER_FILES = 0, 1, 2, 3
@@ -75,10 +77,8 @@ class Ring:
         NUMBER.pack_into(self.shared, self.tail_at, tail & 0xFFFFFFFF)
         left, results = len(operations), {}
         while len(results) < len(operations):
-            try:
+            with contextlib.suppress(InterruptedError):
                 left -= checked(LIBC.syscall(ENTER, self.file, left, 1, GET_EVENTS, None, 0))
-            except InterruptedError:
-                pass
             results.update(self.done())
         return [results[index] for index in range(len(operations))]
 

@@ -70,7 +70,8 @@ class Run:
         return outcome
 
     def difference(self, number, outcome):
-        """Prints a difference of a new kind with a program as short as can be found; of a known one only its seed is kept."""
+        """Prints a difference of a new kind with a program as short as can be found; of a known one only its seed is
+        kept."""
         known = outcome.signature in self.found
         self.found.setdefault(outcome.signature, []).append(number)
         if known:

@@ -89,7 +89,8 @@ def unbind(target):
 
 
 def entries(descriptor, count):
-    """At least `count` entries of a directory from its position on, if there are so many: names, and positions after them."""
+    """At least `count` entries of a directory from its position on, if there are so many: names, and positions after
+    them."""
     found = []
     buffer = ctypes.create_string_buffer(1024)
     while len(found) < count:

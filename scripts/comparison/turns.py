@@ -1,7 +1,9 @@
-"""Which opens would wait for another process's turn. They are not issued: that they wait is the one difference by design.
+"""Which opens would wait for another process's turn. They are not issued: that they wait is the one difference by
+design.
 
-A rewriting open (write-only without O_APPEND, or with O_TRUNC) has its file's turn until its description is gone, with all copies
-and maps. Opens for writing by other processes wait meanwhile. What a path leads to, the file system beside the mount tells.
+A rewriting open (write-only without O_APPEND, or with O_TRUNC) has its file's turn until its description is gone, with
+all copies and maps. Opens for writing by other processes wait meanwhile. What a path leads to, the file system beside
+the mount tells.
 """
 
 import os

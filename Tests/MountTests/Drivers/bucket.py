@@ -37,7 +37,7 @@ def request(method, place, body=b"", query=None):
         f"{urllib.parse.quote(name, safe='-_.~')}={urllib.parse.quote(value, safe='-_.~')}"
         for name, value in sorted((query or {}).items())
     )
-    time = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    time = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     digest = hashlib.sha256(body).hexdigest()
     names = "host;x-amz-content-sha256;x-amz-date"
     canonical = (
@@ -47,7 +47,7 @@ def request(method, place, body=b"", query=None):
     scope = f"{time[:8]}/{setting('AWS_REGION')}/s3/aws4_request"
     signed = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
     key = b"AWS4" + setting("AWS_SECRET_ACCESS_KEY").encode()
-    for part in scope.split("/") + [signed]:
+    for part in [*scope.split("/"), signed]:
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
     connection = http.client.HTTPConnection(endpoint.netloc, timeout=SECONDS)
     try:

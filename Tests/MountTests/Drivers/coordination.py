@@ -108,7 +108,7 @@ class Case:
             asked = b.ask((second, new))
             cell = f"{relation}: {earlier}, then {new}"
             if waits(relation, earlier, new):
-                assert b.take("waiting", where=lambda body: body["claim"] == asked), cell
+                assert b.take("waiting", where=lambda body, asked=asked: body["claim"] == asked), cell
                 assert b.nothing("granted", limit=0), cell
                 a.release(held)
                 b.wait(asked)

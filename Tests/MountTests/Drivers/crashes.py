@@ -8,6 +8,7 @@ container: a second device, started empty, must see the same bytes.
 """
 
 import argparse
+import contextlib
 import hashlib
 import os
 import random
@@ -94,10 +95,8 @@ class Device:
 
     def abandon(self):
         """Kills the daemon and unmounts, whatever state they are in."""
-        try:
+        with contextlib.suppress(AssertionError, OSError):
             os.kill(self.daemon(), signal.SIGKILL)
-        except (AssertionError, OSError):
-            pass
         subprocess.run(["umount", "--lazy", self.point], stderr=subprocess.DEVNULL, timeout=30)
 
 

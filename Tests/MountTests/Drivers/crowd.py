@@ -2,11 +2,12 @@
 
     python3 crowd.py ATTACK DIRECTORY DAEMON DEWPOINT PORT
 
-As root. DAEMON is the process that serves the mount at DIRECTORY, PORT that of its metrics. ATTACK is the name of one of
-ATTACKS. A user without any rights attacks with PROCESSES processes; root and another user write, read and rename files,
-and root asks for the status, TRIES times. Fails when one of these fails, or takes longer than LIMIT_SECONDS.
+As root. DAEMON is the process that serves the mount at DIRECTORY, PORT that of its metrics. ATTACK is the name of one
+of ATTACKS. A user without any rights attacks with PROCESSES processes; root and another user write, read and rename
+files, and root asks for the status, TRIES times. Fails when one of these fails, or takes longer than LIMIT_SECONDS.
 """
 
+import contextlib
 import fcntl
 import os
 import resource
@@ -124,15 +125,11 @@ def attributes():
     while True:
         for key, value in [("user.x", b"x" * 60_000), ("user.dewpoint.download", b"1"), ("user.dewpoint.evict", b"1"),
                            ("user.dewpoint.pinned", b"1"), ("user.dewpoint.pinned", b"0")]:  # fmt: skip
-            try:
+            with contextlib.suppress(OSError):
                 os.setxattr(path, key, value)
-            except OSError:
-                pass
-        for key in os.listxattr(path) + ["user.dewpoint.status", "user.dewpoint.versions"]:
-            try:
+        for key in [*os.listxattr(path), "user.dewpoint.status", "user.dewpoint.versions"]:
+            with contextlib.suppress(OSError):
                 os.getxattr(path, key)
-            except OSError:
-                pass
 
 
 def transfers():
@@ -209,7 +206,7 @@ def victim(user, directory):
 
 def as_user(user, *arguments, **options):
     identity = [] if user == 0 else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
-    return subprocess.Popen(identity + [sys.executable, __file__, *arguments], text=True, **options)
+    return subprocess.Popen([*identity, sys.executable, __file__, *arguments], text=True, **options)
 
 
 def main():

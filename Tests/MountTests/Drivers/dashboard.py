@@ -64,7 +64,7 @@ class Dashboard:
             connection.putheader("Content-Length", str(len(data)))
         connection.endheaders(data)
         answer = connection.getresponse()
-        found = answer.status, dict((name.lower(), value) for name, value in answer.getheaders()), answer.read()
+        found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
         connection.close()
         return found
 
@@ -402,7 +402,10 @@ class Case:
                 assert ask("GET", base + "/status", Origin=other)[0] == 403, other
             # Writes.
             order = {"path": "f", "pinned": True}
-            post = lambda **options: ask("POST", base + "/items/pin", body=order, **options)[0]
+
+            def post(**options):
+                return ask("POST", base + "/items/pin", body=order, **options)[0]
+
             assert post(Content_Type="application/json", token=False) == 401
             assert post(Content_Type="text/plain") == 415
             assert post() == 415
@@ -427,7 +430,7 @@ class Case:
                 status = ask(method, base + path, body={"lazily": True}, Content_Type="application/json")[0]
                 assert status == 403, (method, path, status)
             assert ask("GET", f"/api/containers/{'0' * 16}/v1/status")[0] == 404
-            assert ask("GET", f"/api/containers/..%2f/v1/status")[0] == 404
+            assert ask("GET", "/api/containers/..%2f/v1/status")[0] == 404
             assert ask("DELETE", base + "/status")[0] == 405
             assert ask("OPTIONS", base + "/status", Origin=origin)[0] == 405
             assert os.path.ismount(self.point)
@@ -443,7 +446,8 @@ class Case:
             assert dashboard.process.wait(LIMIT) == 0
 
     def other_pages(self, dashboard, base):
-        """A page of another origin that even knows the token can neither read nor write, nor show the page in a frame."""
+        """A page of another origin that even knows the token can neither read nor write, nor show the page in a
+        frame."""
 
         class Other(http.server.BaseHTTPRequestHandler):
             def do_GET(self):

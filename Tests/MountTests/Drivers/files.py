@@ -522,8 +522,8 @@ def times_at_the_ends():
         os.utime("f", ns=(when, when))
         assert os.stat("f").st_mtime_ns == when, when
     for when in (first - 1, last + 1, (1 << 34) * 10**9):
-        raises("EOVERFLOW", lambda: os.utime("f", ns=(0, when)))
-        raises("EOVERFLOW", lambda: os.utime("f", ns=(when, 0)))
+        raises("EOVERFLOW", lambda when=when: os.utime("f", ns=(0, when)))
+        raises("EOVERFLOW", lambda when=when: os.utime("f", ns=(when, 0)))
     assert os.stat("f").st_mtime_ns == last
 
 
@@ -719,7 +719,7 @@ def mapping_changes_the_time():
 def a_store_changes_the_time_by_the_close():
     """The time changes even if the kernel returned the times a moment before."""
     put("f", b"a" * 4096)
-    for number in range(20):
+    for _number in range(20):
         os.utime("f", (1, 1))
         descriptor = os.open("f", os.O_RDWR)
         view = mmap.mmap(descriptor, 4096)
@@ -866,7 +866,7 @@ def waiting_for_a_lock_can_be_interrupted():
         descriptor = os.open("f", os.O_RDWR)
         lock(descriptor)
 
-        def waits():
+        def waits(lock=lock):
             class Alarmed(Exception):
                 pass
 
@@ -886,7 +886,7 @@ def waiting_for_a_lock_can_be_interrupted():
         child = in_child(waits)
         assert status_of(child) == 0
 
-        def never():
+        def never(lock=lock):
             lock(os.open("f", os.O_RDWR))
 
         child = in_child(never)

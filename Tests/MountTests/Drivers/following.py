@@ -107,8 +107,8 @@ class Case:
             paths = self.tree(top)
             with follower.lock:
                 known = dict(follower.items)
-            wrong = {path: "missing" for path in paths - known.keys()}
-            wrong |= {path: "not there" for path in known.keys() - paths}
+            wrong = dict.fromkeys(paths - known.keys(), "missing")
+            wrong |= dict.fromkeys(known.keys() - paths, "not there")
             if not wrong:
                 for path in paths:
                     status = request(self.point, "GET", "/v1/items/status?path=" + urllib.parse.quote(path))

@@ -5,6 +5,7 @@
 Both ports are on loopback. The program ends with the process that started it.
 """
 
+import contextlib
 import ctypes
 import signal
 import socket
@@ -23,10 +24,8 @@ def pass_on(source, target):
     except OSError:
         # One side has closed the connection; close the other one too.
         for end in (source, target):
-            try:
+            with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
 
 def serve(client, port):

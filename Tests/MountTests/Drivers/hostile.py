@@ -42,7 +42,7 @@ def deep():
         name = f"hostile-{number:04}-".ljust(255, "n")
         records.append(record(kind="directory", content=None, mode=0o755, name=name, parent=parent))
         parent = records[-1]["id"]
-    return records + [record(name="hostile-last", parent=parent)]
+    return [*records, record(name="hostile-last", parent=parent)]
 
 
 def fragmented(size, is_one_of_many=False):

@@ -1,8 +1,8 @@
 """Stores into a map whose time is put back: python3 mapped_times.py alone|beside DIRECTORY OTHER DEWPOINT
 
-As VeraCrypt, and `rsync --inplace` with maps, do: open, map, store, unmap, fsync, set the old times, close. OTHER is the
-mount of another device. `beside`: another process reads the file meanwhile, so that with pass-through the kernel passes
-the map on to the backing file and tells nobody of the store.
+As VeraCrypt, and `rsync --inplace` with maps, do: open, map, store, unmap, fsync, set the old times, close. OTHER is
+the mount of another device. `beside`: another process reads the file meanwhile, so that with pass-through the kernel
+passes the map on to the backing file and tells nobody of the store.
 """
 
 import ctypes
@@ -26,9 +26,7 @@ how, directory, other, dewpoint = sys.argv[1:5]
 
 
 def run(*arguments):
-    return subprocess.run(
-        [dewpoint, *arguments], timeout=LIMIT_SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return subprocess.run([dewpoint, *arguments], timeout=LIMIT_SECONDS, capture_output=True, text=True)
 
 
 def is_uploaded(path):

@@ -1,7 +1,8 @@
 """Cuts the power under a mixed load repeatedly, and compares what is on the disk afterwards with what was fsynced.
 
     python3 powercuts.py --binary DEWPOINT --disk POWERCUT_DISK --restore restore.py
-                         [--rounds N] [--series N] [--seconds N] [--file-system ext4|xfs|btrfs] [--seed N] [--work DIRECTORY]
+                         [--rounds N] [--series N] [--seconds N] [--file-system ext4|xfs|btrfs] [--seed N]
+                         [--work DIRECTORY]
 
 State, container or both are on a file system on a loop device on a disk with a volatile write cache
 (Sources/powercut-disk). In each round, programs work on the mount, each in a directory of its own and with a model of
@@ -580,7 +581,7 @@ class Series:
         self.device.killed.set()
         outcome = self.disk.cut()
         self.device.kill()
-        for worker in workers + [listing]:
+        for worker in [*workers, listing]:
             worker.join(STOP_SECONDS)
             if worker.is_alive():
                 raise AssertionError("a program hangs although the power was cut")
@@ -604,7 +605,7 @@ class Series:
             self.device.mount()
         wrong = [line for worker in workers for line in worker.check_all()]
         if wrong:
-            raise AssertionError("\n  ".join([f"{len(wrong)} names are not as they must be:"] + wrong[:10]))
+            raise AssertionError("\n  ".join([f"{len(wrong)} names are not as they must be:", *wrong[:10]]))
         if is_last and self.place != "container":
             self.second.run("check", self.second.point)
             self.second.unmount()

@@ -3,9 +3,9 @@
     python3 recovery.py --binary DEWPOINT [--rounds N] [--seed N] [--work DIRECTORY] [--url URL]
 
 Each round has a container of its own with two devices. On one of them, whose sync is paused, random things are changed;
-then it is lost: killed, also in the middle of an upload, or unmounted. Its state is recovered on the other device, as it
-is or as a copy, also one that looks like after a power cut. Everything that the lost device showed must then be there:
-names, kinds, bytes, modes, times of files, attributes and targets of links; and nothing else.
+then it is lost: killed, also in the middle of an upload, or unmounted. Its state is recovered on the other device, as
+it is or as a copy, also one that looks like after a power cut. Everything that the lost device showed must then be
+there: names, kinds, bytes, modes, times of files, attributes and targets of links; and nothing else.
 """
 
 import argparse

@@ -2,10 +2,11 @@
 
     python3 requests.py PORT SERVER_PORT LOG
 
-Both ports are on loopback. LOG gets a line for each request: its method and its target. The program ends with the process
-that started it.
+Both ports are on loopback. LOG gets a line for each request: its method and its target. The program ends with the
+process that started it.
 """
 
+import contextlib
 import ctypes
 import signal
 import socket
@@ -63,10 +64,8 @@ def pass_on(source, target, requests=None):
     except OSError:
         # One side has closed the connection; close the other one too.
         for end in (source, target):
-            try:
+            with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
 
 def serve(client, port, log):

@@ -1,6 +1,7 @@
 """Files beside programs that use io_uring, and opens of every kind, one case each: python3 rings.py CASE DIRECTORY
 
-Every case passes on ext4 as on the mount. `python3 rings.py possible` succeeds where the kernel lets programs use io_uring.
+Every case passes on ext4 as on the mount. `python3 rings.py possible` succeeds where the kernel lets programs use
+io_uring.
 """
 
 import ctypes

@@ -1,12 +1,13 @@
-"""Saves a file atomically in a loop, beside processes that use its name in every way: no call may fail, no byte be torn.
+"""Saves a file atomically in a loop, beside processes that use its name in every way: no call may fail, no byte be
+torn.
 
     python3 saves.py SECONDS DIRECTORY [OTHER] [--user ID]
 
 OTHER is the same directory on another device, where the file is only read. With --user, half of the processes on
 DIRECTORY run as that user, whom the mount must let in.
 
-Every version of the file begins with SIZE bytes that name the version in each of its lines; after them there may be what
-was appended. Prints how often each call was made, and fails with the first error of each.
+Every version of the file begins with SIZE bytes that name the version in each of its lines; after them there may be
+what was appended. Prints how often each call was made, and fails with the first error of each.
 """
 
 import argparse
@@ -33,8 +34,8 @@ def check(data):
     assert len(data) >= SIZE, f"{len(data)} bytes"
     version = int(data[:20])
     assert data[:SIZE] == payload(version), f"a mixture, which begins as version {version}"
-    # A read that a truncation and then an append overtake may show a zero for the appended byte: the kernel (filemap_read)
-    # looks at the size after it has taken the page, which the truncation has emptied.
+    # A read that a truncation and then an append overtake may show a zero for the appended byte: the kernel
+    # (filemap_read) looks at the size after it has taken the page, which the truncation has emptied.
     assert data[SIZE:].strip(b"a\0") == b"", f"{data[SIZE:][:40]} was never appended"
 
 
@@ -93,7 +94,7 @@ def get_attribute():
 
 
 def copy():
-    data = subprocess.run(["cat", NAME], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+    data = subprocess.run(["cat", NAME], check=True, capture_output=True).stdout
     check(data)
 
 

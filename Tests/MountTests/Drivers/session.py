@@ -3,11 +3,13 @@
 See "The control API" in the Operations page. `Session(point)` connects to the daemon of a mountpoint.
 """
 
+import contextlib
 import json
 import os
 import socket
 import threading
 import time
+from typing import ClassVar
 
 
 def socket_path(point):
@@ -50,16 +52,14 @@ def request(point, method, target, body=None, limit=10):
 class Session:
     """One connection. `take` returns its events; presenters with an `answer` reply on a thread of their own."""
 
-    open = []
+    open: ClassVar[list["Session"]] = []
 
     @classmethod
     def end_all(cls):
         """Closes all sessions before the interpreter exits, which a thread that still reads may crash."""
         for session in cls.open:
-            try:
+            with contextlib.suppress(OSError):  # it is closed already
                 session.connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # it is closed already
             session.reader.join(10)
 
     def __init__(self, point, limit=20):
@@ -111,10 +111,8 @@ class Session:
 
     def reply(self, question, answer):
         outcome = answer(question) or {}
-        try:
+        with contextlib.suppress(Gone):  # the answer is no longer needed
             self.send({"answer": {"question": question["question"], **outcome}})
-        except Gone:
-            pass  # the answer is no longer needed
 
     def send(self, line):
         data = json.dumps(line).encode() + b"\n"
@@ -210,10 +208,8 @@ class Session:
         assert self.take("registered", where=lambda body: body["presenter"] == presenter)
 
     def close(self):
-        try:
+        with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self.connection.close()
 
 

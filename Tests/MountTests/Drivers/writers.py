@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+from typing import ClassVar
 
 RECORD_BYTES = 64 << 10
 RECORDS = 2000
@@ -28,7 +29,7 @@ APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 class Writer:
     """Another process that opens `path` and writes to it, one request at a time."""
 
-    all = []
+    all: ClassVar[list["Writer"]] = []
 
     def __init__(self, path, flags=REWRITE, opens=True):
         self.path, self.flags = path, flags

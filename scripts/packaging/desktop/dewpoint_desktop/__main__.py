@@ -1,10 +1,4 @@
-"""`dewpoint-desktop`: the agent of a session, the helper of file managers, and windows.
-
-dewpoint-desktop                    notifications and thumbnails, until the session ends
-dewpoint-desktop states             the helper of a file manager; see helper
-dewpoint-desktop versions FILE      a window with the versions of a file
-dewpoint-desktop notify TEXT        shows a notification
-"""
+"""`dewpoint-desktop`: the agent of a session, the helper of file managers, and windows."""
 
 import os
 import sys
@@ -13,6 +7,13 @@ if not __package__:
     # Started as a directory: the package is where it lies.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
+USAGE = """`dewpoint-desktop`: the agent of a session, the helper of file managers, and windows.
+
+    dewpoint-desktop                    notifications and thumbnails, until the session ends
+    dewpoint-desktop states             the helper of a file manager; see helper
+    dewpoint-desktop versions FILE      a window with the versions of a file
+    dewpoint-desktop notify TEXT        shows a notification
+"""
 USAGE_STATUS = 64
 
 
@@ -35,9 +36,9 @@ def main(words):
 
             return session.notify_once(text)
         case ["--help" | "-h"]:
-            print(__doc__)
+            print(USAGE)
             return 0
-    print(__doc__, file=sys.stderr)
+    print(USAGE, file=sys.stderr)
     return USAGE_STATUS
 
 

@@ -107,7 +107,7 @@ def provider(namespace):
                     attribute=ATTRIBUTE,
                     label="Cloud status",
                     description="Whether the file is on this device, in the cloud, or on its way",
-                )  # fmt: skip
+                )
             ]
 
     if namespace.__name__.endswith("Nemo"):

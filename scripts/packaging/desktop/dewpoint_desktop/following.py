@@ -68,8 +68,8 @@ class Places:
 class States:
     """The states of the items in the directories that are shown, on all mounts.
 
-    `changed(directory, items)` is called on other threads: the absolute path of a directory, in bytes, and what is to be
-    shown now of the items that changed, by name; None for one of which nothing is known any more.
+    `changed(directory, items)` is called on other threads: the absolute path of a directory, in bytes, and what is to
+    be shown now of the items that changed, by name; None for one of which nothing is known any more.
     """
 
     def __init__(self, changed, places=None, control=Control):

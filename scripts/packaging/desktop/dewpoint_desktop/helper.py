@@ -11,11 +11,11 @@ are no UTF-8:
 
 An answer has the items that changed; null for one that is not known any more. The helper ends with its input.
 
-A file manager whose extension is not written in Python asks here what its menu offers. The answer comes at once; what is
-chosen is sent back as it came, with the paths:
+A file manager whose extension is not written in Python asks here what its menu offers. The answer comes at once; what
+is chosen is sent back as it came, with the paths:
 
     → {"menu": 7, "paths": ["/mnt/notes/a.txt"]}
-    ← {"menu": 7, "actions": [{"label": "_Download Now", "tip": "…", "order": {"act": "/v1/items/download", "values": {…}}}]}
+    ← {"menu": 7, "actions": [{"label": "_Download Now", "tip": "…", "order": {"act": "/v1/items/…", "values": {…}}}]}
     → {"start": "versions", "paths": ["/mnt/notes/a.txt"]}
 """
 

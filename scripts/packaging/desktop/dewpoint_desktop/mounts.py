@@ -67,7 +67,8 @@ def containers(mounts=None):
 
 
 def socket_candidates(point, owner, environment=os.environ):
-    """Where the control socket of a mount may be, likeliest first. `point`: bytes; `owner`: the user that mounted it."""
+    """Where the control socket of a mount may be, likeliest first. `point`: bytes; `owner`: the user that mounted
+    it."""
     directories = []
     runtime = environment.get("XDG_RUNTIME_DIR", "")
     if runtime.startswith("/"):
@@ -91,7 +92,8 @@ def find_socket(mount, environment=os.environ):
 
 
 def is_listener_trusted(connection, path):
-    """Whether the user that listens is the owner of the socket's directory, who may have put a link to another's there."""
+    """Whether the user that listens is the owner of the socket's directory, who may have put a link to another's
+    there."""
     _, user, _ = struct.unpack("=iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return _is_trusted(os.path.dirname(path), user)
 

@@ -9,6 +9,7 @@ The records are described in the Thumbnail Managing Standard of freedesktop.org:
 that of the file's URI, and the PNG names the URI in a text chunk.
 """
 
+import contextlib
 import hashlib
 import mimetypes
 import os
@@ -97,10 +98,8 @@ def has_thumbnail(name):
 
 def nudge(path):
     """Makes file managers look at a local file again, without a change of it."""
-    try:
+    with contextlib.suppress(OSError):  # read-only, or gone: shown again when the directory is
         os.setxattr(path, *NUDGE)
-    except OSError:
-        pass  # read-only, or gone: shown again when the directory is
 
 
 def _path_in(record):

@@ -24,8 +24,8 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 class FakeDaemon:
-    """`items`: path → status. `requests`: the targets that were asked for, in order. `following_pause`: how long after the
-    head of its answer a stream of events begins, in seconds."""
+    """`items`: path → status. `requests`: the targets that were asked for, in order. `following_pause`: how long after
+    the head of its answer a stream of events begins, in seconds."""
 
     def __init__(self, directory, point=b"/mnt/fake"):
         self.items, self.requests, self.posted = {}, [], []

@@ -51,7 +51,7 @@ class MountTests(Mounted):
                 seen = items[name] and items[name][0]
                 if seen == expected:
                     return time.monotonic() - started
-        self.fail(f"{name} was {seen}, not {expected}, within {FOLLOWING_SECONDS} s")
+        raise self.failureException(f"{name} was {seen}, not {expected}, within {FOLLOWING_SECONDS} s")
 
     def test_the_socket_is_found_and_answers(self):
         (mount,) = [mount for mount in mounts.containers() if mount.point == self.point.encode()]

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import unittest
 
 from tests.mounted import COMMAND_SECONDS, Mounted
 
