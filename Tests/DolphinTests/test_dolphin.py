@@ -1,6 +1,6 @@
 """The plugins of Dolphin on a real mount, used by FileManager.cpp as Dolphin uses them.
 
-Run with scripts/packaging/desktop in PYTHONPATH, and DEWPOINT_BINARY.
+Run with Sources/Desktop and Tests in PYTHONPATH, and DEWPOINT_BINARY.
 """
 
 import os
@@ -8,10 +8,9 @@ import shutil
 import subprocess
 import tempfile
 
-from tests.mounted import COMMAND_SECONDS, Mounted
+from DesktopTests.mounted import COMMAND_SECONDS, Mounted
 
-SOURCES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DESKTOP = os.path.join(os.path.dirname(SOURCES), "desktop")
+SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "Sources")
 BUILD_SECONDS = 300
 
 
@@ -22,7 +21,7 @@ class DolphinTests(Mounted):
         cls.build = tempfile.mkdtemp(prefix="dpdolphin")
         cls.addClassCleanup(shutil.rmtree, cls.build, ignore_errors=True)
         for command in (
-            ["cmake", "-S", SOURCES, "-B", cls.build, "-DBUILD_TESTING=ON"],
+            ["cmake", "-S", f"{SOURCES}/Dolphin", "-B", cls.build, "-DBUILD_TESTING=ON"],
             ["cmake", "--build", cls.build],
         ):
             subprocess.run(command, check=True, timeout=BUILD_SECONDS, stdout=subprocess.DEVNULL)
@@ -32,7 +31,7 @@ class DolphinTests(Mounted):
         done = subprocess.run(
             [f"{self.build}/FileManager", f"{self.build}/plugins", f"{self.point}/{name}", *words],
             timeout=COMMAND_SECONDS, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            env={**self.environment, "QT_QPA_PLATFORM": "offscreen", "DEWPOINT_DESKTOP_MODULES": DESKTOP},
+            env={**self.environment, "QT_QPA_PLATFORM": "offscreen", "DEWPOINT_DESKTOP_MODULES": f"{SOURCES}/Desktop"},
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         return [menu.split("\n") for menu in done.stdout.strip().split("\n\n")]

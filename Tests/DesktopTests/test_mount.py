@@ -18,7 +18,8 @@ try:
 except ImportError:
     GLib = None
 
-PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "dewpoint_desktop")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PACKAGE = f"{ROOT}/Sources/Desktop/dewpoint_desktop"
 
 
 class MountTests(Mounted):

@@ -13,7 +13,7 @@ from dewpoint_desktop import control, mounts
 from dewpoint_desktop.control import Control, Fault
 from dewpoint_desktop.following import Follower
 
-PEERS = pathlib.Path(__file__).parents[4] / "Tests/HostilePeers/hostile_peers.py"
+PEERS = pathlib.Path(__file__).parents[1] / "HostilePeers/hostile_peers.py"
 spec = importlib.util.spec_from_file_location("hostile_peers", PEERS)
 peers = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(peers)
