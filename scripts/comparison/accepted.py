@@ -5,16 +5,19 @@ A difference that is not here, or in what the generator leaves out, is a fault.
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
+
+from .program import Step
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
     """One difference: at which step, where in its result, what either side has."""
 
-    step: object
-    path: tuple
-    reference: object
-    ours: object
+    step: Step
+    path: tuple[Any, ...]
+    reference: Any
+    ours: Any
     # Whether the step is about a file that was opened with O_DIRECT.
     bypasses_cache: bool = False
     # Whether the kernel may bypass the cache of its own accord: for a placeholder, or a writer that came to readers.
@@ -29,7 +32,7 @@ class Case:
     has_modes_from_elsewhere: bool = False
 
     @property
-    def field(self):
+    def field(self) -> Any:
         return self.path[-1] if self.path else None
 
 
@@ -42,7 +45,7 @@ class Accepted:
     ends: bool = False
 
 
-def is_kept_setgid(reference, ours):
+def is_kept_setgid(reference: int, ours: int) -> bool:
     return ours & 0o2010 == 0o2000 and reference == ours & ~0o2000
 
 
@@ -118,6 +121,6 @@ TABLE = [
 ]
 
 
-def find(case):
+def find(case: Case) -> Accepted | None:
     """The accepted difference that covers a case; None for a fault."""
     return next((one for one in TABLE if one.covers(case)), None)

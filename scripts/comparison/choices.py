@@ -1,8 +1,14 @@
 """Which steps there are, and how often they are made; and those that lock and look."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from . import file_choices, name_choices
 from .program import CONTROLLER
 from .words import LOCKS, SLOTS
+
+if TYPE_CHECKING:
+    from .generator import Generator
 
 KINDS = [
     ("open", 14), ("close", 8), ("dup", 1), ("write", 14), ("pwrite", 10), ("read", 7), ("pread", 7), ("lseek", 3), ("holes", 2),
@@ -18,11 +24,11 @@ KINDS = [
 # Locks
 
 
-def flock(gen, who):
+def flock(gen: "Generator", who: str) -> None:
     gen.add(who, "flock", gen.slot(who), gen.random.choice(LOCKS))
 
 
-def lock(gen, who):
+def lock(gen: "Generator", who: str) -> None:
     name = gen.random.choice(["lock", "lock", "getlock"])
     kinds = LOCKS[:2] if name == "getlock" else LOCKS
     gen.add(
@@ -35,7 +41,7 @@ def lock(gen, who):
     )
 
 
-def ofdlock(gen, who):
+def ofdlock(gen: "Generator", who: str) -> None:
     name = gen.random.choice(["ofdlock", "ofdlock", "getofdlock"])
     kinds = LOCKS[:2] if name == "getofdlock" else LOCKS
     gen.add(
@@ -51,19 +57,19 @@ def ofdlock(gen, who):
 # Looking, and what the controller does
 
 
-def listing(gen, who):
+def listing(gen: "Generator", who: str) -> None:
     gen.add(who, "listing", gen.directory())
 
 
-def cat(gen, who):
+def cat(gen: "Generator", who: str) -> None:
     gen.add(who, "cat", gen.file())
 
 
-def peek(gen, who):
+def peek(gen: "Generator", who: str) -> None:
     gen.add(who, "peek", gen.file(), 3)
 
 
-def race(gen, who):
+def race(gen: "Generator", who: str) -> None:
     """One process closes or opens for reading, while another one opens for truncation, or looks."""
     other = gen.random.choice([one for one in gen.processes if one != who])
     path, slot, target = gen.file(), gen.random.choice(SLOTS), gen.random.choice(SLOTS)
@@ -94,33 +100,32 @@ def race(gen, who):
         gen.add(other, "stat", path)
 
 
-def syncdir(gen, who):
+def syncdir(gen: "Generator", who: str) -> None:
     gen.add(who, "syncdir", gen.directory())
 
 
-def tree(gen, who):
+def tree(gen: "Generator", who: str) -> None:
     gen.add(who, "tree")
 
 
-def die(gen, who):
+def die(gen: "Generator", who: str) -> None:
     """The process is killed, and starts anew."""
     gen.slots[who].clear()
     gen.maps[who].clear()
     gen.add(CONTROLLER, "kill", who)
 
 
-def drop(gen, who):
+def drop(gen: "Generator", who: str) -> None:
     """The kernel forgets what it need not know."""
     gen.add(CONTROLLER, "drop")
 
 
-def download(gen, who):
+def download(gen: "Generator", who: str) -> None:
     gen.add(CONTROLLER, "download", gen.random.choice([gen.file(), "."]))
 
 
-def find(name):
+def find(name: str) -> Callable[["Generator", str], None]:
     """The function that adds steps of a kind."""
-    for module in (file_choices, name_choices):
-        if hasattr(module, name):
-            return getattr(module, name)
-    return globals()[name]
+    place = next((module for module in (file_choices, name_choices) if hasattr(module, name)), None)
+    found: Callable[[Generator, str], None] = getattr(place, name) if place else globals()[name]
+    return found

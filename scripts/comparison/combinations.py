@@ -29,16 +29,22 @@ class Combination:
     store: str
     calls: str = CALLS[0]
 
-    def __str__(self):
+    def __str__(self) -> str:
         words = [self.user, "pass-through" if self.passes_through else "no pass-through", self.files, self.store]
         return ", ".join(words + ([] if self.calls == CALLS[0] else [self.calls]))
 
     @property
-    def options(self):
+    def options(self) -> list[str]:
         return [] if self.passes_through else ["off=passthrough"]
 
 
-def wanted(user=None, passes_through=None, files=None, store=None, calls=None):
+def wanted(
+    user: str | None = None,
+    passes_through: bool | None = None,
+    files: str | None = None,
+    store: str | None = None,
+    calls: str | None = None,
+) -> list[Combination]:
     """All combinations that the given choices leave. Only root can have pass-through; which calls are made says nothing
     of a store, so io_uring is for one."""
     return [
@@ -54,7 +60,7 @@ def wanted(user=None, passes_through=None, files=None, store=None, calls=None):
     ]
 
 
-def hindrance(scratch):
+def hindrance(scratch: str) -> str | None:
     """Why nothing can be compared here; None where it can."""
     if not os.path.exists("/dev/fuse"):
         return "there is no /dev/fuse here"
@@ -62,7 +68,7 @@ def hindrance(scratch):
     return None if kind == "ext2/ext3" else f"{scratch} is on {kind}, and not on ext4: set TMPDIR"
 
 
-def obstacle(combination):
+def obstacle(combination: Combination) -> str | None:
     """Why a combination cannot be run here; None where it can."""
     is_root = os.geteuid() == 0
     if combination.user == "root" and not is_root:
@@ -79,10 +85,10 @@ def obstacle(combination):
 class Server:
     """A real S3 server, which ends with this process."""
 
-    def __init__(self):
-        self.environment = None
+    def __init__(self) -> None:
+        self.environment: dict[str, str] | None = None
 
-    def start(self):
+    def start(self) -> dict[str, str]:
         if self.environment is None:
             # Short: the names of the server's sockets must fit into 107 bytes.
             place = os.path.join(tempfile.mkdtemp(prefix="dewpoint-s3-", dir="/tmp"), "s3")
@@ -94,7 +100,9 @@ class Server:
         return self.environment
 
 
-def start(combination, seeds, job, arguments, server):
+def start(
+    combination: Combination, seeds: list[int | str], job: int, arguments: list[str], server: Server
+) -> subprocess.Popen[str]:
     """Starts one part of the seeds as a process of its own, of the right user."""
     environment, url = dict(os.environ), None
     if combination.store == "s3":
@@ -110,7 +118,7 @@ def start(combination, seeds, job, arguments, server):
     return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
 
 
-def abort(number):
+def abort(number: int) -> None:
     """Ends a FUSE connection, and with it every wait in its mount. Only root can; the mount's user may be stuck
     himself."""
     control = "/sys/fs/fuse/connections"

@@ -3,18 +3,19 @@
 import os
 
 from . import observation
+from .descriptors import Place
 
 TEMPORARY = ".elsewhere~"
 
 
-class Elsewhere:
+class Elsewhere(Place):
     """Operations of the second device, below its mount; on the file system beside it they are done in place.
 
     What another device writes gives a name new bytes and leaves open files as they are, so there it is a new file
     renamed over.
     """
 
-    def edit(self, path, letter, count):
+    def edit(self, path: str, letter: str, count: int) -> None:
         place = self.path(path)
         data = letter.encode() * count
         if self.is_ours:
@@ -33,7 +34,7 @@ class Elsewhere:
             os.setxattr(temporary, name, value)
         os.rename(temporary, place)
 
-    def make(self, path, letter, count):
+    def make(self, path: str, letter: str, count: int) -> None:
         """A new file, which is the mounting user's on every device."""
         with open(os.open(self.path(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
             file.write(letter.encode() * count)

@@ -1,13 +1,18 @@
 """The steps that a process may make with open files and maps. Each function adds one or a few steps of `who` to a
 generator."""
 
+from typing import TYPE_CHECKING
+
 from .syscalls import FALLOC_KEEP_SIZE, FALLOC_PUNCH_HOLE, FALLOC_ZERO_RANGE
 from .words import MAPS, NEW, SLOTS
+
+if TYPE_CHECKING:
+    from .generator import Generator
 
 # Open files
 
 
-def open(gen, who):
+def open(gen: "Generator", who: str) -> None:
     slot = gen.random.choice(SLOTS)
     words = [gen.random.choice(["O_RDONLY", "O_WRONLY", "O_RDWR", "O_RDWR"])]
     path = gen.file()
@@ -34,13 +39,13 @@ def open(gen, who):
         gen.focus[-1] = path
 
 
-def opendir(gen, who):
+def opendir(gen: "Generator", who: str) -> None:
     slot = gen.random.choice(SLOTS)
     gen.slots[who][slot] = "directory"
     gen.add(who, "open", slot, gen.directory(), "O_RDONLY|O_DIRECTORY")
 
 
-def below(gen, who):
+def below(gen: "Generator", who: str) -> None:
     """Something in a directory that is held open, whatever has become of its name."""
     held = [slot for slot, words in gen.slots[who].items() if words == "directory"]
     if not held:
@@ -56,7 +61,7 @@ def below(gen, who):
     gen.add(who, kind, slot, *([name] if kind == "statat" else []))
 
 
-def close(gen, who):
+def close(gen: "Generator", who: str) -> None:
     if gen.slots[who]:
         slot = gen.random.choice(list(gen.slots[who]))
         del gen.slots[who][slot]
@@ -64,44 +69,44 @@ def close(gen, who):
         gen.look(who, gen.file())
 
 
-def dup(gen, who):
+def dup(gen: "Generator", who: str) -> None:
     slot, copy = gen.slot(who), gen.random.choice(SLOTS)
     gen.slots[who][copy] = gen.slots[who].get(slot, "")
     gen.add(who, "dup", slot, copy)
 
 
-def write(gen, who):
+def write(gen: "Generator", who: str) -> None:
     slot = gen.slot(who, "file")
     gen.add(who, "write", slot, gen.letter(), gen.place(who, slot)[1])
     look_at(gen, who, slot)
 
 
-def pwrite(gen, who):
+def pwrite(gen: "Generator", who: str) -> None:
     slot = gen.slot(who, "file")
     offset, count = gen.place(who, slot)
     gen.add(who, "pwrite", slot, gen.letter(), count, offset)
     look_at(gen, who, slot)
 
 
-def look_at(gen, who, slot):
+def look_at(gen: "Generator", who: str, slot: int) -> None:
     if gen.random.random() < 0.3:
         gen.add(who, "fstat", slot)
     else:
         gen.look(who, gen.file())
 
 
-def read(gen, who):
+def read(gen: "Generator", who: str) -> None:
     slot = gen.slot(who)
     gen.add(who, "read", slot, gen.place(who, slot)[1])
 
 
-def pread(gen, who):
+def pread(gen: "Generator", who: str) -> None:
     slot = gen.slot(who)
     offset, count = gen.place(who, slot)
     gen.add(who, "pread", slot, count, offset)
 
 
-def lseek(gen, who):
+def lseek(gen: "Generator", who: str) -> None:
     slot = gen.slot(who, "file")
     if gen.is_direct(who, slot):
         gen.add(who, "lseek", slot, gen.random.choice([0, 4096]), "SEEK_SET")
@@ -109,22 +114,22 @@ def lseek(gen, who):
         gen.add(who, "lseek", slot, gen.offset(), gen.random.choice(["SEEK_SET", "SEEK_CUR", "SEEK_END"]))
 
 
-def holes(gen, who):
+def holes(gen: "Generator", who: str) -> None:
     gen.add(who, "holes", gen.slot(who, "file"))
 
 
-def ftruncate(gen, who):
+def ftruncate(gen: "Generator", who: str) -> None:
     gen.add(who, "ftruncate", gen.slot(who, "file"), gen.offset())
     gen.look(who, gen.file())
 
 
-def truncate(gen, who):
+def truncate(gen: "Generator", who: str) -> None:
     path = gen.file()
     gen.add(who, "truncate", path, gen.offset())
     gen.look(who, path)
 
 
-def fallocate(gen, who):
+def fallocate(gen: "Generator", who: str) -> None:
     keep = FALLOC_KEEP_SIZE
     mode = gen.random.choice([0, keep, FALLOC_PUNCH_HOLE | keep, FALLOC_ZERO_RANGE, FALLOC_ZERO_RANGE | keep])
     slot = gen.slot(who, "file")
@@ -132,23 +137,23 @@ def fallocate(gen, who):
     look_at(gen, who, slot)
 
 
-def copy_range(gen, who):
+def copy_range(gen: "Generator", who: str) -> None:
     source, target = gen.slot(who, "file"), gen.slot(who, "file")
     gen.add(who, "copy_range", source, gen.offset(), target, gen.offset(), gen.count())
 
 
-def sync_file(gen, who):
+def sync_file(gen: "Generator", who: str) -> None:
     gen.add(who, gen.random.choice(["fsync", "fdatasync"]), gen.slot(who))
 
 
-def forget(gen, who):
+def forget(gen: "Generator", who: str) -> None:
     gen.add(who, "forget", gen.slot(who))
 
 
 # Maps
 
 
-def mmap(gen, who):
+def mmap(gen: "Generator", who: str) -> None:
     number = gen.random.choice(MAPS)
     gen.maps[who][number] = gen.random.random() < 0.7
     slot = gen.slot(who, "file")
@@ -156,13 +161,13 @@ def mmap(gen, who):
             gen.maps[who][number])  # fmt: skip
 
 
-def mapped(gen, who):
+def mapped(gen: "Generator", who: str) -> int:
     if not gen.maps[who] or gen.random.random() < 0.1:
         mmap(gen, who)
     return gen.random.choice(list(gen.maps[who]))
 
 
-def store(gen, who):
+def store(gen: "Generator", who: str) -> None:
     writable = [number for number, writes in gen.maps[who].items() if writes]
     if writable:
         gen.add(
@@ -175,15 +180,15 @@ def store(gen, who):
         )
 
 
-def load(gen, who):
+def load(gen: "Generator", who: str) -> None:
     gen.add(who, "load", mapped(gen, who), gen.offset() % 70_000, gen.random.choice([1, 10, 5000]))
 
 
-def msync(gen, who):
+def msync(gen: "Generator", who: str) -> None:
     gen.add(who, "msync", mapped(gen, who))
 
 
-def munmap(gen, who):
+def munmap(gen: "Generator", who: str) -> None:
     if gen.maps[who]:
         number = gen.random.choice(list(gen.maps[who]))
         del gen.maps[who][number]

@@ -3,20 +3,26 @@
 The steps of a group follow each other: nothing of the controller and no other device comes in between.
 """
 
+from random import Random
+from typing import TYPE_CHECKING
+
 from .program import Step
 from .words import MODES, NAMES
+
+if TYPE_CHECKING:
+    from .generator import Generator
 
 # How many groups a program gets.
 COUNTS = [0, 0, 1, 1, 2]
 
 
-def groups(random, gen):
+def groups(random: Random, gen: "Generator") -> list[list[Step]]:
     """Groups of steps for a program; `random` is not that of the program."""
     kinds = [hold, hold, pages] + ([bind] if gen.is_root else [])
     return [random.choice(kinds)(random, gen) for _ in range(random.choice(COUNTS))]
 
 
-def others(random, gen, path):
+def others(random: Random, gen: "Generator", path: str) -> list[Step]:
     """What another process does with the name meanwhile."""
     who = random.choice(gen.processes)
     target = random.choice([f"{path}~", "w/held~"])
@@ -30,7 +36,7 @@ def others(random, gen, path):
     ])  # fmt: skip
 
 
-def hold(random, gen):
+def hold(random: Random, gen: "Generator") -> list[Step]:
     who, path = random.choice(gen.processes), random.choice(gen.files)
     steps = [Step(who, "hold", (path,)), *others(random, gen, path), Step(who, "held_look", ())]
     for _ in range(random.randrange(3)):
@@ -43,13 +49,13 @@ def hold(random, gen):
     return [*steps, Step(who, "let_go", ())]
 
 
-def bind(random, gen):
+def bind(random: Random, gen: "Generator") -> list[Step]:
     # Not the process of another user, who may mount nothing.
     who, path = gen.processes[0], random.choice(gen.files)
     look = Step(who, "bound_look", ())
     return [Step(who, "bind", (path,)), *others(random, gen, path), look, look, Step(who, "unbind", ())]
 
 
-def pages(random, gen):
+def pages(random: Random, gen: "Generator") -> list[Step]:
     who, directory = random.choice(gen.processes), random.choice(gen.directories)
     return [Step(who, "pages", (directory, random.choice(["e", "x", "f", "a", "n", "m"]), random.choice([1, 2, 5])))]

@@ -3,6 +3,7 @@ their while."""
 
 import random
 import string
+from typing import Any
 
 from . import choices, file_choices, further_choices, scene, words
 from .program import CONTROLLER, ELSEWHERE, PROCESSES, Step
@@ -14,11 +15,11 @@ TICK_EVERY, SYNC_EVERY, CRASH_EVERY, ELSEWHERE_EVERY, EVICT_EVERY = 3, 20, 50, 2
 
 
 class Generator:
-    def __init__(self, seed, is_root):
+    def __init__(self, seed: int, is_root: bool) -> None:
         self.random = random.Random(seed)
         self.further = random.Random(f"further {seed}")
         self.is_root = is_root
-        self.steps = []
+        self.steps: list[Step] = []
         count = self.random.choice([2, 2, 2, 3, 4])
         # The last letter stands for another user; only root can be two.
         self.processes = PROCESSES[: count - 1] + (
@@ -28,11 +29,11 @@ class Generator:
         self.directories = [".", *scene.DIRECTORIES]
         # Where processes meet.
         self.focus = [*self.random.sample(self.files, 2), self.random.choice(words.NEW)]
-        self.slots = {who: {} for who in self.processes}
-        self.maps = {who: {} for who in self.processes}
+        self.slots: dict[str, dict[int, str]] = {who: {} for who in self.processes}
+        self.maps: dict[str, dict[int, bool]] = {who: {} for who in self.processes}
         self.letters = iter(string.ascii_letters.replace("a", "") * 4)
 
-    def program(self):
+    def program(self) -> list[Step]:
         wanted = self.random.randint(SHORTEST, LONGEST)
         kinds, weights = zip(*choices.KINDS)
         while len(self.steps) < wanted:
@@ -56,7 +57,7 @@ class Generator:
             self.steps.insert(0, Step(CONTROLLER, "tick", ()))
         return self.steps
 
-    def insert(self, kind):
+    def insert(self, kind: str) -> None:
         """Puts a step of the controller somewhere; what follows it was made without regard to it."""
         at = self.random.randrange(len(self.steps) // 3, len(self.steps) + 1)
         path, letter = self.file(), self.letter()
@@ -78,36 +79,36 @@ class Generator:
 
     # What the choices are made of
 
-    def add(self, who, name, *arguments):
+    def add(self, who: str, name: str, *arguments: Any) -> None:
         self.steps.append(Step(who, name, arguments))
 
-    def look(self, who, path):
+    def look(self, who: str, path: str) -> None:
         """Half of all changes are looked at; to look has effects of its own."""
         if self.random.random() < 0.5:
             self.add(self.random.choice(self.processes), self.random.choice(["stat", "lstat", "stat"]), path)
 
-    def file(self):
+    def file(self) -> str:
         return self.random.choice(self.focus if self.random.random() < 0.7 else self.files)
 
-    def directory(self):
+    def directory(self) -> str:
         return self.random.choice(self.directories)
 
-    def name(self):
+    def name(self) -> str:
         """A path that may or may not be there."""
         if self.random.random() < 0.6:
             return self.file()
         return self.random.choice(words.NEW + self.directories)
 
-    def letter(self):
+    def letter(self) -> str:
         return next(self.letters)
 
-    def offset(self):
+    def offset(self) -> int:
         return self.random.choice(words.OFFSETS) if self.random.random() < 0.8 else self.random.randrange(90_000)
 
-    def count(self):
+    def count(self) -> int:
         return self.random.choice(words.COUNTS) if self.random.random() < 0.8 else self.random.randrange(1, 20_000)
 
-    def slot(self, who, opening="any"):
+    def slot(self, who: str, opening: str = "any") -> int:
         """An open slot of a process; it opens one where there is none."""
         fitting = [slot for slot, opened in self.slots[who].items() if opening == "any" or opened != "directory"]
         if not fitting or self.random.random() < 0.05:
@@ -115,10 +116,10 @@ class Generator:
             fitting = list(self.slots[who])
         return self.random.choice(fitting)
 
-    def is_direct(self, who, slot):
+    def is_direct(self, who: str, slot: int) -> bool:
         return "O_DIRECT" in self.slots[who].get(slot, "")
 
-    def place(self, who, slot):
+    def place(self, who: str, slot: int) -> tuple[int, int]:
         """Offset and count for a slot: of whole blocks where it bypasses the cache."""
         if self.is_direct(who, slot):
             return self.random.choice([0, 4096, 65536, 69632]), self.random.choice([4096, 8192, 65536])

@@ -6,6 +6,7 @@ own: only there the order of times within a file, and access times, are compared
 """
 
 import time
+from typing import Any
 
 # Times this far from now were set by somebody, and are compared to the nanosecond.
 NOW_SECONDS = 7 * 86400
@@ -14,11 +15,11 @@ COARSE = 5
 FIELDS = ("atime", "mtime", "ctime")
 
 
-def order(one, other):
+def order(one: int, other: int) -> str:
     return "earlier" if one < other else "later" if one > other else "equal"
 
 
-def await_tick():
+def await_tick() -> None:
     """Some file systems stamp a file that was looked at with the exact time, and the ticks of a busy machine are
     late."""
     before = time.time_ns()
@@ -29,17 +30,17 @@ def await_tick():
 class Clock:
     """What was last seen of the times of one side's files."""
 
-    def __init__(self):
-        self.seen = {}
+    def __init__(self) -> None:
+        self.seen: dict[Any, list[int]] = {}
         self.ticks = False
         # Whether another device has changed something: the times are its own, or of the moment when its change came.
         self.has_met = False
 
-    def meet(self):
+    def meet(self) -> None:
         self.seen.clear()
         self.ticks, self.has_met = False, True
 
-    def plain(self, result):
+    def plain(self, result: Any) -> Any:
         """A result with times in words, all through."""
         if isinstance(result, dict):
             if "times" in result and "identity" in result:
@@ -49,7 +50,7 @@ class Clock:
             return [self.plain(value) for value in result]
         return result
 
-    def ordered(self, attributes):
+    def ordered(self, attributes: dict[str, Any]) -> dict[str, Any]:
         rest = {key: value for key, value in attributes.items() if key not in ("times", "identity")}
         if self.has_met and (attributes["kind"] == "directory" or attributes["nlink"] == 0):
             return rest
@@ -71,7 +72,7 @@ class Clock:
         return rest
 
 
-def differences(reference, ours, path=()):
+def differences(reference: Any, ours: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any, Any]]:
     """Where two results differ: (path, what ext4 has, what Dewpoint has)."""
     if isinstance(reference, dict) and isinstance(ours, dict):
         found = []

@@ -3,6 +3,8 @@
 import dataclasses
 import os
 import stat
+from collections.abc import Sequence
+from typing import Any
 
 from . import accepted
 from .accepted import Case
@@ -10,6 +12,7 @@ from .judge import await_tick, differences
 from .mount import Failure
 from .process import Hang
 from .program import CONTROLLER, ELSEWHERE, Step
+from .stage import Stage
 from .turns import Turns
 
 NOT_ISSUED = "not issued: it would wait for a turn"
@@ -20,27 +23,29 @@ TREE = "tree"
 class Outcome:
     """What a run showed: the steps up to its end with a remark each, and the difference, if there was one."""
 
-    trace: list = dataclasses.field(default_factory=list)
-    difference: str = None
+    trace: list[tuple[Step, str]] = dataclasses.field(default_factory=list)
+    difference: str | None = None
     # What kind of difference it is, to know it again: the operation, and where in the result.
-    signature: tuple = None
-    passed_over: set = dataclasses.field(default_factory=set)
+    signature: tuple[str, str] | None = None
+    passed_over: set[str] = dataclasses.field(default_factory=set)
     is_broken: bool = False
 
 
 class Lockstep:
-    def __init__(self, stage, name):
+    def __init__(self, stage: Stage, name: str) -> None:
         self.stage, self.name = stage, name
         self.reference, self.ours = stage.sides(name)
         self.turns = Turns(self.reference.root, self.inode_at)
         self.outcome = Outcome()
-        self.step, self.has_parted = None, False
+        # Before the first one: nobody's.
+        self.step, self.has_parted = Step(CONTROLLER, "tick", ()), False
         self.has_stored, self.has_allocated, self.has_modes_from_elsewhere = False, False, False
         self.has_placeholders = stage.placeholders
         # `together()` was the last step; and the step that runs since, with its result beside the mount.
-        self.is_held_next, self.held = False, None
+        self.is_held_next = False
+        self.held: tuple[Step, list[Any]] | None = None
 
-    def run(self, program):
+    def run(self, program: Sequence[Step]) -> Outcome:
         outcome = self.outcome
         try:
             for self.step in program:
@@ -61,11 +66,11 @@ class Lockstep:
             self.stage.recover()
         return outcome
 
-    def inode_at(self, who, slot, name):
+    def inode_at(self, who: str, slot: int, name: str) -> tuple[int, int] | None:
         result = self.reference.call(Step(who, "inode_at", (slot, name)))
         return tuple(result[1]) if result[0] == "ok" else None
 
-    def tell(self, found):
+    def tell(self, found: list[Case]) -> None:
         lines = [
             f"{' › '.join(map(str, case.path)) or 'result'}: ext4 {case.reference!r}, Dewpoint {case.ours!r}"
             for case in found
@@ -73,12 +78,12 @@ class Lockstep:
         self.outcome.difference = "\n    ".join(lines)
         self.outcome.signature = (self.step.name, str(found[0].field if self.step.name == TREE else found[0].path))
 
-    def fail(self, kind, text):
+    def fail(self, kind: str, text: str) -> None:
         if self.outcome.difference is None:
             self.outcome.difference, self.outcome.signature = text, (self.step.name, kind)
         self.outcome.is_broken = True
 
-    def perform(self, step):
+    def perform(self, step: Step) -> tuple[list[Case], str]:
         """Makes a step. Returns the differences that are not accepted, and a remark."""
         if step.who in (CONTROLLER, ELSEWHERE) and self.held:
             found = self.settle()
@@ -101,7 +106,7 @@ class Lockstep:
         more, remark = self.judge(step, self.reference.result(step), self.ours.result(step))
         return found + more, remark
 
-    def hold(self, step):
+    def hold(self, step: Step) -> tuple[list[Case], str]:
         """Starts a step on the mount and does not wait: the next one runs at the same time."""
         self.is_held_next = False
         result = self.reference.call(step)
@@ -111,14 +116,14 @@ class Lockstep:
         self.ours.start(step)
         return [], "at the same time as the next"
 
-    def settle(self):
+    def settle(self) -> list[Case]:
         """The differences of the step that is held."""
         if self.held is None:
             return []
         (step, reference), self.held = self.held, None
         return self.judge(step, reference, self.ours.result(step))[0]
 
-    def judge(self, step, reference, ours):
+    def judge(self, step: Step, reference: list[Any], ours: list[Any]) -> tuple[list[Case], str]:
         if reference[0] == "ok" and ours[0] == "ok":
             self.turns.note(step)
         else:
@@ -157,22 +162,22 @@ class Lockstep:
 
     # Steps of the controller
 
-    def together(self):
+    def together(self) -> None:
         """The next two steps, of two processes, run at the same time. They must be such as do not touch each other's
         results."""
         self.is_held_next = True
 
-    def tick(self):
+    def tick(self) -> None:
         self.reference.clock.ticks = self.ours.clock.ticks = True
 
-    def kill(self, who):
+    def kill(self, who: str) -> None:
         """A process dies with all that it has open; the next step of its name is a new one's."""
         left = self.reference.end(who) + self.ours.end(who)
         self.turns.ended(who)
         if left:
             raise Hang("\n    ".join(left))
 
-    def crash(self):
+    def crash(self) -> None:
         """Everything is closed, then the daemon is killed; what was closed must be there after."""
         left = self.reference.end() + self.ours.end()
         for who in {who for who, _, _ in self.turns.references}:
@@ -181,22 +186,22 @@ class Lockstep:
             raise Hang("\n    ".join(left))
         self.stage.crash()
 
-    def sync(self):
+    def sync(self) -> None:
         self.stage.sync()
 
-    def evict(self, path):
+    def evict(self, path: str) -> str:
         self.has_placeholders = True
         return self.stage.evict(f"{self.name}/{path}")
 
-    def download(self, path):
+    def download(self, path: str) -> str:
         return self.stage.download(f"{self.name}/{path}")
 
-    def drop(self):
+    def drop(self) -> None:
         self.stage.drop()
 
     # Steps of the second device
 
-    def elsewhere(self, step):
+    def elsewhere(self, step: Step) -> tuple[list[Case], str]:
         refusal = self.unfit(step)
         if refusal:
             return [], f"not issued: {refusal}"
@@ -212,7 +217,7 @@ class Lockstep:
             side.clock.meet()
         return self.judge(step, reference, ours)
 
-    def unfit(self, step):
+    def unfit(self, step: Step) -> str | None:
         """Why a step of another device is none that compares: two edits that meet are a conflict, and some items never
         travel."""
         path = step.arguments[0]

@@ -9,6 +9,8 @@ import socket
 import subprocess
 import time
 import urllib.parse
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 COMMAND_SECONDS = 60
 SYNC_SECONDS = 60
@@ -25,7 +27,7 @@ class Failure(Exception):
     """A command or a request of the control API failed; the text says which and how."""
 
 
-def run(*command, seconds=COMMAND_SECONDS, environment=None):
+def run(*command: str, seconds: float = COMMAND_SECONDS, environment: Mapping[str, str] | None = None) -> str:
     """What a command prints. One that does not end in time is killed and not waited for: what is stuck in a mount may
     never end."""
     process = subprocess.Popen(
@@ -45,7 +47,7 @@ def run(*command, seconds=COMMAND_SECONDS, environment=None):
     return text
 
 
-def connection(point):
+def connection(point: str) -> int | None:
     """The number of the FUSE connection that is mounted at a path; None where none is."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
         for line in table:
@@ -56,41 +58,42 @@ def connection(point):
 
 
 class Container:
-    def __init__(self, binary, work, url=None, environment=None):
+    def __init__(
+        self, binary: str, work: str, url: str | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.binary, self.work = binary, work
         self.environment = {"XDG_RUNTIME_DIR": f"{work}/run", **(environment or {})}
         os.makedirs(f"{work}/run", mode=0o700, exist_ok=True)
-        self.url = url
+        self.url = url or f"file://{work}/remote"
         if url is None:
-            self.url = f"file://{work}/remote"
             os.makedirs(f"{work}/remote")
         run(binary, "container", "create", self.url, "--id", IDENTIFIER, environment=self.environment)
 
 
 class Device:
-    def __init__(self, container, name, options=()):
+    def __init__(self, container: Container, name: str, options: Sequence[str] = ()) -> None:
         self.container, self.name, self.options = container, name, options
         self.point, self.state = f"{container.work}/{name}", f"{container.work}/state-{name}"
         os.makedirs(self.point)
 
-    def mount(self):
+    def mount(self) -> None:
         words = [word for option in self.options for word in ("-o", option)]
         run(
             self.container.binary, "mount", self.container.url, self.point, "--state", self.state, "--device-name", self.name,
             *words, environment=self.container.environment,
         )  # fmt: skip
 
-    def unmount(self):
+    def unmount(self) -> None:
         with contextlib.suppress(Failure):
             run(self.container.binary, "unmount", self.point, environment=self.container.environment)
             return
         self.abandon()
 
-    def daemon(self):
+    def daemon(self) -> int:
         with open(f"{self.state}/lock", encoding="ascii") as file:
             return int(file.read())
 
-    def kill(self):
+    def kill(self) -> None:
         """Ends the daemon as a crash would."""
         pid = self.daemon()
         with contextlib.suppress(ProcessLookupError):
@@ -106,7 +109,7 @@ class Device:
             time.sleep(0.005)
         raise Failure(f"the daemon {pid} survives SIGKILL")
 
-    def abandon(self):
+    def abandon(self) -> None:
         """Leaves no mount and no daemon behind, whatever state they are in."""
         number = connection(self.point)
         if number is not None:
@@ -123,7 +126,7 @@ class Device:
 
     # Control API
 
-    def request(self, path, body, seconds):
+    def request(self, path: str, body: dict[str, Any] | None, seconds: float) -> str:
         """Asks with POST; with GET where there is no body."""
         connection = http.client.HTTPConnection("dewpoint", timeout=seconds)
         connection.sock = socket.socket(socket.AF_UNIX)
@@ -144,17 +147,17 @@ class Device:
             raise Failure(f"{self.name}: {path}: {answer.status} {text}")
         return text
 
-    def socket(self):
+    def socket(self) -> str:
         number = 0xCBF29CE484222325
         for byte in os.fsencode(os.path.realpath(self.container.work) + "/" + self.name):
             number = (number ^ byte) * 0x100000001B3 % 2**64
         return f"{self.container.work}/run/dewpoint/{number:016x}.sock"
 
-    def sync(self):
+    def sync(self) -> None:
         """Waits until nothing is left to upload or apply."""
         self.request("/v1/sync", {"wait": True}, SYNC_SECONDS)
 
-    def await_newer_bytes(self, path):
+    def await_newer_bytes(self, path: str) -> None:
         """Waits until a local file has the bytes of the last commit: until they are downloaded it keeps the older
         ones."""
         limit = time.monotonic() + SYNC_SECONDS

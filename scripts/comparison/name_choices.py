@@ -1,56 +1,61 @@
 """The steps that a process may make with names and attributes."""
 
+from typing import TYPE_CHECKING
+
 from . import scene
 from .words import GIVEN, MODES, NAMES, NEW, SLOTS, TARGETS, TIMES
+
+if TYPE_CHECKING:
+    from .generator import Generator
 
 # Names
 
 
-def made(gen, path):
+def made(gen: "Generator", path: str) -> None:
     gen.files.append(path)
     gen.focus[gen.random.randrange(len(gen.focus))] = path
 
 
-def rename(gen, who):
+def rename(gen: "Generator", who: str) -> None:
     source, target = gen.name(), gen.name()
     gen.add(who, "rename", source, target, gen.random.choice([0, 0, 0, 1, 2]))
     made(gen, target)
     gen.look(who, target)
 
 
-def link(gen, who):
+def link(gen: "Generator", who: str) -> None:
     source, target = gen.file(), gen.random.choice(NEW)
     gen.add(who, "link", source, target)
     made(gen, target)
     gen.look(who, source)
 
 
-def symlink(gen, who):
+def symlink(gen: "Generator", who: str) -> None:
     gen.add(who, "symlink", gen.random.choice(TARGETS), gen.random.choice(NEW))
 
 
-def unlink(gen, who):
+def unlink(gen: "Generator", who: str) -> None:
     gen.add(who, "unlink", gen.name())
 
 
-def mkdir(gen, who):
+def mkdir(gen: "Generator", who: str) -> None:
     path = gen.random.choice([*NEW, f"{gen.directory()}/new"])
     gen.add(who, "mkdir", path, gen.random.choice([0o755, 0o777, 0o2755, 0o1777, 0o700]))
     gen.directories.append(path)
     gen.look(who, path)
 
 
-def rmdir(gen, who):
+def rmdir(gen: "Generator", who: str) -> None:
     gen.add(who, "rmdir", gen.name())
 
 
-def mknod(gen, who):
+def mknod(gen: "Generator", who: str) -> None:
     path = f"{gen.directory()}/{gen.random.choice(['n', 'm', 'p'])}"
     gen.add(who, gen.random.choice(["mknod", "mknod", "mkfifo"]), path, gen.random.choice([0o644, 0o2755, 0o600]))
     gen.look(who, path)
 
 
-def save(gen, who):
+def save(gen: "Generator", who: str) -> None:
     """As editors do: a new file, written, synced, renamed over."""
     path, slot = gen.file(), gen.random.choice(SLOTS)
     gen.slots[who].pop(slot, None)
@@ -66,7 +71,7 @@ def save(gen, who):
 # Attributes
 
 
-def chmod(gen, who):
+def chmod(gen: "Generator", who: str) -> None:
     mode, path = gen.random.choice(MODES), gen.file()
     if gen.random.random() < 0.2:
         path = gen.directory()
@@ -77,7 +82,7 @@ def chmod(gen, who):
     gen.look(who, path)
 
 
-def chown(gen, who):
+def chown(gen: "Generator", who: str) -> None:
     """On a file that has its set-id bits, as often as not."""
     path = gen.file()
     if gen.random.random() < 0.5:
@@ -90,7 +95,7 @@ def chown(gen, who):
     gen.add(who, "stat", path)
 
 
-def sgid(gen, who):
+def sgid(gen: "Generator", who: str) -> None:
     """A directory whose group what is made in it inherits."""
     path = gen.random.choice(["w", "d"])
     gen.add(who, "chown", path, -1, gen.random.choice([1, scene.USER, 0]))
@@ -105,7 +110,7 @@ def sgid(gen, who):
     gen.add(who, "stat", inside)
 
 
-def xattr(gen, who):
+def xattr(gen: "Generator", who: str) -> None:
     path, name = gen.file(), gen.random.choice(NAMES)
     kind = gen.random.choice(["setxattr", "setxattr", "getxattr", "removexattr", "listxattr"])
     if kind == "setxattr":
@@ -116,7 +121,7 @@ def xattr(gen, who):
         gen.add(who, kind, path, *([] if kind == "listxattr" else [name]))
 
 
-def utimes(gen, who):
+def utimes(gen: "Generator", who: str) -> None:
     path = gen.file()
     kind = gen.random.choice(["utimes", "futimes", "touch"])
     given = [] if kind == "touch" else [gen.random.choice(TIMES), gen.random.choice(TIMES)]
@@ -124,21 +129,21 @@ def utimes(gen, who):
     gen.look(who, path)
 
 
-def umask(gen, who):
+def umask(gen: "Generator", who: str) -> None:
     gen.add(who, "umask", gen.random.choice([0, 0o022, 0o077, 0o027]))
 
 
-def stat(gen, who):
+def stat(gen: "Generator", who: str) -> None:
     gen.add(who, gen.random.choice(["stat", "lstat"]), gen.name())
 
 
-def fstat(gen, who):
+def fstat(gen: "Generator", who: str) -> None:
     gen.add(who, "fstat", gen.slot(who))
 
 
-def access(gen, who):
+def access(gen: "Generator", who: str) -> None:
     gen.add(who, "access", gen.name(), gen.random.choice([1, 2, 4]))
 
 
-def readlink(gen, who):
+def readlink(gen: "Generator", who: str) -> None:
     gen.add(who, "readlink", gen.name())

@@ -4,6 +4,8 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable
+from typing import Any
 
 from . import syscalls
 
@@ -16,7 +18,7 @@ OURS = "user.dewpoint."
 CHUNK = 1 << 20
 
 
-def runs(data):
+def runs(data: bytes) -> str:
     """Bytes as text: `a*100 .*28 bb` is 100 times a, 28 zeros and two b."""
     parts = []
     while data:
@@ -33,7 +35,7 @@ def runs(data):
     return " ".join(parts)
 
 
-def attributes(directory, path, flags):
+def attributes(directory: int, path: str, flags: int) -> dict[str, Any]:
     """The attributes of one item. `times` and `identity` are for the judge, who compares their order only."""
     found = syscalls.statx(directory, path, flags)
     kind = KINDS[stat.S_IFMT(found["mode"])]
@@ -51,7 +53,7 @@ def attributes(directory, path, flags):
     return seen
 
 
-def extended_attributes(path):
+def extended_attributes(path: str) -> dict[str, str]:
     """Names and values of the user attributes."""
     names = os.listxattr(path, follow_symlinks=False)
     return {
@@ -61,12 +63,12 @@ def extended_attributes(path):
     }
 
 
-def contents(path):
+def contents(path: str) -> str:
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
         return runs(file.read())
 
 
-def attempt(action, *arguments):
+def attempt(action: Callable[..., Any], *arguments: Any) -> Any:
     """The result of an action, or the name of its errno."""
     try:
         return action(*arguments)
@@ -74,10 +76,11 @@ def attempt(action, *arguments):
         return name(error)
 
 
-def tree(root):
+def tree(root: str) -> dict[str, Any]:
     """Every item below a directory: by path what can be seen of it. Items of one inode share a number, in order of
     paths."""
-    found, groups = {}, {}
+    found: dict[str, Any] = {}
+    groups: dict[int, int] = {}
     pending = ["."]
     while pending:
         path = pending.pop()
@@ -103,13 +106,13 @@ def tree(root):
     return found
 
 
-def listing(path):
+def listing(path: str | int) -> list[str]:
     """Names with their kinds, as the directory itself tells them (d_type)."""
     with os.scandir(path) as entries:
         return sorted(f"{entry.name}\t{kind(entry)}" for entry in entries)
 
 
-def kind(entry):
+def kind(entry: os.DirEntry[str]) -> str:
     if entry.is_symlink():
         return "link"
     if entry.is_dir(follow_symlinks=False):
@@ -117,5 +120,5 @@ def kind(entry):
     return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
-def name(error):
-    return errno.errorcode.get(error.errno, f"errno {error.errno}")
+def name(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, f"errno {error.errno}")

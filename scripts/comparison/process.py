@@ -6,14 +6,16 @@ import multiprocessing.connection
 import os
 import signal
 import time
+from multiprocessing.connection import Connection
+from typing import Any
 
 from . import observation, syscalls
-from .descriptors import Descriptors
 from .elsewhere import Elsewhere
 from .holding import Holding
 from .housekeeping import Housekeeping
 from .locks import Locks
 from .names import Names
+from .program import Step
 from .ringed import RingedDescriptors
 
 END_SECONDS = 20
@@ -24,14 +26,13 @@ class Hang(Exception):
     """A process did not answer in time; the text says where it stands."""
 
 
-class Caller(Descriptors, Names, Holding, Locks, Elsewhere, Housekeeping):
+class Caller(Names, Holding, Locks, Elsewhere, Housekeeping):
     """What happens in the process itself."""
 
-    def __init__(self, root, is_ours):
-        super().__init__()
-        self.root, self.is_ours = root, is_ours
+    def __init__(self, root: str, is_ours: bool) -> None:
+        super().__init__(root, is_ours)
 
-    def call(self, step):
+    def call(self, step: Step) -> list[Any]:
         """A result that can be compared: `["ok", value]` or `["ERRNO"]`."""
         try:
             return ["ok", getattr(self, step.name)(*step.arguments)]
@@ -48,7 +49,7 @@ class RingedCaller(RingedDescriptors, Caller):
 class Process:
     """The controller's end."""
 
-    def __init__(self, root, is_ours, user=None, has_ring=False):
+    def __init__(self, root: str, is_ours: bool, user: int | None = None, has_ring: bool = False) -> None:
         self.connection, theirs = multiprocessing.connection.Pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -57,10 +58,10 @@ class Process:
             finally:
                 os._exit(0)
         theirs.close()
-        self.step = None
+        self.step: Step | None = None
 
     @staticmethod
-    def serve(connection, root, is_ours, user, has_ring):
+    def serve(connection: Connection, root: str, is_ours: bool, user: int | None, has_ring: bool) -> None:
         syscalls.LIBC.prctl(PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
         for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(sign, signal.SIG_DFL)
@@ -78,12 +79,12 @@ class Process:
             while True:
                 connection.send(caller.call(connection.recv()))
 
-    def start(self, step):
+    def start(self, step: Step) -> None:
         self.step = step
         with contextlib.suppress(OSError):
             self.connection.send(step)
 
-    def result(self, seconds):
+    def result(self, seconds: float) -> list[Any]:
         """The result of the step that was started.
 
         Raises Hang where there is none in time.
@@ -91,11 +92,12 @@ class Process:
         if not self.connection.poll(seconds):
             raise Hang(f"{self.step} did not return within {seconds} s; {self.standing()}")
         try:
-            return self.connection.recv()
+            result: list[Any] = self.connection.recv()
+            return result
         except (EOFError, OSError):
             return [f"the process ended: {self.end()}"]
 
-    def standing(self):
+    def standing(self) -> str:
         """Where in the kernel the process is."""
         lines = []
         for name in ("wchan", "stack"):
@@ -105,7 +107,7 @@ class Process:
             lines.append(f"state: {file.read().rpartition(')')[2].split()[0]}")
         return "\n    ".join([f"process {self.pid}", *lines])
 
-    def end(self):
+    def end(self) -> int | None:
         """Kills the process and waits until its files are closed. Returns its status; None when it does not end."""
         self.connection.close()
         with contextlib.suppress(ProcessLookupError):

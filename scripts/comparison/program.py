@@ -2,6 +2,8 @@
 
 import ast
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 # The processes of a program. The last one belongs to another user where the run is root's.
 PROCESSES = "ABCD"
@@ -15,9 +17,9 @@ class Step:
 
     who: str
     name: str
-    arguments: tuple
+    arguments: tuple[Any, ...]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.who}.{self.name}({', '.join(map(repr, self.arguments))})"
 
 
@@ -25,11 +27,11 @@ class Malformed(Exception):
     """A text is not a program; the message names the line."""
 
 
-def write(steps):
+def write(steps: Sequence[Step]) -> str:
     return "".join(f"{step}\n" for step in steps)
 
 
-def read(text):
+def read(text: str) -> list[Step]:
     """Parses what `write` returns. Empty lines and comments are skipped, so that a printed report can be given back."""
     steps = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -38,8 +40,12 @@ def read(text):
             continue
         try:
             call = ast.parse(line, mode="eval").body
+            if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+                raise ValueError("no call of a method")
+            if not isinstance(call.func.value, ast.Name):
+                raise ValueError("no process")
             arguments = tuple(ast.literal_eval(argument) for argument in call.args)
             steps.append(Step(call.func.value.id, call.func.attr, arguments))
-        except (SyntaxError, ValueError, AttributeError) as problem:
+        except (SyntaxError, ValueError) as problem:
             raise Malformed(f"line {number} is not a step: {line}") from problem
     return steps

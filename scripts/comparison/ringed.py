@@ -10,6 +10,7 @@ import fcntl
 import os
 import stat
 import zlib
+from typing import Any
 
 from . import observation, rings
 from .descriptors import Descriptors
@@ -18,39 +19,39 @@ FAULT = "the position stays"
 
 
 class RingedDescriptors(Descriptors):
-    ring = None
+    ring: rings.Ring | None = None
 
     @staticmethod
-    def way(*words):
+    def way(*words: Any) -> int:
         """One of the ways to do it: always the same one for the same step."""
         return zlib.crc32(repr(words).encode()) % rings.WAYS
 
-    def own_ring(self):
+    def own_ring(self) -> rings.Ring:
         """That of this process: a ring is not for the forked."""
         if self.ring is None:
             self.ring = rings.Ring()
         return self.ring
 
-    def write(self, slot, letter, count):
+    def write(self, slot: int, letter: str, count: int) -> Any:
         return self.written(slot, letter, count, None)
 
-    def pwrite(self, slot, letter, count, offset):
+    def pwrite(self, slot: int, letter: str, count: int, offset: int) -> Any:
         return self.written(slot, letter, count, offset)
 
-    def read(self, slot, count):
+    def read(self, slot: int, count: int) -> Any:
         return self.obtained(slot, count, None)
 
-    def pread(self, slot, count, offset):
+    def pread(self, slot: int, count: int, offset: int) -> Any:
         return self.obtained(slot, count, offset)
 
-    def position(self, slot):
+    def position(self, slot: int) -> int | None:
         """None for what has none."""
         descriptor = self.file(slot)
         if slot not in self.open_files or not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
         return os.lseek(descriptor, 0, os.SEEK_CUR)
 
-    def written(self, slot, letter, count, offset):
+    def written(self, slot: int, letter: str, count: int, offset: int | None) -> dict[str, Any]:
         descriptor, before = self.file(slot), self.position(slot)
         memory = self.filled(slot, letter, count)
         done = self.own_ring().write(self.way(letter, count, offset), descriptor, memory, count, offset)
@@ -61,7 +62,7 @@ class RingedDescriptors(Descriptors):
         os.lseek(descriptor, 0 if appends else before + done, os.SEEK_END if appends else os.SEEK_SET)
         return {"count": done, "kernel": FAULT}
 
-    def obtained(self, slot, count, offset):
+    def obtained(self, slot: int, count: int, offset: int | None) -> dict[str, Any]:
         descriptor, before = self.file(slot), self.position(slot)
         memory = self.buffer(slot, count)
         done = self.own_ring().read(self.way(count, offset), descriptor, memory, count, offset)
@@ -78,5 +79,5 @@ class RingedDescriptors(Descriptors):
         return {"bytes": observation.runs(memory[:done]), "kernel": FAULT}
 
     @staticmethod
-    def appends(descriptor):
+    def appends(descriptor: int) -> bool:
         return bool(fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND)

@@ -7,6 +7,8 @@ import mmap
 import os
 import struct
 import typing
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from .syscalls import LIBC, checked
 
@@ -36,14 +38,14 @@ class Operation(typing.NamedTuple):
     file: int = -1
     offset: int = 0
     address: int = 0
-    count: int = 0
+    size: int = 0
     flags: int = 0
 
 
 class Ring:
     """Raises OSError where the kernel has no io_uring, or denies it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         given = ctypes.create_string_buffer(PARAMETERS.size)
         self.file = checked(LIBC.syscall(SETUP, ENTRIES, given))
         fields = PARAMETERS.unpack(given.raw)
@@ -55,34 +57,36 @@ class Ring:
         self.submissions = mmap.mmap(self.file, entries * SUBMISSION.size, offset=SUBMISSIONS_AT)
         self.mask, self.done_mask = self.number(mask_at), self.number(done_mask_at)
 
-    def number(self, place):
-        return NUMBER.unpack_from(self.shared, place)[0]
+    def number(self, place: int) -> int:
+        (number,) = NUMBER.unpack_from(self.shared, place)
+        return int(number)
 
-    def close(self):
+    def close(self) -> None:
         self.shared.close()
         self.submissions.close()
         os.close(self.file)
 
-    def run(self, operations):
+    def run(self, operations: Sequence[Operation]) -> list[int]:
         """Submits operations together, waits for all, and returns their results: counts, or negative errors."""
         tail = self.number(self.tail_at)
         for index, one in enumerate(operations):
             place = tail & self.mask
             SUBMISSION.pack_into(
                 self.submissions, place * SUBMISSION.size, one.code, one.flags, 0, one.file, one.offset, one.address,
-                one.count, 0, index, 0, 0, 0, 0, 0,
+                one.size, 0, index, 0, 0, 0, 0, 0,
             )  # fmt: skip
             NUMBER.pack_into(self.shared, self.array_at + NUMBER.size * place, place)
             tail += 1
         NUMBER.pack_into(self.shared, self.tail_at, tail & 0xFFFFFFFF)
-        left, results = len(operations), {}
+        left = len(operations)
+        results: dict[int, int] = {}
         while len(results) < len(operations):
             with contextlib.suppress(InterruptedError):
                 left -= checked(LIBC.syscall(ENTER, self.file, left, 1, GET_EVENTS, None, 0))
             results.update(self.done())
         return [results[index] for index in range(len(operations))]
 
-    def done(self):
+    def done(self) -> Iterator[tuple[int, int]]:
         head, tail = self.number(self.done_head_at), self.number(self.done_tail_at)
         while head != tail:
             index, result, _ = COMPLETION.unpack_from(
@@ -92,24 +96,26 @@ class Ring:
             head = head + 1 & 0xFFFFFFFF
         NUMBER.pack_into(self.shared, self.done_head_at, head)
 
-    def register(self, code, argument, count):
+    def register(self, code: int, argument: Any, count: int) -> None:
         checked(LIBC.syscall(REGISTER, self.file, code, argument, count))
 
     # Whole calls
 
-    def read(self, way, file, memory, count, offset=None):
+    def read(self, way: int, file: int, memory: mmap.mmap, count: int, offset: int | None = None) -> int:
         return self.transfer((READ, READV, READ_FIXED), way, file, memory, count, offset)
 
-    def write(self, way, file, memory, count, offset=None):
+    def write(self, way: int, file: int, memory: mmap.mmap, count: int, offset: int | None = None) -> int:
         return self.transfer((WRITE, WRITEV, WRITE_FIXED), way, file, memory, count, offset)
 
-    def transfer(self, codes, way, file, memory, count, offset):
+    def transfer(
+        self, codes: tuple[int, int, int], way: int, file: int, memory: mmap.mmap, count: int, offset: int | None
+    ) -> int:
         """One read or write in one of the ways, at the file's position unless an offset is given."""
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         plain = Operation(codes[0], file, POSITION if offset is None else offset, address, count)
         vector = ctypes.create_string_buffer(VECTOR.pack(address, count), VECTOR.size)
         if way == VECTORS:
-            results = self.run([plain._replace(code=codes[1], address=ctypes.addressof(vector), count=1)])
+            results = self.run([plain._replace(code=codes[1], address=ctypes.addressof(vector), size=1)])
         elif way == BUFFER:
             vector = ctypes.create_string_buffer(VECTOR.pack(address, len(memory)), VECTOR.size)
             self.register(REGISTER_BUFFERS, vector, 1)
@@ -133,10 +139,10 @@ class Ring:
         return results[0]
 
 
-def hindrance():
+def hindrance() -> str | None:
     """Why there is no io_uring here; None where there is."""
     try:
         Ring().close()
     except OSError as error:
-        return f"io_uring_setup(2) fails with {errno.errorcode.get(error.errno, error.errno)}"
+        return f"io_uring_setup(2) fails with {errno.errorcode.get(error.errno or 0, error.errno)}"
     return None

@@ -10,7 +10,7 @@ LINKS = {"s": "a", "l": "d/e", "d/u": "../w/f", "z": "nowhere"}
 HARD_LINK = ("d/e", "h")
 
 
-def make(root):
+def make(root: str) -> None:
     """Makes the tree in an empty directory."""
     os.umask(0o022)
     os.mkdir(root)

@@ -3,8 +3,11 @@
 import contextlib
 import os
 import shutil
+from collections.abc import Sequence
+from typing import Any
 
 from . import mount
+from .mount import Device
 from .process import Hang, Process
 from .program import Step
 from .sides import Side
@@ -15,40 +18,50 @@ REMOUNT_SECONDS = 20
 
 
 class Stage:
-    def __init__(self, work, container, options, is_root, placeholders, itself=False, ignored=(), has_rings=False):
-        self.work, self.is_root, self.placeholders, self.itself = work, is_root, placeholders, itself
+    def __init__(
+        self,
+        work: str,
+        container: mount.Container | None,
+        options: Sequence[str],
+        is_root: bool,
+        placeholders: bool,
+        ignored: Sequence[str] = (),
+        has_rings: bool = False,
+    ) -> None:
+        self.work, self.is_root, self.placeholders = work, is_root, placeholders
         self.container, self.options = container, options
         self.has_rings = has_rings
         # Attributes that are not compared.
         self.ignored = ignored
         self.reference = os.path.join(work, "beside")
         os.makedirs(self.reference)
-        self.device, self.other = None, None
+        self.device: Device | None = None
+        self.other: Device | None = None
         self.count = 0
-        if itself:
+        if container is None:
             self.point = os.path.join(work, "itself")
             os.makedirs(self.point)
         else:
-            self.mount()
+            self.mount(container)
 
-    def mount(self):
+    def mount(self, container: mount.Container) -> None:
         self.count += 1
-        self.device = mount.Device(self.container, f"A{self.count}", self.options)
+        self.device = Device(container, f"A{self.count}", self.options)
         self.device.mount()
         self.point = self.device.point
 
     # Start trees
 
-    def prepare(self, names):
+    def prepare(self, names: list[str]) -> None:
         """Makes start trees with these names on both sides."""
         for root in (self.reference, self.point):
             self.housekeep(SCENE_SECONDS, "make_scenes", [f"{root}/{name}" for name in names])
-        if self.placeholders and not self.itself:
+        if self.placeholders and self.device:
             self.device.sync()
             for name in names:
                 self.housekeep(EVICT_SECONDS, "evict", f"{self.point}/{name}")
 
-    def housekeep(self, seconds, name, *arguments):
+    def housekeep(self, seconds: float, name: str, *arguments: Any) -> Any:
         """Has a process of its own do something on the mount. Raises Hang, and Failure where it does not work."""
         process = Process("", True)
         try:
@@ -60,27 +73,27 @@ class Stage:
             raise mount.Failure(f"{name}: {result[0]}")
         return result[1]
 
-    def sides(self, name):
+    def sides(self, name: str) -> tuple[Side, Side]:
         elsewhere = f"{self.other.point}/{name}" if self.other else None
         return (
             Side(f"{self.reference}/{name}", False, self.is_root, has_rings=self.has_rings),
-            Side(f"{self.point}/{name}", not self.itself, self.is_root, elsewhere, self.has_rings),
+            Side(f"{self.point}/{name}", self.device is not None, self.is_root, elsewhere, self.has_rings),
         )
 
     # What only the mount has
 
-    def sync(self):
-        if not self.itself:
+    def sync(self) -> None:
+        if self.device:
             self.device.sync()
 
-    def evict(self, path):
+    def evict(self, path: str) -> str:
         return self.attempt(EVICT_SECONDS, "evict", path)
 
-    def download(self, path):
+    def download(self, path: str) -> str:
         return self.attempt(EVICT_SECONDS, "download", path)
 
-    def attempt(self, seconds, name, path):
-        if self.itself:
+    def attempt(self, seconds: float, name: str, path: str) -> str:
+        if self.device is None:
             return "ok"
         try:
             self.housekeep(seconds, name, f"{self.point}/{path}")
@@ -88,32 +101,32 @@ class Stage:
         except mount.Failure as refusal:
             return str(refusal)
 
-    def drop(self):
+    def drop(self) -> None:
         """Has the kernel forget the names and inodes of the mount that nobody uses, with their pages."""
-        if self.is_root and not self.itself:
+        if self.is_root and self.device:
             self.housekeep(REMOUNT_SECONDS, "remount", self.point)
 
-    def crash(self):
-        if not self.itself:
+    def crash(self) -> None:
+        if self.device:
             self.device.kill()
             self.device.mount()
 
-    def second(self):
+    def second(self) -> Device | None:
         """Has a second device mounted."""
-        if self.other is None and not self.itself:
-            self.other = mount.Device(self.container, f"B{self.count}")
+        if self.other is None and self.container:
+            self.other = Device(self.container, f"B{self.count}")
             self.other.mount()
         return self.other
 
-    def meet(self):
+    def meet(self) -> None:
         """Waits until the second device has what this one has."""
-        if not self.itself:
+        if self.device and self.other:
             self.device.sync()
             self.other.sync()
 
-    def meet_back(self, edited=None):
+    def meet_back(self, edited: str | None = None) -> None:
         """Waits until this device has what the second one has; an edited file is to have its new bytes."""
-        if not self.itself:
+        if self.device and self.other:
             self.other.sync()
             self.device.sync()
             if edited:
@@ -121,17 +134,17 @@ class Stage:
 
     # Ends
 
-    def recover(self):
+    def recover(self) -> None:
         """After a hang: abandons the mounts, and begins with new ones."""
-        if self.itself:
+        if self.container is None:
             return
         for device in (self.device, self.other):
             if device:
                 device.abandon()
         self.other = None
-        self.mount()
+        self.mount(self.container)
 
-    def close(self):
+    def close(self) -> None:
         for device in (self.other, self.device):
             if device:
                 with contextlib.suppress(mount.Failure, Hang):

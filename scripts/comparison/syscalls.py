@@ -3,6 +3,7 @@
 import ctypes
 import os
 import struct
+from typing import Any
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = -100, 0x100, 0x1000
@@ -31,67 +32,67 @@ LIBC.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes
 FAILED = ctypes.c_void_p(-1).value
 
 
-def checked(result):
+def checked(result: int) -> int:
     if result in (-1, FAILED):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return result
 
 
-def renameat2(source, target, flags):
+def renameat2(source: str, target: str, flags: int) -> None:
     checked(LIBC.renameat2(AT_FDCWD, os.fsencode(source), AT_FDCWD, os.fsencode(target), flags))
 
 
-def fallocate(descriptor, mode, offset, length):
+def fallocate(descriptor: int, mode: int, offset: int, length: int) -> None:
     checked(LIBC.fallocate(descriptor, mode, offset, length))
 
 
-def mmap(descriptor, length, protection, offset):
+def mmap(descriptor: int, length: int, protection: int, offset: int) -> int:
     return checked(LIBC.mmap(None, length, protection, MAP_SHARED, descriptor, offset))
 
 
-def munmap(address, length):
+def munmap(address: int, length: int) -> None:
     checked(LIBC.munmap(address, length))
 
 
-def msync(address, length, flags):
+def msync(address: int, length: int, flags: int) -> None:
     checked(LIBC.msync(address, length, flags))
 
 
-def read_into(descriptor, address, length):
+def read_into(descriptor: int, address: int, length: int) -> int:
     """Stores what a pipe holds into memory. An address that cannot be written gives EFAULT, and no SIGBUS."""
     return checked(LIBC.read(descriptor, address, length))
 
 
-def write_from(descriptor, address, length):
+def write_from(descriptor: int, address: int, length: int) -> int:
     """Brings memory into a pipe. An address that cannot be read gives EFAULT, and no SIGBUS."""
     return checked(LIBC.write(descriptor, address, length))
 
 
-def remount(point):
+def remount(point: str) -> None:
     """Remounts as it is mounted: the kernel forgets the names and the inodes that nobody uses."""
     flags = os.statvfs(point).f_flag & 0xF
     checked(LIBC.mount(b"none", os.fsencode(point), None, MS_REMOUNT | flags, None))
 
 
-def own_mounts():
+def own_mounts() -> None:
     """Gives the process a mount namespace of its own; what is unmounted outside goes here too."""
     checked(LIBC.unshare(CLONE_NEWNS))
     checked(LIBC.mount(b"none", b"/", None, MS_REC | MS_SLAVE, None))
 
 
-def bind(source, target):
+def bind(source: str, target: str) -> None:
     checked(LIBC.mount(os.fsencode(source), os.fsencode(target), None, MS_BIND, None))
 
 
-def unbind(target):
+def unbind(target: str) -> None:
     checked(LIBC.umount2(os.fsencode(target), MNT_DETACH))
 
 
-def entries(descriptor, count):
+def entries(descriptor: int, count: int) -> list[tuple[str, int]]:
     """At least `count` entries of a directory from its position on, if there are so many: names, and positions after
     them."""
-    found = []
+    found: list[tuple[str, int]] = []
     buffer = ctypes.create_string_buffer(1024)
     while len(found) < count:
         size = checked(LIBC.getdents64(descriptor, buffer, len(buffer)))
@@ -107,7 +108,7 @@ def entries(descriptor, count):
     return found[:count]
 
 
-def statx(directory, path, flags):
+def statx(directory: int, path: str, flags: int) -> dict[str, Any]:
     """What statx(2) says, as a dictionary; times in ns, with the time of creation, 0 where there is none."""
     buffer = ctypes.create_string_buffer(256)
     checked(LIBC.statx(directory, os.fsencode(path), flags, STATX_ALL, buffer))
