@@ -2,6 +2,8 @@
 
 import os
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from . import machine
 from .data import SOURCE
@@ -11,6 +13,9 @@ from .row import Row
 from .store import Store
 from .systems import PEER_BUCKET, System
 
+if TYPE_CHECKING:
+    from .bench import Bench
+
 # The rest of a file may follow its first bytes; the next file waits until that is over.
 PAUSE_SECONDS = 1.0
 
@@ -18,7 +23,7 @@ PAUSE_SECONDS = 1.0
 class RawFirst(System):
     """One GET on a connection that is there already."""
 
-    def __init__(self, bench):
+    def __init__(self, bench: "Bench") -> None:
         super().__init__(bench, "raw GET", "raw")
 
 
@@ -27,13 +32,13 @@ class FirstByte(Row):
     aims = (Aim("dewpoint", "≤", 0.045),)
     is_listed = False
 
-    def systems(self, systems):
+    def systems(self, systems: Sequence[System]) -> list[System]:
         return [one for one in super().systems(systems) if one.family != "native"] + [RawFirst(self.bench)]
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.files = self.bench.data.cold()
-        self.environment = self.bench.server.through(self.bench.proxy().port)
-        self.next = {}
+        self.environment = self.bench.delayed()
+        self.next: dict[str, int] = {}
         round_trip = self.bench.round_trip
         size = f"{self.scale.cold >> 20} MiB"
         if self.is_listed:
@@ -44,7 +49,7 @@ class FirstByte(Row):
             )
         self.state = "Cold: new mount with an empty cache or state, caches dropped, free memory touched."
 
-    def raw(self):
+    def raw(self) -> Sample:
         """The same without a file system: the first 4 KiB, and the first MiB, which is what can be verified."""
         store = Store(self.environment)
         store.list(PEER_BUCKET, limit=1)
@@ -57,7 +62,7 @@ class FirstByte(Row):
             seconds[size] = time.perf_counter() - start
         return Sample(seconds[4096], notes=[f"1 MiB in {seconds[1 << 20] * 1000:.0f} ms"])
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         if isinstance(system, RawFirst):
             return self.raw()
         with system.mount(SOURCE, environment=self.environment) as mounted:
@@ -70,7 +75,7 @@ class FirstByte(Row):
             self.next[system.label] = first + count
             seconds = []
 
-            def read():
+            def read() -> None:
                 for number in range(first, first + count):
                     name = self.files[number % len(self.files)][0]
                     with open(os.path.join(self.bench.data.native, name), "rb") as file:
@@ -99,7 +104,7 @@ class RawGets(System):
 
     processes = 2
 
-    def __init__(self, bench, width):
+    def __init__(self, bench: "Bench", width: int) -> None:
         super().__init__(bench, f"raw GETs {width}", "raw")
         self.width = width
 
@@ -112,10 +117,10 @@ class ColdRead(Row):
     widths = (4, 8, 16)
     aims = (Aim("dewpoint", "≥", 1.5, "peer", kind="times"), Aim("dewpoint", "≥", 0.8, "raw GETs"))
 
-    def systems(self, systems):
+    def systems(self, systems: Sequence[System]) -> list[System]:
         return super().systems(systems) + [RawGets(self.bench, width) for width in self.widths]
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.name, self.size, self.sha256 = self.bench.data.big()
         self.title = f"reading a file of {self.size >> 20} MiB that is not here, from start to end, in reads of 1 MiB"
         self.state = (
@@ -124,11 +129,11 @@ class ColdRead(Row):
         if self.size < 1 << 30:
             self.scale_note = f"with {self.size >> 20} MiB instead of 1 GiB"
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         if isinstance(system, RawGets):
             self.bench.drop_caches(self.size)
             result = work(
-                "raw_get", self.scale.slow_limit, environment=self.bench.server.environment, bucket=PEER_BUCKET,
+                "raw_get", self.scale.slow_limit, environment=self.bench.environment, bucket=PEER_BUCKET,
                 key=f"{SOURCE}/{self.name}", size=self.size, sha256=self.sha256, width=system.width,
                 part=self.part_byte_count, processes=system.processes,
             )  # fmt: skip
@@ -153,18 +158,18 @@ class ColdMany(Row):
     is_far = False
     aims = (Aim("dewpoint", "≤", 0.6, "peer"),)
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.files = self.bench.data.many()
         where = f", {self.bench.round_trip:g} ms from the server" if self.is_far else ""
         self.title = f"reading {len(self.files)} files of 1 MiB that are not here, with {self.readers} readers{where}"
         self.state = (
             "Cold: new mount with an empty cache or state, their directory listed, caches dropped, free memory touched."
         )
-        self.environment = self.bench.server.through(self.bench.proxy().port) if self.is_far else None
+        self.environment = self.bench.delayed() if self.is_far else None
         if len(self.files) < 200:
             self.scale_note = f"with {len(self.files)} files instead of 200"
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         with system.mount(SOURCE, environment=self.environment) as mounted:
             directory = os.path.join(mounted.point, "many")
             work("list_directory", self.scale.limit, path=directory, expected=len(self.files))
@@ -182,5 +187,5 @@ class FarMany(ColdMany):
     key = "cold-many-far"
     is_far = True
 
-    def systems(self, systems):
+    def systems(self, systems: Sequence[System]) -> list[System]:
         return [one for one in super().systems(systems) if one.family != "native"]

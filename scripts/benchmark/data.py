@@ -3,10 +3,15 @@
 import hashlib
 import os
 import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from . import machine
 from .store import Store, each
-from .systems import PEER_BUCKET
+from .systems import PEER_BUCKET, Dewpoint
+
+if TYPE_CHECKING:
+    from .bench import Bench, Scale
 
 SOURCE = "main"
 TREE_DIRECTORIES = 20
@@ -14,41 +19,45 @@ SEED = 20
 DIRECTORY_METADATA = {"mode": 0o40755, "uid": 0, "gid": 0, "mtime": 1700000000}
 FILE_METADATA = {"mode": 0o100644, "uid": 0, "gid": 0, "mtime": 1700000000}
 
+# Name, size and SHA-256.
+File = tuple[str, int, str]
+Files = list[File]
+
 
 class Data:
     """Makes each part when it is first asked for: on this machine's disk, in the peers' bucket, and in the
     container."""
 
-    def __init__(self, bench, scale):
+    def __init__(self, bench: "Bench", scale: "Scale") -> None:
         self.bench, self.scale = bench, scale
         self.native = os.path.join(bench.work, "native", SOURCE)
         self.random = random.Random(SEED)
-        self.parts = {}
+        self.parts: dict[str, Files] = {}
         self.is_created = False
 
-    def big(self):
+    def big(self) -> File:
         """One large file, as (name, size, SHA-256)."""
         return self.part("big.bin", lambda: [self.write("big.bin", self.scale.big)])[0]
 
-    def hot(self):
+    def hot(self) -> File:
         """One file that fits into every cache."""
         return self.part("hot.bin", lambda: [self.write("hot.bin", self.scale.hot)])[0]
 
-    def many(self):
+    def many(self) -> Files:
         """Files of 1 MiB."""
         return self.part("many", lambda: [self.write(f"many/{n:03}.bin", 1 << 20) for n in range(self.scale.many)])
 
-    def cold(self):
+    def cold(self) -> Files:
         """Files each of which is read for the first time once."""
         return self.part(
             "cold", lambda: [self.write(f"cold/{n:02}.bin", self.scale.cold) for n in range(self.scale.colds)]
         )
 
-    def tree(self):
+    def tree(self) -> Files:
         """Many small files in a few directories."""
         return self.part("tree", self.write_tree)
 
-    def write_tree(self):
+    def write_tree(self) -> Files:
         each_count = self.scale.items // TREE_DIRECTORIES
         return [
             self.write(f"tree/directory {one:02}/file {n:05}.txt", self.random.randrange(1, 4000))
@@ -56,7 +65,7 @@ class Data:
             for n in range(each_count)
         ]
 
-    def write(self, name, size):
+    def write(self, name: str, size: int) -> File:
         path = os.path.join(self.native, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         hasher = hashlib.sha256()
@@ -67,22 +76,23 @@ class Data:
                 file.write(block)
         return name, size, hasher.hexdigest()
 
-    def part(self, top, make):
+    def part(self, top: str, make: Callable[[], Files]) -> Files:
         if top not in self.parts:
             machine.say(f"  preparing {top}")
             self.parts[top] = make()
-            systems = {system.family: system for system in self.bench.systems}
             # Raw GETs read what the peers read.
             if self.bench.server:
                 self.put(self.parts[top], SOURCE)
-            if "dewpoint" in systems:
-                self.upload(systems["dewpoint"], top)
+            # The last one: the same daemon as the others, with other options.
+            ours = [system for system in self.bench.systems if isinstance(system, Dewpoint)]
+            if ours:
+                self.upload(ours[-1], top)
         return self.parts[top]
 
-    def put(self, files, target):
+    def put(self, files: Files, target: str) -> None:
         """Writes objects with what both peers note of a file: s3fs its mode and time, rclone its time; and the
         directories."""
-        environment = self.bench.server.environment
+        environment = self.bench.environment
         store = Store(environment)
         directories = {""}
         for name, _, _ in files:
@@ -91,13 +101,13 @@ class Data:
         for directory in sorted(directories):
             store.put(PEER_BUCKET, f"{target}/{directory}".rstrip("/") + "/", b"", DIRECTORY_METADATA)
 
-        def send(connection, file):
+        def send(connection: Store, file: File) -> None:
             with open(os.path.join(self.native, file[0]), "rb") as source:
                 connection.put(PEER_BUCKET, f"{target}/{file[0]}", source.read(), FILE_METADATA)
 
         each(environment, files, send)
 
-    def upload(self, dewpoint, top):
+    def upload(self, dewpoint: Dewpoint, top: str) -> None:
         if not self.is_created:
             dewpoint.create(SOURCE)
             self.is_created = True

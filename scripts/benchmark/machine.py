@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from typing import Any
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(SCRIPTS)
@@ -26,19 +28,21 @@ class Failure(Exception):
 class TooSlow(Failure):
     """Something took longer than its limit, which is the only argument, in seconds."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"> {self.args[0]:g} s"
 
 
-def digest(data):
+def digest(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def say(text):
+def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def run(*arguments, seconds=60, environment=None, directory=None):
+def run(
+    *arguments: str, seconds: float = 60, environment: Mapping[str, str] | None = None, directory: str | None = None
+) -> str:
     """Runs a command to its end and returns what it printed. It is killed after `seconds`, even where it touches a
     mount."""
     process = subprocess.Popen(
@@ -64,7 +68,7 @@ def run(*arguments, seconds=60, environment=None, directory=None):
     return output.decode(errors="replace")
 
 
-def end_group(process):
+def end_group(process: subprocess.Popen[bytes]) -> None:
     """Ends a process that leads a session, and what it has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -73,22 +77,22 @@ def end_group(process):
         process.communicate(timeout=END_SECONDS)
 
 
-def work(verb, seconds, **arguments):
+def work(verb: str, seconds: float, **arguments: Any) -> dict[str, Any]:
     """Has worker.py do and time one piece of work, in a process of its own, and returns what it reports."""
     output = run(sys.executable, "-I", WORKER, verb, json.dumps(arguments), seconds=seconds)
-    result = json.loads(output)
+    result: dict[str, Any] = json.loads(output)
     if "failure" in result:
         raise Failure(result["failure"])
     return result
 
 
-def is_mounted(point):
+def is_mounted(point: str) -> bool:
     """Whether something is mounted at a path. Never asks the file system there, which may not answer."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
         return any(line.split()[4].replace("\\040", " ") == point for line in table)
 
 
-def await_mount(point, process):
+def await_mount(point: str, process: subprocess.Popen[bytes]) -> None:
     """Waits until a file system that runs in the foreground has mounted."""
     end = time.monotonic() + MOUNT_SECONDS
     while not is_mounted(point):
@@ -99,7 +103,7 @@ def await_mount(point, process):
         time.sleep(0.001)
 
 
-def take_down(point):
+def take_down(point: str) -> None:
     """Unmounts whatever is at a path, by force if it must be."""
     for command in (["fusermount3", "-u"], ["umount"], ["fusermount3", "-uz"], ["umount", "--lazy"]):
         if not is_mounted(point):
@@ -108,7 +112,7 @@ def take_down(point):
             run(*command, point, seconds=UNMOUNT_SECONDS)
 
 
-def stop(process, seconds=END_SECONDS):
+def stop(process: subprocess.Popen[bytes], seconds: float = END_SECONDS) -> None:
     """Ends a child: it may end by itself, is asked to, and is killed at last."""
     for attempt in (None, signal.SIGTERM, signal.SIGKILL):
         if attempt is not None and process.poll() is None:
@@ -120,7 +124,7 @@ def stop(process, seconds=END_SECONDS):
             continue
 
 
-def drop_caches():
+def drop_caches() -> bool | None:
     """Makes the kernel forget what it has read. Returns whether it did: only root can."""
     os.sync()
     try:
@@ -131,7 +135,7 @@ def drop_caches():
         return False
 
 
-def touch_memory(byte_count):
+def touch_memory(byte_count: int) -> None:
     """Uses free memory once. A virtual machine's host takes back what lies free, and gives each page again at its first
     use, at a price that differs from minute to minute and is none of the file system's: here it is paid before the
     measuring."""
@@ -141,7 +145,7 @@ def touch_memory(byte_count):
     mmap.mmap(-1, min(byte_count, available // 2), flags=flags).close()
 
 
-def memory(pid):
+def memory(pid: int) -> dict[str, int]:
     """What a process holds, in bytes: all of it, its own alone, and the most it ever held."""
     fields = {"VmRSS": "resident", "RssAnon": "anonymous", "VmHWM": "peak"}
     result = {}
@@ -153,14 +157,14 @@ def memory(pid):
     return result
 
 
-def processor_seconds(pid):
+def processor_seconds(pid: int) -> float:
     """How long a process has had a processor, in its own code and in the kernel."""
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def facts(directory):
+def facts(directory: str) -> dict[str, Any]:
     """What one must know of a machine to judge figures from it."""
     model = next(
         (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?"

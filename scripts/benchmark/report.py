@@ -1,15 +1,20 @@
 """Results, their medians, and how they are printed."""
 
 import statistics
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .row import Row
 
 
 class Sample:
     """One measured run: a value in the row's unit, or why there is none."""
 
-    def __init__(self, value=None, problem=None, **details):
+    def __init__(self, value: float | None = None, problem: str | None = None, **details: Any) -> None:
         self.value, self.problem, self.details = value, problem, details
 
-    def json(self):
+    def json(self) -> dict[str, Any]:
         return {"value": self.value, "problem": self.problem, **self.details}
 
 
@@ -20,21 +25,21 @@ class Aim:
     the value divided by the other's, `times` how many times as fast.
     """
 
-    def __init__(self, label, sign, number, against=None, kind="share"):
+    def __init__(self, label: str, sign: str, number: float, against: str | None = None, kind: str = "share") -> None:
         self.label, self.sign, self.number, self.against, self.kind = label, sign, number, against, kind
 
-    def text(self, unit):
+    def text(self, unit: str) -> str:
         words = {"≥": "at least", "≤": "at most"}[self.sign]
         if self.against is None:
             return f"{words} {show(self.number, unit)}"
         other = "the best peer" if self.against == "peer" else self.against
         return f"{words} {self.number:g} {'of' if self.kind == 'share' else 'times'} {other}"
 
-    def holds(self, value):
+    def holds(self, value: float) -> bool:
         return value >= self.number if self.sign == "≥" else value <= self.number
 
 
-def show(value, unit):
+def show(value: float | None, unit: str) -> str:
     """A figure with three digits."""
     if value is None:
         return "-"
@@ -57,31 +62,30 @@ def show(value, unit):
 class Result:
     """All samples of a row, by system and round."""
 
-    def __init__(self, row):
+    def __init__(self, row: "Row") -> None:
         self.row = row
-        self.samples = {}
+        self.samples: dict[str, dict[int, Sample]] = {}
 
-    def add(self, label, number, sample):
+    def add(self, label: str, number: int, sample: Sample) -> None:
         self.samples.setdefault(label, {})[number] = sample
 
-    def median(self, label):
+    def median(self, label: str) -> float | None:
         values = [one.value for one in self.samples.get(label, {}).values() if one.value is not None]
         return statistics.median(values) if values else None
 
-    def problem(self, label):
+    def problem(self, label: str) -> str | None:
         return next((one.problem for one in self.samples.get(label, {}).values() if one.problem), None)
 
-    def best_peer(self):
-        peers = [label for label in self.samples if self.row.is_peer(label) and self.median(label) is not None]
-        best = max if self.row.more_is_better else min
-        return best(peers, key=self.median) if peers else None
+    def best_peer(self) -> str | None:
+        peers = [label for label in self.samples if self.row.is_peer(label)]
+        return self.best_of(peers)
 
-    def best_of(self, labels):
-        labels = [label for label in labels if self.median(label) is not None]
+    def best_of(self, labels: Sequence[str]) -> str | None:
+        medians = {label: median for label in labels if (median := self.median(label)) is not None}
         best = max if self.row.more_is_better else min
-        return best(labels, key=self.median) if labels else None
+        return best(medians, key=lambda label: medians[label]) if medians else None
 
-    def ratio(self, label, other):
+    def ratio(self, label: str, other: str) -> float | None:
         """The median of the ratios of runs that were made side by side."""
         pairs = [
             (sample.value, self.samples[other][number].value)
@@ -91,7 +95,7 @@ class Result:
         ratios = [ours / theirs for ours, theirs in pairs if ours is not None and theirs]
         return statistics.median(ratios) if ratios else None
 
-    def judge(self, aim):
+    def judge(self, aim: Aim) -> tuple[bool | None, str]:
         """How far an aim is met: (holds, figure as text); (None, why) when it cannot be said."""
         note = f" ({self.row.scale_note})" if self.row.scale_note else ""
         if aim.against is None:
@@ -112,7 +116,7 @@ class Result:
             value = 1 / value
         return aim.holds(value), f"{value:.3g} {'of' if aim.kind == 'share' else 'times'} {other}{note}"
 
-    def lines(self):
+    def lines(self) -> Iterator[str]:
         row = self.row
         yield ""
         yield f"{row.key}: {row.title}"
@@ -133,8 +137,9 @@ class Result:
             if problem := self.problem(label):
                 notes.append(problem)
             shown = show(median, row.unit) if median is not None else "failed"
-            if median is None and (self.problem(label) or "").startswith(">"):
-                shown = self.problem(label).partition(";")[0]
+            problem = self.problem(label) or ""
+            if median is None and problem.startswith(">"):
+                shown = problem.partition(";")[0]
                 notes = [note.partition("; ")[2] if note.startswith(">") else note for note in notes]
             share = f"{native:.3g}" if native is not None else ""
             yield f"  {label:<18}{shown:>12}{share:>11}{spread:>26}{cpu:>12}  {'; '.join(filter(None, notes))}".rstrip()
@@ -143,7 +148,7 @@ class Result:
             verdict = {True: "met", False: "MISSED", None: "?"}[holds]
             yield f"  aim, {aim.label}: {aim.text(row.unit)}: {verdict}, {figure}"
 
-    def json(self):
+    def json(self) -> dict[str, Any]:
         return {
             "row": self.row.key,
             "title": self.row.title,
@@ -162,7 +167,7 @@ class Result:
         }
 
 
-def summary(results):
+def summary(results: Sequence[Result]) -> Iterator[str]:
     """One line for each aim."""
     yield ""
     yield f"{'row':<20}{'system':<18}{'aim':<36}{'':<8}figure"

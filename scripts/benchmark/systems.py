@@ -9,9 +9,14 @@ import os
 import socket
 import subprocess
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from . import machine
 from .machine import Failure
+
+if TYPE_CHECKING:
+    from .bench import Bench
 
 PEER_BUCKET = "bench-peers"
 DEWPOINT_BUCKET = "bench-dewpoint"
@@ -51,9 +56,17 @@ S3FS_STAYING = ("stat_cache_expire=3600", "kernel_cache", "enable_noobj_cache")
 
 
 class Mounted:
-    """A file system at a path, until it is left."""
+    """A file system at a path, until it is left. `pid` and `port` are 0 where there is no process or port."""
 
-    def __init__(self, point, pid=None, command=(), seconds=0.0, port=None, whole=None):
+    def __init__(
+        self,
+        point: str,
+        pid: int = 0,
+        command: Sequence[str] = (),
+        seconds: float = 0.0,
+        port: int = 0,
+        whole: float | None = None,
+    ) -> None:
         self.point, self.pid, self.command, self.port = point, pid, list(command), port
         # Until the mount answered, and until it had all there is.
         self.seconds, self.whole = seconds, whole
@@ -64,16 +77,28 @@ class System:
 
     is_peer = False
 
-    def __init__(self, bench, label, family):
+    def __init__(self, bench: "Bench", label: str, family: str) -> None:
         self.bench, self.label, self.family = bench, label, family
         self.work = os.path.join(bench.work, label.replace(" ", "-"))
 
-    def commands(self):
+    def commands(self) -> str | None:
         """How it is mounted, for the report."""
-        return
+        return None
+
+    def mount(
+        self,
+        source: str,
+        environment: Mapping[str, str] | None = None,
+        keep: str | None = None,
+        following: bool = False,
+        directory: str | None = None,
+        control: bool = False,
+    ) -> contextlib.AbstractContextManager[Mounted]:
+        """`following`: what others change is to be seen soon; `control`: the peer is asked what it has left to do."""
+        raise NotImplementedError
 
     @contextlib.contextmanager
-    def scratch(self, keep=None):
+    def scratch(self, keep: str | None = None) -> Iterator[tuple[str, str]]:
         """A mountpoint, and a directory for a cache or a state: a new one, or one that is kept under a name."""
         self.bench.count += 1
         base = os.path.join(self.work, str(self.bench.count))
@@ -94,40 +119,56 @@ class System:
 class Native(System):
     """ext4 itself, or whatever the working directory is on."""
 
-    def __init__(self, bench):
+    def __init__(self, bench: "Bench") -> None:
         super().__init__(bench, "native", "native")
 
     @contextlib.contextmanager
-    def mount(self, source, environment=None, keep=None, following=False, directory=None):
+    def mount(
+        self,
+        source: str,
+        environment: Mapping[str, str] | None = None,
+        keep: str | None = None,
+        following: bool = False,
+        directory: str | None = None,
+        control: bool = False,
+    ) -> Iterator[Mounted]:
         path = os.path.join(self.bench.work, "native", source)
         os.makedirs(path, exist_ok=True)
         yield Mounted(path)
 
 
 class Dewpoint(System):
-    def __init__(self, bench, label="dewpoint", options=()):
+    def __init__(self, bench: "Bench", label: str = "dewpoint", options: Sequence[str] = ()) -> None:
         super().__init__(bench, label, "dewpoint")
         self.binary, self.options = bench.dewpoint, list(options)
 
-    def url(self, source, directory=None):
+    def url(self, source: str, directory: str | None = None) -> str:
         return f"file://{directory}" if directory else f"s3://{DEWPOINT_BUCKET}/{source}"
 
-    def create(self, source, directory=None):
+    def create(self, source: str, directory: str | None = None) -> None:
         environment = {**os.environ, **self.bench.server.environment} if self.bench.server else None
         machine.run(
             self.binary, "container", "create", self.url(source, directory), "--id", "iCloud.org.dewpoint.Bench",
             environment=environment,
         )  # fmt: skip
 
-    def command(self, url, point, state):
+    def command(self, url: str, point: str, state: str) -> list[str]:
         options = [word for option in self.options for word in ("-o", option)]
         return [self.binary, "mount", url, point, "--state", state, *options]
 
-    def commands(self):
+    def commands(self) -> str:
         return " ".join(self.command(self.url("SOURCE"), "POINT", "STATE"))
 
     @contextlib.contextmanager
-    def mount(self, source, environment=None, keep=None, following=False, directory=None):
+    def mount(
+        self,
+        source: str,
+        environment: Mapping[str, str] | None = None,
+        keep: str | None = None,
+        following: bool = False,
+        directory: str | None = None,
+        control: bool = False,
+    ) -> Iterator[Mounted]:
         if environment is None and self.bench.server:
             environment = self.bench.server.environment
         with self.scratch(keep) as (point, state):
@@ -145,11 +186,11 @@ class Dewpoint(System):
                 self.unmount(point, pid)
 
     @staticmethod
-    def process(state):
+    def process(state: str) -> int:
         with open(os.path.join(state, "lock"), encoding="ascii") as file:
             return int(file.read())
 
-    def unmount(self, point, pid):
+    def unmount(self, point: str, pid: int) -> None:
         try:
             if machine.is_mounted(point):
                 machine.run(self.binary, "unmount", point, seconds=machine.UNMOUNT_SECONDS)
@@ -158,7 +199,7 @@ class Dewpoint(System):
             machine.take_down(point)
         self.bench.end_daemon(pid)
 
-    def sync(self, point, seconds):
+    def sync(self, point: str, seconds: float) -> None:
         machine.run(self.binary, "sync", point, "--wait", seconds=seconds)
 
 
@@ -167,18 +208,34 @@ class Foreground(System):
 
     is_peer = True
 
-    def command(self, source, point, cache, environment, following, directory):
+    def command(
+        self,
+        source: str,
+        point: str,
+        cache: str,
+        environment: Mapping[str, str],
+        following: bool,
+        directory: str | None,
+    ) -> list[str]:
         raise NotImplementedError
 
-    def environment(self, environment):
+    def environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
         return environment
 
     @contextlib.contextmanager
-    def mount(self, source, environment=None, keep=None, following=False, directory=None, control=False):
-        environment = environment or self.bench.server.environment
+    def mount(
+        self,
+        source: str,
+        environment: Mapping[str, str] | None = None,
+        keep: str | None = None,
+        following: bool = False,
+        directory: str | None = None,
+        control: bool = False,
+    ) -> Iterator[Mounted]:
+        environment = environment or self.bench.environment
         with self.scratch(keep) as (point, cache):
             command = self.command(source, point, cache, environment, following, directory)
-            port = free_port() if control else None
+            port = free_port() if control else 0
             if control:
                 command += ["--rc", "--rc-no-auth", "--rc-addr", f"127.0.0.1:{port}"]
             log = os.path.join(self.work, f"log-{self.bench.count}")
@@ -207,21 +264,30 @@ class Foreground(System):
 
 
 class Rclone(Foreground):
-    def __init__(self, bench, label, options):
+    def __init__(self, bench: "Bench", label: str, options: Sequence[str]) -> None:
         super().__init__(bench, label, "rclone")
         self.options = options
 
-    def command(self, source, point, cache, environment, following, directory):
+    def command(
+        self,
+        source: str,
+        point: str,
+        cache: str,
+        environment: Mapping[str, str],
+        following: bool,
+        directory: str | None,
+    ) -> list[str]:
         remote = directory or f"bench:{PEER_BUCKET}/{source}"
-        following = RCLONE_FOLLOWING if following and self.options else []
+        more = RCLONE_FOLLOWING if following and self.options else []
         return [
-            self.bench.rclone, "mount", remote, point, "--config", os.devnull, "--cache-dir", cache, *self.options, *following
+            self.bench.rclone or "rclone", "mount", remote, point, "--config", os.devnull, "--cache-dir", cache,
+            *self.options, *more,
         ]  # fmt: skip
 
-    def commands(self):
+    def commands(self) -> str:
         return " ".join(["rclone", "mount", "REMOTE", "POINT", *self.options])
 
-    def environment(self, environment):
+    def environment(self, environment: Mapping[str, str]) -> Mapping[str, str]:
         return {
             "RCLONE_CONFIG_BENCH_TYPE": "s3",
             "RCLONE_CONFIG_BENCH_PROVIDER": "Ceph",
@@ -232,11 +298,11 @@ class Rclone(Foreground):
 
 
 class S3fs(Foreground):
-    def __init__(self, bench, label, options, has_cache):
+    def __init__(self, bench: "Bench", label: str, options: Sequence[str], has_cache: bool) -> None:
         super().__init__(bench, label, "s3fs")
         self.options, self.has_cache = options, has_cache
 
-    def words(self, cache, url, following):
+    def words(self, cache: str, url: str, following: bool) -> list[str]:
         options = [f"url={url}", "use_path_request_style", *self.options]
         if self.has_cache:
             # "local folder to use for local file cache"
@@ -245,21 +311,29 @@ class S3fs(Foreground):
             options = [one for one in options if one not in S3FS_STAYING] + S3FS_FOLLOWING
         return [word for option in options for word in ("-o", option)]
 
-    def command(self, source, point, cache, environment, following, directory):
+    def command(
+        self,
+        source: str,
+        point: str,
+        cache: str,
+        environment: Mapping[str, str],
+        following: bool,
+        directory: str | None,
+    ) -> list[str]:
         words = self.words(cache, environment["AWS_ENDPOINT_URL"], following)
         return ["s3fs", f"{PEER_BUCKET}:/{source}", point, "-f", *words]
 
-    def commands(self):
+    def commands(self) -> str:
         return " ".join(["s3fs", "BUCKET:/SOURCE", "POINT", "-f", *self.words("CACHE", "URL", False)])
 
 
-def free_port():
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+        return int(one.getsockname()[1])
 
 
-def all_systems(bench):
+def all_systems(bench: "Bench") -> list[System]:
     """Every system that a run can have, in the order of tables."""
     return [
         Native(bench),

@@ -5,6 +5,7 @@ import os
 import random
 import time
 import urllib.request
+from collections.abc import Sequence
 
 from . import machine
 from .data import DIRECTORY_METADATA, SOURCE
@@ -12,7 +13,7 @@ from .machine import Failure, TooSlow, work
 from .report import Aim, Sample
 from .row import Row
 from .store import Store, each
-from .systems import DEWPOINT_BUCKET, PEER_BUCKET
+from .systems import DEWPOINT_BUCKET, PEER_BUCKET, Dewpoint, System
 
 SAMPLE_FILES = 50
 POLL_SECONDS = 0.05
@@ -24,7 +25,7 @@ class Find(Row):
     has_many_files = True
     aims = (Aim("dewpoint", "≤", 0.5),)
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.files = self.bench.data.tree()
         self.size = sum(size for _, size, _ in self.files)
         self.title = f"find -printf '%y %s' over {len(self.files):,} files in 20 directories, on a fresh mount"
@@ -32,7 +33,7 @@ class Find(Row):
         if len(self.files) < 20_000:
             self.scale_note = f"with {len(self.files):,} items instead of 20,000"
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         with system.mount(SOURCE) as mounted:
             self.bench.drop_caches()
             path = os.path.join(mounted.point, "tree")
@@ -52,16 +53,16 @@ class Rename(Row):
     most_rounds = 3
     aims = (Aim("dewpoint", "≤", 0.010),)
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.files = self.bench.data.tree()
         self.size = sum(size for _, size, _ in self.files)
         self.title = f"rename(2) of a directory with {len(self.files):,} files below it"
         self.state = "Listed before. Afterwards all files must be under the new name."
-        self.names = {}
+        self.names: dict[str, str] = {}
         if len(self.files) < 20_000:
             self.scale_note = f"with {len(self.files):,} files instead of 20,000"
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         source = SOURCE
         if system.is_peer:
             source = "rename-" + system.label.replace(" ", "-")
@@ -79,7 +80,7 @@ class Rename(Row):
             )
             work("find", self.bench.prepare_limit, path=paths[1], **check)
             self.names[system.label] = new
-            if system.family == "dewpoint":
+            if isinstance(system, Dewpoint):
                 start = time.perf_counter()
                 system.sync(mounted.point, self.scale.limit)
                 details["notes"] = [
@@ -90,14 +91,14 @@ class Rename(Row):
                 # Other rows look for it under its own name.
                 work("rename", self.scale.limit, source=paths[1], target=paths[0])
                 self.names[system.label] = old
-                if system.family == "dewpoint":
+                if isinstance(system, Dewpoint):
                     system.sync(mounted.point, self.scale.limit)
         return Sample(result["seconds"], **details)
 
-    def commits(self, system):
-        if system.family != "dewpoint":
+    def commits(self, system: System) -> set[str]:
+        if not isinstance(system, Dewpoint):
             return set()
-        return set(Store(self.bench.server.environment).list(DEWPOINT_BUCKET, f"{SOURCE}/log/"))
+        return set(Store(self.bench.environment).list(DEWPOINT_BUCKET, f"{SOURCE}/log/"))
 
 
 class Upload(Row):
@@ -107,7 +108,7 @@ class Upload(Row):
     most_rounds = 2
     aims = (Aim("dewpoint", "≥", 10, "peer", kind="times"),)
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.files = self.bench.data.tree()
         self.title = f"cp -r of {len(self.files):,} small files, until all are in the store"
         self.state = "The source is hot. Afterwards a fresh mount must read some of them back."
@@ -115,24 +116,23 @@ class Upload(Row):
         if len(self.files) < 20_000:
             self.scale_note = f"with {len(self.files):,} files instead of 20,000"
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         self.bench.count += 1
         source = f"upload-{self.bench.count}"
         tree = os.path.join(self.bench.data.native, "tree")
         limit = self.scale.slow_limit
         if system.is_peer:
-            Store(self.bench.server.environment).put(PEER_BUCKET, f"{source}/", b"", DIRECTORY_METADATA)
-        if system.family == "dewpoint":
+            Store(self.bench.environment).put(PEER_BUCKET, f"{source}/", b"", DIRECTORY_METADATA)
+        if isinstance(system, Dewpoint):
             system.create(source)
-        control = {"control": True} if system.family == "rclone" else {}
-        with system.mount(source, **control) as mounted:
+        with system.mount(source, control=system.family == "rclone") as mounted:
 
-            def copy():
+            def copy() -> tuple[float, float]:
                 start = time.perf_counter()
                 result = work("copy", limit, source=tree, target=mounted.point)
                 left = max(1, limit - (time.perf_counter() - start))
                 start = time.perf_counter()
-                if system.family == "dewpoint":
+                if isinstance(system, Dewpoint):
                     system.sync(mounted.point, left)
                 elif system.family == "rclone":
                     self.await_rclone(mounted.port, source, left)
@@ -148,7 +148,7 @@ class Upload(Row):
         self.check(system, source)
         return Sample(copied + waited, **details)
 
-    def await_rclone(self, port, source, limit):
+    def await_rclone(self, port: int, source: str, limit: float) -> None:
         """Waits until nothing is left in rclone's cache that is not in the bucket. Its counts miss what is in
         between."""
         end = time.monotonic() + limit
@@ -163,31 +163,29 @@ class Upload(Row):
                 raise TooSlow(limit)
             time.sleep(POLL_SECONDS)
 
-    def progress(self, system, source):
+    def progress(self, system: System, source: str) -> str:
         if system.is_peer:
             return f"{self.count(source):,} of {len(self.files):,} were there"
         return ""
 
-    def count(self, source):
-        return sum(
-            not key.endswith("/") for key in Store(self.bench.server.environment).list(PEER_BUCKET, f"{source}/")
-        )
+    def count(self, source: str) -> int:
+        return sum(not key.endswith("/") for key in Store(self.bench.environment).list(PEER_BUCKET, f"{source}/"))
 
-    def check(self, system, source):
+    def check(self, system: System, source: str) -> None:
         if system.is_peer and self.count(source) != len(self.files):
             raise Failure(f"only {self.count(source):,} of {len(self.files):,} files are in the bucket")
         files = random.sample(self.files, min(SAMPLE_FILES, len(self.files)))
         with system.mount(source) as mounted:
             work("check_sample", self.bench.prepare_limit, root=mounted.point, files=files)
-            if system.family == "dewpoint":
+            if isinstance(system, Dewpoint):
                 path = os.path.join(mounted.point, "tree")
                 work("find", self.bench.prepare_limit, path=path, files=len(self.files), size=self.size)
         self.forget(system, source)
 
-    def forget(self, system, source):
+    def forget(self, system: System, source: str) -> None:
         """The server keeps everything in memory."""
         if system.is_peer:
-            environment = self.bench.server.environment
+            environment = self.bench.environment
             keys = Store(environment).list(PEER_BUCKET, f"{source}/")
             each(environment, keys, lambda store, key: store.delete(PEER_BUCKET, key))
 
@@ -199,10 +197,10 @@ class Memory(Row):
     most_rounds = 1
     aims = (Aim("dewpoint", "≤", 100e6),)
 
-    def systems(self, systems):
+    def systems(self, systems: Sequence[System]) -> list[System]:
         return [one for one in super().systems(systems) if one.family != "native"]
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.title = f"resident memory with {self.scale.million:,} items, all of them listed"
         self.state = "Dewpoint: a generated container in a directory. Peers: what each item of a smaller tree costs, times as many."
         if self.scale.million < 1_000_000:
@@ -210,8 +208,8 @@ class Memory(Row):
         if any(system.is_peer for system in self.bench.systems):
             self.files = self.bench.data.tree()
 
-    def sample(self, system):
-        if system.family == "dewpoint":
+    def sample(self, system: System) -> Sample:
+        if isinstance(system, Dewpoint):
             found = self.bench.growth(self.scale.million)
             memory = found["memory"]
             return Sample(
@@ -241,10 +239,10 @@ class KnownMount(Row):
     needs_server = False
     aims = (Aim("dewpoint", "≤", 1),)
 
-    def systems(self, systems):
+    def systems(self, systems: Sequence[System]) -> list[System]:
         return [one for one in super().systems(systems) if one.family == "dewpoint"]
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.title = (
             f"mounting a container with {self.scale.million:,} items that is known here, until its root is listed"
         )
@@ -252,5 +250,5 @@ class KnownMount(Row):
         if self.scale.million < 1_000_000:
             self.scale_note = f"with {self.scale.million:,} items instead of 1,000,000"
 
-    def sample(self, system):
+    def sample(self, system: System) -> Sample:
         return Sample(self.bench.growth(self.scale.million)["knownMount"])

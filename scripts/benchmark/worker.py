@@ -17,26 +17,31 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 BLOCK_BYTE_COUNT = 1 << 20
 PAGE_BYTE_COUNT = 4096
 POLL_SECONDS = 0.001
+
+Report = dict[str, Any]
+Files = list[tuple[str, int, str]]
 
 
 class Wrong(Exception):
     """The file system gave something else than was put there."""
 
 
-def digest(data):
+def digest(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def demand(expected, found, what):
+def demand(expected: object, found: object, what: str) -> None:
     if expected != found:
         raise Wrong(f"{what}: expected {expected}, found {found}")
 
 
-def fill(descriptor, view):
+def fill(descriptor: int, view: memoryview) -> int:
     """Reads a file into a buffer with reads of 1 MiB; returns how much came."""
     count = 0
     while count < len(view):
@@ -47,7 +52,7 @@ def fill(descriptor, view):
     return count
 
 
-def buffer(size):
+def buffer(size: int) -> memoryview:
     """Memory that is there already, so that no page fault falls into the time."""
     area = mmap.mmap(-1, max(size, 1))
     for start in range(0, size, PAGE_BYTE_COUNT):
@@ -55,11 +60,11 @@ def buffer(size):
     return memoryview(area)[:size]
 
 
-def hot_read(path, size, sha256, passes):
+def hot_read(path: str, size: int, sha256: str, passes: int) -> Report:
     """Reads a file again and again; every pass opens it anew. The bytes are hashed in a pass before and one behind."""
     block = buffer(BLOCK_BYTE_COUNT)
 
-    def check():
+    def check() -> None:
         hasher, count = hashlib.sha256(), 0
         descriptor = os.open(path, os.O_RDONLY)
         while step := os.readv(descriptor, [block]):
@@ -82,7 +87,7 @@ def hot_read(path, size, sha256, passes):
     return {"seconds": statistics.median(seconds), "passes": seconds}
 
 
-def check_pages(path, source, pages):
+def check_pages(path: str, source: str, pages: int) -> Report:
     """Reads pages at random places of a file, and compares them with those of its source."""
     count = os.path.getsize(source) // PAGE_BYTE_COUNT
     with open(path, "rb", buffering=0) as ours, open(source, "rb", buffering=0) as theirs:
@@ -93,7 +98,7 @@ def check_pages(path, source, pages):
     return {}
 
 
-def cold_read(path, size, sha256):
+def cold_read(path: str, size: int, sha256: str) -> Report:
     """Reads a whole file once, from its start."""
     view = buffer(size)
     start = time.perf_counter()
@@ -107,13 +112,13 @@ def cold_read(path, size, sha256):
     return {"seconds": seconds, "firstByte": first}
 
 
-def read_many(directory, files, readers):
+def read_many(directory: str, files: Files, readers: int) -> Report:
     """Reads whole files with several readers at once; `files` is a list of name, size and SHA-256."""
     views = [buffer(size) for _, size, _ in files]
     failures, numbers = [], iter(range(len(files)))
     lock, gate = threading.Lock(), threading.Barrier(readers + 1)
 
-    def read():
+    def read() -> None:
         gate.wait()
         while True:
             with lock:
@@ -142,7 +147,7 @@ def read_many(directory, files, readers):
     return {"seconds": seconds}
 
 
-def first_byte(path, sha256):
+def first_byte(path: str, sha256: str) -> Report:
     """How long until the first 4 KiB of a file are there."""
     view = buffer(PAGE_BYTE_COUNT)
     start = time.perf_counter()
@@ -154,7 +159,7 @@ def first_byte(path, sha256):
     return {"seconds": seconds}
 
 
-def list_directory(path, expected):
+def list_directory(path: str, expected: int | None) -> Report:
     """Lists a directory, with the kind of each entry, as ls does."""
     start = time.perf_counter()
     with os.scandir(path) as entries:
@@ -165,7 +170,7 @@ def list_directory(path, expected):
     return {"seconds": seconds, "count": len(names)}
 
 
-def find(path, files, size):
+def find(path: str, files: int, size: int) -> Report:
     """Has find(1) look at every item below a path: it stats each. Counts and sizes must be those of the source."""
     start = time.perf_counter()
     output = subprocess.run(["find", path, "-printf", "%y %s\\n"], stdin=subprocess.DEVNULL, capture_output=True)
@@ -178,13 +183,13 @@ def find(path, files, size):
     return {"seconds": seconds, "items": len(found)}
 
 
-def rename(source, target):
+def rename(source: str, target: str) -> Report:
     start = time.perf_counter()
     os.rename(source, target)
     return {"seconds": time.perf_counter() - start}
 
 
-def copy(source, target):
+def copy(source: str, target: str) -> Report:
     """Copies a tree as a user does."""
     start = time.perf_counter()
     output = subprocess.run(["cp", "-r", "--", source, target], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -194,7 +199,7 @@ def copy(source, target):
     return {"seconds": seconds}
 
 
-def check_sample(root, files):
+def check_sample(root: str, files: Files) -> Report:
     """Reads some files; `files` is a list of path, size and SHA-256."""
     for path, size, sha256 in files:
         with open(os.path.join(root, path), "rb") as file:
@@ -203,10 +208,11 @@ def check_sample(root, files):
     return {}
 
 
-def see(writer, reader, rounds, limit):
+def see(writer: str, reader: str, rounds: int, limit: float) -> Report:
     """How long after a close on one mount the other one gives the same bytes: of a new file, and of one that
     changes."""
-    created, changed = [], []
+    created: list[float | None] = []
+    changed: list[float | None] = []
     for number in range(rounds):
         name = f"seen {os.getpid()} {number}"
         for times in (created, changed):
@@ -237,7 +243,9 @@ def see(writer, reader, rounds, limit):
     return {"created": created, "changed": changed}
 
 
-def raw_get(environment, bucket, key, size, sha256, width, part, processes):
+def raw_get(
+    environment: Mapping[str, str], bucket: str, key: str, size: int, sha256: str, width: int, part: int, processes: int
+) -> Report:
     """Reads an object with ranged GETs on `width` connections at once: what server and machine can do without a file
     system."""
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -246,12 +254,12 @@ def raw_get(environment, bucket, key, size, sha256, width, part, processes):
 
     area = mmap.mmap(-1, size)
     view = memoryview(area)
-    for start in range(0, size, PAGE_BYTE_COUNT):
-        area[start] = 0
+    for place in range(0, size, PAGE_BYTE_COUNT):
+        area[place] = 0
     reading, writing = os.pipe()
     go, release = os.pipe()
 
-    def fetch(numbers, lock, failures):
+    def fetch(numbers: Iterator[int], lock: threading.Lock, failures: list[Exception]) -> None:
         store = Store(environment)
         store.list(bucket, prefix=key, limit=1)
         os.write(writing, b".")
@@ -277,7 +285,8 @@ def raw_get(environment, bucket, key, size, sha256, width, part, processes):
                 os.close(release)
                 # Every process takes every so many-th part, and its threads take turns at them.
                 numbers = iter(range(process, (size + part - 1) // part, processes))
-                lock, failures = threading.Lock(), []
+                lock = threading.Lock()
+                failures: list[Exception] = []
                 threads = [
                     threading.Thread(target=fetch, args=(numbers, lock, failures)) for _ in range(width // processes)
                 ]
@@ -312,7 +321,7 @@ VERBS = {
 }  # fmt: skip
 
 
-def main():
+def main() -> None:
     try:
         result = VERBS[sys.argv[1]](**json.loads(sys.argv[2]))
     except (Wrong, OSError) as problem:
