@@ -16,6 +16,8 @@ out, and the rest is restored. Objects are regular files: links, pipes and devic
 Exit status: 0 when all is well, 1 when something was damaged or could not be restored, 2 for wrong arguments.
 """
 
+from __future__ import annotations
+
 import argparse
 import base64
 import binascii
@@ -32,6 +34,8 @@ import sys
 import tempfile
 import uuid
 import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any, Dict, List, NoReturn, Union
 
 FORMAT = 1
 ROOT = "00000000-0000-0000-0000-000000000000"
@@ -81,20 +85,26 @@ class Damage(Exception):
     """Something in the container is not as the format says."""
 
 
+if TYPE_CHECKING:
+    Container = Union["Directory", "Bucket"]
+    Item = Dict[str, Any]
+    # By the parent.
+    Children = Dict[str, List[Item]]
+
 # Reading objects
 
 
 class Directory:
     """A container in a directory."""
 
-    def __init__(self, path, copy):
+    def __init__(self, path: str, copy: str | None) -> None:
         self.path = path
         self.copy = copy
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.path
 
-    def sizes(self, prefix):
+    def sizes(self, prefix: str) -> dict[str, int | None]:
         """The length of each object below a prefix such as `log`, by its name; None for what is no regular file."""
         try:
             with os.scandir(os.path.join(self.path, prefix)) as entries:
@@ -107,22 +117,22 @@ class Directory:
             raise Damage(f"{prefix} cannot be listed: {error.strerror}")
 
     @staticmethod
-    def size(entry):
+    def size(entry: os.DirEntry[str]) -> int | None:
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError:
             return None
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
-    def open(self, key):
+    def open(self, key: str) -> IO[bytes]:
         """An object as an open file; FileNotFoundError when there is none."""
         return self.open_file(os.path.join(self.path, key))
 
-    def read(self, key, offset, count):
+    def read(self, key: str, offset: int, count: int) -> bytes:
         """At most `count` bytes of an object; FileNotFoundError when there is none."""
         return self.read_file(os.path.join(self.path, key), offset, count)
 
-    def read_neighbour(self, key, offset, count):
+    def read_neighbour(self, key: str, offset: int, count: int) -> bytes:
         """The same of an object that lies in the bucket beside the container."""
         if self.copy is None:
             raise Damage(
@@ -131,13 +141,13 @@ class Directory:
         return self.read_file(os.path.join(self.copy, key), offset, count)
 
     @classmethod
-    def read_file(cls, path, offset, count):
+    def read_file(cls, path: str, offset: int, count: int) -> bytes:
         with cls.open_file(path) as file:
             file.seek(offset)
             return file.read(count)
 
     @staticmethod
-    def open_file(path):
+    def open_file(path: str) -> IO[bytes]:
         """Opens a regular file. A pipe would wait for a writer, and a device or a link can lead anywhere."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -158,7 +168,7 @@ class Bucket:
 
     PIECE_BYTE_COUNT = 16 << 20
 
-    def __init__(self, url, endpoint, region):
+    def __init__(self, url: str, endpoint: str | None, region: str | None) -> None:
         try:
             import boto3
             import botocore.exceptions
@@ -172,12 +182,12 @@ class Bucket:
         self.prefix = prefix.rstrip("/") + "/" if prefix.rstrip("/") else ""
         self.client = boto3.client("s3", endpoint_url=endpoint, region_name=region)
         self.failures = (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
-        self.piece = (None, 0, b"")
+        self.piece = ("", 0, b"")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.url
 
-    def sizes(self, prefix):
+    def sizes(self, prefix: str) -> dict[str, int | None]:
         start = f"{self.prefix}{prefix}/"
         try:
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=start)
@@ -185,7 +195,7 @@ class Bucket:
         except self.failures as error:
             sys.exit(f"{self.url}: {error}")
 
-    def open(self, key):
+    def open(self, key: str) -> IO[bytes]:
         file = tempfile.TemporaryFile(prefix="restore-")
         try:
             self.client.download_fileobj(self.bucket, self.prefix + key, file)
@@ -194,38 +204,40 @@ class Bucket:
         file.seek(0)
         return file
 
-    def read(self, key, offset, count):
+    def read(self, key: str, offset: int, count: int) -> bytes:
         return self.read_neighbour(self.prefix + key, offset, count)
 
-    def read_neighbour(self, key, offset, count):
+    def read_neighbour(self, key: str, offset: int, count: int) -> bytes:
         name, start, data = self.piece
         if name != key or not start <= offset or offset + count > start + len(data):
             data, start = self.fetch(key, offset, max(count, self.PIECE_BYTE_COUNT)), offset
             self.piece = (key, start, data)
         return data[offset - start : offset - start + count]
 
-    def fetch(self, key, offset, count):
+    def fetch(self, key: str, offset: int, count: int) -> bytes:
         try:
             answer = self.client.get_object(Bucket=self.bucket, Key=key, Range=f"bytes={offset}-{offset + count - 1}")
-            return answer["Body"].read(count)
+            data: bytes = answer["Body"].read(count)
+            return data
         except self.failures as error:
             # Nothing there at all, or nothing from here on.
             if self.code(error) == "InvalidRange":
                 return b""
             self.refuse(key, error)
 
-    def refuse(self, key, error):
+    def refuse(self, key: str, error: Exception) -> NoReturn:
         if self.code(error) in ("NoSuchKey", "404"):
             raise FileNotFoundError(key)
         # Neither a key, a right nor the network comes back by going on.
         sys.exit(f"{self.url}: {key}: {error}")
 
     @staticmethod
-    def code(error):
-        return getattr(error, "response", {}).get("Error", {}).get("Code")
+    def code(error: Exception) -> str | None:
+        found: str | None = getattr(error, "response", {}).get("Error", {}).get("Code")
+        return found
 
 
-def read_object(container, key, limit=OBJECT_BYTE_LIMIT):
+def read_object(container: Container, key: str, limit: int = OBJECT_BYTE_LIMIT) -> bytes:
     """The bytes of a whole object; FileNotFoundError when there is none."""
     data = container.read(key, 0, limit + 1)
     if len(data) > limit:
@@ -233,7 +245,7 @@ def read_object(container, key, limit=OBJECT_BYTE_LIMIT):
     return data
 
 
-def gunzip(data, key, limit, sign_limit):
+def gunzip(data: bytes, key: str, limit: int, sign_limit: int) -> bytearray:
     """Unpacks exactly one gzip member of JSON, which must not have more text or more values than its limits allow.
 
     Values are counted by their signs: each but the first comes after a bracket, a comma or a colon. So a text that
@@ -265,11 +277,11 @@ def gunzip(data, key, limit, sign_limit):
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
-def count_signs(text):
+def count_signs(text: bytes | bytearray) -> int:
     return sum(map(text.count, b"[{,:"))
 
 
-def parse(text, key, hook=None):
+def parse(text: bytes | bytearray, key: str, hook: Callable[[dict[str, Any]], Any] | None = None) -> dict[str, Any]:
     try:
         value = json.loads(text.decode("utf-8"), object_hook=hook)
     except (ValueError, RecursionError) as error:
@@ -282,7 +294,7 @@ def parse(text, key, hook=None):
 # Checking values. Each function returns the value or raises Damage.
 
 
-def member(value, key, kind):
+def member(value: dict[str, Any], key: str, kind: Any) -> Any:
     """The member `key` of a JSON object, which must have the Python type `kind`."""
     found = value.get(key)
     if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
@@ -290,41 +302,41 @@ def member(value, key, kind):
     return found
 
 
-def integer(value, key, low, high):
-    found = member(value, key, int)
+def integer(value: dict[str, Any], key: str, low: int, high: int) -> int:
+    found: int = member(value, key, int)
     if not low <= found <= high:
         raise Damage(f"{key} is {found}, not in {low}...{high}")
     return found
 
 
-def identifier(value, key):
+def identifier(value: dict[str, Any], key: str) -> str:
     text = member(value, key, str)
     if not re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text):
         raise Damage(f"{key} is not a UUID: {text!r}")
     return str(uuid.UUID(text))
 
 
-def sha256(text):
+def sha256(text: Any) -> str:
     if not isinstance(text, str) or not re.fullmatch("[0-9a-f]{64}", text):
         raise Damage(f"not a SHA-256: {text!r}")
     return text
 
 
-def utf8(text, what):
+def utf8(text: str, what: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         raise Damage(f"{what} is not Unicode text")
 
 
-def check_name(text):
+def check_name(text: str) -> bytes:
     data = utf8(text, "name")
     if not 1 <= len(data) <= NAME_BYTE_LIMIT or text in (".", "..") or b"/" in data or b"\0" in data:
         raise Damage(f"bad name {text!r}")
     return data
 
 
-def check_format(value, key):
+def check_format(value: dict[str, Any], key: str) -> None:
     version = integer(value, "format", 1, 1 << 62)
     if version > FORMAT:
         sys.exit(f"{key} has format {version}; this script reads formats up to {FORMAT}. Use a newer one.")
@@ -336,12 +348,12 @@ class Pieces:
     Adjacent holes are one.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.data = bytearray()
         self.total = 0
         self.hole = 0
 
-    def add(self, count, pack=None, offset=0, digest=None):
+    def add(self, count: int, pack: bytes | None = None, offset: int = 0, digest: bytes = b"") -> None:
         # Only the last entry of a file may have an odd length.
         if self.total % CHUNK_BYTE_COUNT:
             raise Damage("a short chunk or hole before the end of the file")
@@ -354,19 +366,19 @@ class Pieces:
         self.end_hole()
         self.data += PIECE.pack(True, pack, offset, count, digest)
 
-    def end_hole(self):
+    def end_hole(self) -> None:
         if self.hole:
             self.data += PIECE.pack(False, b"", 0, self.hole, b"")
             self.hole = 0
 
-    def finish(self, size, what):
+    def finish(self, size: int, what: str) -> bytes:
         self.end_hole()
         if self.total != size:
             raise Damage(f"size {size}, but {what} of {self.total} bytes")
         return bytes(self.data)
 
 
-def compact(value):
+def compact(value: dict[str, Any]) -> Any:
     """A hole or a chunk as a tuple, which JSON has not; any other object as it is. A list has millions of them."""
     if "runs" in value or "chunks" in value:
         return value
@@ -379,13 +391,13 @@ def compact(value):
     return value
 
 
-def check_count(value, limit):
+def check_count(value: Any, limit: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= limit:
         raise Damage(f"a chunk or hole of {value!r} bytes")
     return value
 
 
-def check_runs(runs, size, what="content"):
+def check_runs(runs: Any, size: int, what: str = "content") -> bytes:
     """Checks a chunk list, and returns its pieces."""
     if not isinstance(runs, list):
         raise Damage("runs is not a list")
@@ -416,7 +428,7 @@ def check_runs(runs, size, what="content"):
     return pieces.finish(size, what)
 
 
-def check_record(record, sequence):
+def check_record(record: Any, sequence: int) -> Item:
     if not isinstance(record, dict):
         raise Damage("a record is not an object")
     item = {
@@ -464,9 +476,8 @@ def check_record(record, sequence):
             item["manifest"] = sha256(content["manifest"])
         else:
             # A row of a snapshot has them packed.
-            runs = content.get("runs")
-            unpack = unpack_content if isinstance(runs, bytes) else check_runs
-            item["pieces"] = unpack(runs, item["size"])
+            runs, size = content.get("runs"), item["size"]
+            item["pieces"] = unpack_content(runs, size) if isinstance(runs, bytes) else check_runs(runs, size)
     elif item["size"]:
         raise Damage("only a file has a size")
     return item
@@ -475,7 +486,7 @@ def check_record(record, sequence):
 # Snapshots
 
 
-def unpack_snapshot(source, target, key):
+def unpack_snapshot(source: IO[bytes], target: IO[bytes], key: str) -> None:
     """Unpacks a gzip member from one open file into another, and checks the SHA-256 in its header."""
     header = source.read(10)
     if header[:3] != b"\x1f\x8b\x08" or len(header) < 10 or header[3] != 0x10:
@@ -510,7 +521,7 @@ def unpack_snapshot(source, target, key):
     target.flush()
 
 
-def unpack_content(data, size):
+def unpack_content(data: bytes, size: int) -> bytes:
     """Checks a packed content, and returns its pieces."""
     pieces = Pieces()
     try:
@@ -548,7 +559,7 @@ def unpack_content(data, size):
     return pieces.finish(size, "content")
 
 
-def open_snapshot(path):
+def open_snapshot(path: str) -> sqlite3.Connection:
     """A connection to an unpacked snapshot: plain tables alone, and work in proportion to its length."""
     database = sqlite3.connect(f"file:{path}?mode=rw", uri=True)
     try:
@@ -559,7 +570,7 @@ def open_snapshot(path):
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW_BYTE_LIMIT)
         looks = (STEP_LIMIT + STEPS_PER_BYTE * os.path.getsize(path)) // STEPS_PER_LOOK
 
-        def look():
+        def look() -> bool:
             nonlocal looks
             looks -= 1
             return looks < 0
@@ -582,7 +593,7 @@ def open_snapshot(path):
         raise
 
 
-def snapshot_record(row, xattrs, device):
+def snapshot_record(row: Sequence[Any], xattrs: list[Any], device: str) -> dict[str, Any]:
     """A row of a snapshot, as its record stands in the log."""
     item, parent, name, kind, mode, modified, size, target, content, manifest = row
     if not isinstance(item, bytes) or not isinstance(parent, bytes) or len(item) != 16 or len(parent) != 16:
@@ -615,33 +626,33 @@ def snapshot_record(row, xattrs, device):
 
 
 class Restore:
-    def __init__(self, container, keep_set_id):
+    def __init__(self, container: Container, keep_set_id: bool) -> None:
         self.container = container
         self.keep_set_id = keep_set_id
-        self.items = {}
+        self.items: dict[str, Item] = {}
         # The nonce of the commit that the items stand at, where it is known.
-        self.nonce = None
+        self.nonce: str | None = None
         # The adopted objects that are packs; None for a pack of the container's own.
-        self.neighbours = {}
+        self.neighbours: dict[str, str | None] = {}
         self.damage_count = 0
         self.note_count = 0
         self.file_count = self.byte_count = 0
 
-    def damaged(self, text):
+    def damaged(self, text: str) -> None:
         self.damage_count += 1
         if self.damage_count <= LINE_LIMIT:
             print(f"damaged: {printable(text[:LINE_LENGTH_LIMIT])}", file=sys.stderr)
         elif self.damage_count == LINE_LIMIT + 1:
             print("damaged: more, which is only counted", file=sys.stderr)
 
-    def note(self, text):
+    def note(self, text: str) -> None:
         self.note_count += 1
         if self.note_count <= LINE_LIMIT:
             print(f"note: {printable(text[:LINE_LENGTH_LIMIT])}", file=sys.stderr)
         elif self.note_count == LINE_LIMIT + 1:
             print("note: there are more", file=sys.stderr)
 
-    def sizes(self, prefix):
+    def sizes(self, prefix: str) -> dict[str, int | None]:
         """The length of each object of the container below a prefix; none, and damage, if it cannot be listed."""
         try:
             return self.container.sizes(prefix)
@@ -651,11 +662,12 @@ class Restore:
 
     # Replaying the log
 
-    def read_identity(self):
+    def read_identity(self) -> str:
         try:
             identity = parse(read_object(self.container, "container.json", IDENTITY_BYTE_LIMIT), "container.json")
             check_format(identity, "container.json")
-            return member(identity, "id", str)
+            found: str = member(identity, "id", str)
+            return found
         except FileNotFoundError:
             sys.exit(f"{self.container}: there is no container.json, so this is not a container")
         except (Damage, OSError) as error:
@@ -663,13 +675,13 @@ class Restore:
             self.damaged(f"container.json: {error}")
             return "?"
 
-    def replay(self, at):
-        sizes = self.sizes("log")
+    def replay(self, at: int | None) -> int:
+        names = self.sizes("log")
         for name in sorted(
-            name for name, size in sizes.items() if size is None and not re.fullmatch("[0-9]{20}", name)
+            name for name, size in names.items() if size is None and not re.fullmatch("[0-9]{20}", name)
         ):
             self.damaged(f"log/{name}: not a regular file")
-        sizes = {int(name): size for name, size in sizes.items() if re.fullmatch("[0-9]{20}", name)}
+        sizes = {int(name): size for name, size in names.items() if re.fullmatch("[0-9]{20}", name)}
         numbers = sorted(sizes)
         numbers = [number for number in numbers if 0 < number <= HIGHEST_NUMBER and (at is None or number <= at)]
         trimmed = {number for number in numbers if sizes[number] == 0}
@@ -699,7 +711,7 @@ class Restore:
             self.damaged("log: there are bytes of files, but neither a commit nor a snapshot that can be read")
         return expected - 1
 
-    def read_newest_snapshot(self, at):
+    def read_newest_snapshot(self, at: int | None) -> int:
         """Takes the items of the newest snapshot that can be read, and returns its number; 0 when there is none."""
         names = self.sizes("snapshot")
         numbers = sorted((int(name) for name in names if re.fullmatch("[0-9]{20}", name)), reverse=True)
@@ -714,7 +726,7 @@ class Restore:
                 self.nonce = None
         return 0
 
-    def read_snapshot(self, number):
+    def read_snapshot(self, number: int) -> dict[str, Item]:
         key = f"snapshot/{number:020}"
         with tempfile.NamedTemporaryFile(prefix="restore-") as file:
             with self.container.open(key) as source:
@@ -725,7 +737,7 @@ class Restore:
             finally:
                 database.close()
 
-    def read_rows(self, database, number):
+    def read_rows(self, database: sqlite3.Connection, number: int) -> dict[str, Item]:
         meta = dict(database.execute("SELECT key, value FROM meta"))
         check_format(meta, f"snapshot {number}")
         if meta.get("number") != number:
@@ -745,7 +757,7 @@ class Restore:
             raise Damage("it has attributes without an item")
         return items
 
-    def apply(self, number):
+    def apply(self, number: int) -> None:
         key = f"log/{number:020}"
         commit = parse(gunzip(read_object(self.container, key), key, COMMIT_TEXT_BYTE_LIMIT, COMMIT_SIGN_LIMIT), key)
         check_format(commit, key)
@@ -763,7 +775,7 @@ class Restore:
         member(commit, "deviceName", str)
         integer(commit, "time", -(1 << 63), (1 << 63) - 1)
         records, tombstones = member(commit, "records", list), member(commit, "tombstones", list)
-        seen = set()
+        seen: set[str] = set()
         for record in records:
             try:
                 item = check_record(record, number)
@@ -787,7 +799,7 @@ class Restore:
 
     # The tree
 
-    def tree(self):
+    def tree(self) -> Children:
         """The items by parent, in which everything hangs below the root and names are unique in each directory."""
         directories = {item_id for item_id, item in self.items.items() if item["kind"] == "directory"} | {ROOT}
         parents = {item_id: item["parent"] for item_id, item in self.items.items()}
@@ -798,7 +810,7 @@ class Restore:
                 lost.append(item_id)
         safe = {ROOT} | set(lost)
         for item_id in sorted(parents):
-            path = {}
+            path: dict[str, None] = {}
             while item_id not in safe and item_id not in path:
                 path[item_id] = None
                 item_id = parents[item_id]
@@ -809,15 +821,14 @@ class Restore:
                 self.damaged(f"item {min(cycle)}: it lies in itself, by way of {len(cycle)} directories")
                 lost.append(min(cycle))
             safe.update(path)
-        children = {}
-        lost = set(lost)
+        children: Children = {}
         for item_id, parent in parents.items():
             children.setdefault(LOST_AND_FOUND if item_id in lost else parent, []).append(self.items[item_id])
         for parent, items in children.items():
             self.make_names_unique(parent, items)
         return children
 
-    def make_names_unique(self, parent, items):
+    def make_names_unique(self, parent: str, items: list[dict[str, Any]]) -> None:
         items.sort(key=lambda item: (item["name"], item["id"]))
         taken = {item["name"] for item in items}
         seen = set()
@@ -835,11 +846,11 @@ class Restore:
 
     # Content
 
-    def pieces(self, item):
+    def pieces(self, item: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         """The pieces of a file, each as PIECE has it."""
         return PIECE.iter_unpack(item["pieces"] if "pieces" in item else self.manifest(item))
 
-    def manifest(self, item):
+    def manifest(self, item: dict[str, Any]) -> bytes:
         key = f"manifests/{item['manifest']}"
         # Every run but the last is a MiB or more, so the file's size limits how many there are.
         count = item["size"] // CHUNK_BYTE_COUNT + 2
@@ -854,7 +865,7 @@ class Restore:
         del text
         return check_runs(found.get("runs"), item["size"], key)
 
-    def neighbour(self, pack):
+    def neighbour(self, pack: str) -> str | None:
         """The key in the bucket of the adopted object that is a pack; None for one that lies in packs/."""
         # Version 8 and the usual variant: only such a pack may be adopted.
         if pack[14] != "8" or pack[19] not in "89ab":
@@ -870,7 +881,7 @@ class Restore:
             self.neighbours[pack] = found
         return self.neighbours[pack]
 
-    def read_chunk(self, pack, offset, count, digest):
+    def read_chunk(self, pack: str, offset: int, count: int, digest: str) -> bytes:
         neighbour = self.neighbour(pack)
         key = f"packs/{pack}" if neighbour is None else f"the adopted object {neighbour!r}"
         try:
@@ -884,7 +895,7 @@ class Restore:
             raise Damage(f"{key}: the {count}-byte chunk at offset {offset} does not have the hash {digest}")
         return data
 
-    def copy(self, item, file):
+    def copy(self, item: dict[str, Any], file: int | None) -> None:
         """Verifies a file's chunks and writes them to `file`, if there is one."""
         position = 0
         for is_stored, pack, offset, count, digest in self.pieces(item):
@@ -900,7 +911,7 @@ class Restore:
         self.file_count += 1
         self.byte_count += position
 
-    def verify(self, children):
+    def verify(self, children: Children) -> None:
         for items in children.values():
             for item in items:
                 if item["kind"] == "file":
@@ -911,7 +922,7 @@ class Restore:
 
     # Writing. Every call names one component relative to an open directory, so no name and no link leads outside.
 
-    def write(self, children, output):
+    def write(self, children: Children, output: str) -> None:
         os.makedirs(output, mode=0o755, exist_ok=True)
         root = os.open(output, os.O_RDONLY | os.O_DIRECTORY)
         if os.listdir(root):
@@ -927,7 +938,7 @@ class Restore:
             self.fill(Level(inner, name, lost), children)
         os.close(root)
 
-    def fill(self, start, children):
+    def fill(self, start: Level, children: Children) -> None:
         """Writes all that lies in a directory. A directory gets its mode and time when its contents are there."""
         stack = [start]
         while stack:
@@ -952,20 +963,21 @@ class Restore:
                 if len(stack) > OPEN_LEVEL_LIMIT + 1:
                     stack[-OPEN_LEVEL_LIMIT - 1].close()
 
-    def leave(self, level, stack):
+    def leave(self, level: Level, stack: list[Level]) -> None:
         """Goes back to the directory above, with the one left finished."""
-        above = stack[-1]
+        above, owner = stack[-1], level.owner
+        assert owner is not None, "only what fill() starts with has none"
         try:
             if above.file is None:
                 above.reopen(level)
             if level.file is not None:
-                self.finish(level.owner, level.file, stack)
+                self.finish(owner, level.file, stack)
         except OSError as error:
-            self.damaged(f"directory {level.owner['id']} {shown(stack, level.owner)}: {error.strerror}")
+            self.damaged(f"directory {owner['id']} {shown(stack, owner)}: {error.strerror}")
         if above.file is None:
             above.rest = iter(())
 
-    def write_item(self, item, level, stack):
+    def write_item(self, item: dict[str, Any], level: Level, stack: list[Level]) -> int | None:
         """Writes one item; returns the open directory if it is one."""
         name, directory = item["output name"], level.file
         if item["kind"] == "directory":
@@ -989,7 +1001,7 @@ class Restore:
             os.close(file)
         return None
 
-    def finish(self, item, file, stack):
+    def finish(self, item: dict[str, Any], file: int, stack: list[Level]) -> None:
         for name, value in item["xattrs"].items():
             try:
                 os.setxattr(file, name, value)
@@ -1007,18 +1019,19 @@ class Restore:
 class Level:
     """A directory that is being filled."""
 
-    def __init__(self, file, name, items, owner=None):
-        self.file, self.name, self.owner = file, name, owner
+    def __init__(self, file: int, name: bytes, items: list[dict[str, Any]], owner: Item | None = None) -> None:
+        self.file: int | None = file
+        self.name, self.owner = name, owner
         self.rest = iter(items)
         status = os.fstat(file)
         self.identity = (status.st_dev, status.st_ino)
 
-    def close(self):
+    def close(self) -> None:
         if self.file is not None:
             os.close(self.file)
             self.file = None
 
-    def reopen(self, below):
+    def reopen(self, below: Level) -> None:
         if below.file is None:
             raise OSError(errno.ESTALE, "the way back to it was lost")
         file = os.open("..", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=below.file)
@@ -1029,7 +1042,7 @@ class Level:
         self.file = file
 
 
-def shown(stack, item):
+def shown(stack: list[Level], item: dict[str, Any]) -> str:
     """The end of an item's path: a whole one may take a megabyte."""
     path = item["output name"]
     for level in reversed(stack):
@@ -1039,16 +1052,16 @@ def shown(stack, item):
     return repr(path)
 
 
-def label(value):
+def label(value: Any) -> str:
     return value.get("id", "without an id") if isinstance(value, dict) else "without an id"
 
 
-def printable(text):
+def printable(text: object) -> str:
     """Text for a terminal: a hostile name must not move the cursor."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("container", metavar="CONTAINER")
     parser.add_argument("output", metavar="OUTPUT_DIR", nargs="?")
@@ -1066,7 +1079,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     if arguments.container.lower().startswith("s3://"):
-        container = Bucket(arguments.container, arguments.endpoint, arguments.region)
+        container: Container = Bucket(arguments.container, arguments.endpoint, arguments.region)
     else:
         container = Directory(arguments.container, arguments.adopted)
     restore = Restore(container, arguments.keep_set_id)
