@@ -16,7 +16,7 @@ FOLLOWING_SECONDS = 10
 class Mounted(unittest.TestCase):
     """A test with a container that is mounted at self.point."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         self.work = tempfile.mkdtemp(prefix="dpdesk")
         self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
         self.addCleanup(self.unmount)
@@ -29,23 +29,23 @@ class Mounted(unittest.TestCase):
         self.dewpoint("container", "create", self.url, "--id", "iCloud.org.dewpoint.Desktop")
         self.mount()
 
-    def dewpoint(self, *words):
+    def dewpoint(self, *words: str) -> None:
         subprocess.run(
-            [BINARY, *words], check=True, timeout=COMMAND_SECONDS, env=self.environment, stdin=subprocess.DEVNULL,
+            [str(BINARY), *words], check=True, timeout=COMMAND_SECONDS, env=self.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )  # fmt: skip
 
-    def mount(self):
+    def mount(self) -> None:
         self.dewpoint("mount", self.url, self.point, "--state", f"{self.work}/state", "--device-name", "desk")
 
-    def unmount(self):
+    def unmount(self) -> None:
         if os.path.ismount(self.point):
             try:
                 self.dewpoint("unmount", self.point)
             except subprocess.SubprocessError:
                 subprocess.run(["umount", "--lazy", self.point], timeout=10, check=False)
 
-    def away(self, *names):
+    def away(self, *names: str) -> None:
         for name in names:
             with open(f"{self.point}/{name}", "wb") as file:
                 file.write(os.urandom(5000))

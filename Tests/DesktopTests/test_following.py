@@ -2,9 +2,10 @@ import tempfile
 import threading
 import time
 import unittest
+from typing import Any
 
 from dewpoint_desktop.control import Control, Fault
-from dewpoint_desktop.following import Follower
+from dewpoint_desktop.following import Follower, Items
 from dewpoint_desktop.states import State
 
 from .daemon import FakeDaemon, status
@@ -13,33 +14,34 @@ WAIT_SECONDS = 5
 
 
 class FollowingTests(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
         self.daemon = FakeDaemon(self.directory.name)
-        self.told, self.changed = {}, threading.Condition()
+        self.told: dict[bytes, State | None] = {}
+        self.changed = threading.Condition()
         self.control = Control(self.daemon.mount, self.daemon.environment)
 
-    def follow(self):
+    def follow(self) -> Follower:
         follower = Follower(self.daemon.mount, self.note, lambda _: self.control)
         self.addCleanup(follower.close)
         return follower
 
-    def note(self, directory, items):
+    def note(self, directory: bytes, items: Items) -> None:
         with self.changed:
             for name, shown in items.items():
-                self.told[directory + b"/" + name.encode()] = shown and shown.state
+                self.told[directory + b"/" + name.encode()] = shown.state if shown else None
             self.changed.notify_all()
 
-    def wait(self, path, expected):
+    def wait(self, path: bytes, expected: Any) -> None:
         with self.changed:
             reached = self.changed.wait_for(lambda: self.told.get(path, "unknown") == expected, WAIT_SECONDS)
-        self.assertTrue(reached, f"{path}: {self.told.get(path, 'unknown')}, not {expected}")
+        self.assertTrue(reached, f"{path!r}: {self.told.get(path, 'unknown')}, not {expected}")
 
-    def listings(self):
+    def listings(self) -> list[str]:
         return [request for request in self.daemon.requests if request.startswith("/v1/items?")]
 
-    def test_one_request_lists_a_directory_and_events_update_it(self):
+    def test_one_request_lists_a_directory_and_events_update_it(self) -> None:
         for number in range(1000):
             self.daemon.items[f"d/{number}"] = status(f"d/{number}")
         self.follow().show("d")
@@ -60,7 +62,7 @@ class FollowingTests(unittest.TestCase):
         self.wait(b"/mnt/fake/d/0", State.PINNED)
         self.assertLess(len(self.daemon.requests), 60)
 
-    def test_a_removed_item_is_forgotten_and_a_moved_directory_is_listed_again(self):
+    def test_a_removed_item_is_forgotten_and_a_moved_directory_is_listed_again(self) -> None:
         self.daemon.items = {"d": status("d", kind="directory"), "d/a": status("d/a"), "d/b": status("d/b")}
         self.follow().show("d")
         self.wait(b"/mnt/fake/d/b", State.CLOUD)
@@ -71,7 +73,7 @@ class FollowingTests(unittest.TestCase):
         self.daemon.tell(event="moved", **{"from": "d", "path": "e"})
         self.wait(b"/mnt/fake/d/b", None)
 
-    def test_a_pin_of_a_directory_concerns_what_is_in_it(self):
+    def test_a_pin_of_a_directory_concerns_what_is_in_it(self) -> None:
         self.daemon.items = {"d/e/a": status("d/e/a")}
         self.follow().show("d/e")
         self.wait(b"/mnt/fake/d/e/a", State.CLOUD)
@@ -79,7 +81,7 @@ class FollowingTests(unittest.TestCase):
         self.daemon.tell(path="d", keys=["pinned"])
         self.wait(b"/mnt/fake/d/e/a", State.PINNED)
 
-    def test_no_change_is_missed_before_the_daemon_says_that_it_follows(self):
+    def test_no_change_is_missed_before_the_daemon_says_that_it_follows(self) -> None:
         self.daemon.following_pause = 0.3
         self.daemon.items = {"a": status("a")}
         self.follow().show("")
@@ -88,7 +90,7 @@ class FollowingTests(unittest.TestCase):
         self.daemon.tell(path="a")
         self.wait(b"/mnt/fake/a", State.LOCAL)
 
-    def test_when_the_daemon_ends_nothing_is_known_and_when_it_comes_back_all_is(self):
+    def test_when_the_daemon_ends_nothing_is_known_and_when_it_comes_back_all_is(self) -> None:
         self.daemon.items = {"a": status("a")}
         self.follow().show("")
         self.wait(b"/mnt/fake/a", State.CLOUD)
@@ -98,25 +100,25 @@ class FollowingTests(unittest.TestCase):
         self.daemon.start()
         self.wait(b"/mnt/fake/a", State.LOCAL)
 
-    def test_a_directory_without_an_answer_yet_is_listed_when_the_daemon_comes(self):
+    def test_a_directory_without_an_answer_yet_is_listed_when_the_daemon_comes(self) -> None:
         self.daemon.stop()
         self.follow().show("")
         self.daemon.items = {"a": status("a")}
         self.daemon.start()
         self.wait(b"/mnt/fake/a", State.CLOUD)
 
-    def test_long_directories_come_in_pages(self):
+    def test_long_directories_come_in_pages(self) -> None:
         self.daemon.items = {f"small/{name}": status(f"small/{name}") for name in "abcde"}
         self.assertEqual(list(self.control.directory("small")), list("abcde"))
         self.assertEqual(len(self.listings()), 3)
 
-    def test_names_of_any_bytes_are_asked_for(self):
+    def test_names_of_any_bytes_are_asked_for(self) -> None:
         with self.assertRaises(Fault) as caught:
             self.control.get("/v1/items/status", path="a b+ü\udcff%&")
         self.assertEqual(str(caught.exception), "no such item")
         self.assertEqual(self.daemon.requests[-1], "/v1/items/status?path=a%20b%2B%C3%BC%FF%25%26")
 
-    def test_without_a_daemon_a_request_fails_at_once(self):
+    def test_without_a_daemon_a_request_fails_at_once(self) -> None:
         self.daemon.stop()
         started = time.monotonic()
         with self.assertRaises(Fault) as caught:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 import unittest
+from collections.abc import Callable
+from typing import IO, Any
 
 from dewpoint_desktop import mounts
 from dewpoint_desktop.control import Control
@@ -20,10 +22,12 @@ except ImportError:
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = f"{ROOT}/Sources/Desktop/dewpoint_desktop"
+# What a helper reads, and what it says.
+Pipes = tuple[IO[bytes], IO[bytes]]
 
 
 class MountTests(Mounted):
-    def helper(self):
+    def helper(self) -> Pipes:
         process = subprocess.Popen(
             [sys.executable, PACKAGE, "states"],
             stdin=subprocess.PIPE,
@@ -32,35 +36,36 @@ class MountTests(Mounted):
             bufsize=0,
         )
         self.addCleanup(process.wait, COMMAND_SECONDS)
+        assert process.stdin and process.stdout
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stdin.close)
-        return process
+        return process.stdin, process.stdout
 
-    def order(self, process, **order):
-        process.stdin.write(json.dumps(order).encode() + b"\n")
-        process.stdin.flush()
+    def order(self, helper: Pipes, **order: object) -> None:
+        helper[0].write(json.dumps(order).encode() + b"\n")
+        helper[0].flush()
 
-    def until(self, process, name, expected):
+    def until(self, helper: Pipes, name: str, expected: Any) -> float:
         """Reads answers until an item has a state; the seconds that it took."""
         started, seen = time.monotonic(), "nothing"
         while (left := started + FOLLOWING_SECONDS - time.monotonic()) > 0:
-            if not select.select([process.stdout], [], [], left)[0]:
+            if not select.select([helper[1]], [], [], left)[0]:
                 break
             # Unbuffered: a line that came with another one would not be seen by select.
-            items = json.loads(process.stdout.readline())["items"]
+            items = json.loads(helper[1].readline())["items"]
             if name in items:
                 seen = items[name] and items[name][0]
                 if seen == expected:
                     return time.monotonic() - started
         raise self.failureException(f"{name} was {seen}, not {expected}, within {FOLLOWING_SECONDS} s")
 
-    def test_the_socket_is_found_and_answers(self):
+    def test_the_socket_is_found_and_answers(self) -> None:
         (mount,) = [mount for mount in mounts.containers() if mount.point == self.point.encode()]
         self.assertIsNotNone(mounts.find_socket(mount, self.environment))
         status = Control(mount, self.environment).get("/v1/status")
         self.assertEqual((status["mountpoint"], status["deviceName"]), (self.point, "desk"))
 
-    def test_states_follow_commands_and_the_menu_without_a_download(self):
+    def test_states_follow_commands_and_the_menu_without_a_download(self) -> None:
         self.away("a.jpg", "b.jpg")
         helper = self.helper()
         self.order(helper, show=self.point)
@@ -80,13 +85,13 @@ class MountTests(Mounted):
         status = Control(mount, self.environment).get("/v1/items/status", path="b.jpg")
         self.assertEqual(status["downloadingStatus"], "NotDownloaded")
 
-    def test_a_file_manager_that_is_not_in_python_asks_for_its_menu(self):
+    def test_a_file_manager_that_is_not_in_python_asks_for_its_menu(self) -> None:
         self.away("a.jpg")
         helper, path = self.helper(), f"{self.point}/a.jpg"
 
-        def menu(number, *paths):
+        def menu(number: int, *paths: str) -> dict[str, Any]:
             self.order(helper, menu=number, paths=paths)
-            while (answer := json.loads(helper.stdout.readline())).get("menu") != number:
+            while (answer := json.loads(helper[1].readline())).get("menu") != number:
                 pass
             return {action["label"]: action["order"] for action in answer["actions"]}
 
@@ -103,7 +108,7 @@ class MountTests(Mounted):
         self.assertEqual(len(menu(3, f"{self.point}/d")), 3)
         self.assertEqual(menu(4), {})
 
-    def test_states_go_with_the_daemon_and_come_back_with_it(self):
+    def test_states_go_with_the_daemon_and_come_back_with_it(self) -> None:
         self.away("a.jpg")
         helper = self.helper()
         self.order(helper, show=self.point)
@@ -114,30 +119,35 @@ class MountTests(Mounted):
         self.until(helper, "a.jpg", "cloud")
 
     @unittest.skipUnless(GLib, "python3-gi is not installed")
-    def test_a_file_manager_never_waits_and_survives_its_helper(self):
+    def test_a_file_manager_never_waits_and_survives_its_helper(self) -> None:
         from dewpoint_desktop.shown import ShownItems
 
         self.away("a.jpg")
-        changed = []
+        changed: list[bytes] = []
         os.environ["XDG_RUNTIME_DIR"] = self.environment["XDG_RUNTIME_DIR"]
         shown = ShownItems(changed.extend, [sys.executable, PACKAGE, "states"])
         self.addCleanup(shown.close)
         path = f"{self.point}/a.jpg".encode()
 
-        def wait(condition):
+        def wait(condition: Callable[[], object]) -> None:
             end, context = time.monotonic() + FOLLOWING_SECONDS, GLib.MainContext.default()
             while not condition() and time.monotonic() < end:
                 context.iteration(False)
                 time.sleep(0.01)
             self.assertTrue(condition())
 
+        def words() -> str | None:
+            found = shown.of(path)
+            return found.words if found else None
+
         started = time.monotonic()
         self.assertIsNone(shown.of(path))
         self.assertLess(time.monotonic() - started, 0.5)
         self.assertIsNone(shown.of(b"/etc/passwd"))
         wait(lambda: path in changed)
-        self.assertEqual(shown.of(path).words, "In the cloud")
+        self.assertEqual(words(), "In the cloud")
+        assert shown._process
         shown._process.kill()
         wait(lambda: shown._process is None)
         self.dewpoint("download", "--wait", f"{self.point}/a.jpg")
-        wait(lambda: shown.of(path) and shown.of(path).words == "On this device")
+        wait(lambda: words() == "On this device")

@@ -22,11 +22,11 @@ damaged line
 
 
 class MountTests(unittest.TestCase):
-    def place(self, path):
+    def place(self, path: bytes) -> tuple[bytes, bytes] | None:
         found = mounts.container(path, mounts.table(TABLE))
         return found and (found[0].point, found[1])
 
-    def test_a_path_belongs_to_the_mount_above_it(self):
+    def test_a_path_belongs_to_the_mount_above_it(self) -> None:
         for path, expected in [
             (b"/mnt/my notes", (b"/mnt/my notes", b"")),
             (b"/mnt/my notes/a/b.jpg", (b"/mnt/my notes", b"a/b.jpg")),
@@ -40,12 +40,12 @@ class MountTests(unittest.TestCase):
             with self.subTest(path=path):
                 self.assertEqual(self.place(path), expected)
 
-    def test_each_container_is_listed_once(self):
+    def test_each_container_is_listed_once(self) -> None:
         found = mounts.containers(mounts.table(TABLE))
         self.assertEqual([mount.point for mount in found], [b"/mnt/my notes", b"/mnt/work", b"/mnt/covered"])
         self.assertEqual(found[0].owner, 1000)
 
-    def test_the_socket_is_where_the_daemon_makes_it(self):
+    def test_the_socket_is_where_the_daemon_makes_it(self) -> None:
         # The same as in Tests/ControlAPITests/ControlSocketTests.swift.
         home = "/home/1000/.local/state/dewpoint/sockets/"
         for owner, environment, expected in [
@@ -63,12 +63,12 @@ class MountTests(unittest.TestCase):
         self.assertEqual(os.path.basename(mounts.socket_candidates(b"", 0, {})[0]), "cbf29ce484222325.sock")
         self.assertEqual(os.path.basename(mounts.socket_candidates(b"/mnt/notes", 0, {})[0]), "d8682f1a88a00d99.sock")
 
-    def test_a_socket_in_a_directory_that_others_can_write_is_not_trusted(self):
+    def test_a_socket_in_a_directory_that_others_can_write_is_not_trusted(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             os.makedirs(f"{directory}/dewpoint", mode=0o700)
             mount = mounts.Mount("0:1", b"/", b"/mnt/work", mounts.TYPE, os.geteuid())
             environment = {"XDG_RUNTIME_DIR": directory}
-            path = mounts.socket_candidates(mount.point, mount.owner, environment)[0]
+            path = mounts.socket_candidates(mount.point, os.geteuid(), environment)[0]
             self.assertIsNone(mounts.find_socket(mount, environment))
             open(path, "w").close()
             self.assertEqual(mounts.find_socket(mount, environment), path)
@@ -76,7 +76,7 @@ class MountTests(unittest.TestCase):
             self.assertIsNone(mounts.find_socket(mount, environment))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory to another user")
-    def test_a_link_to_another_users_socket_is_not_asked(self):
+    def test_a_link_to_another_users_socket_is_not_asked(self) -> None:
         with tempfile.TemporaryDirectory() as own, tempfile.TemporaryDirectory() as foreign:
             daemon = FakeDaemon(own)
             try:
@@ -84,7 +84,7 @@ class MountTests(unittest.TestCase):
             finally:
                 daemon.stop()
 
-    def refuse_link(self, daemon, foreign):
+    def refuse_link(self, daemon: FakeDaemon, foreign: str) -> None:
         real = mounts.socket_candidates(daemon.mount.point, 0, daemon.environment)[0]
         mount = dataclasses.replace(daemon.mount, owner=4242)
         environment = {"XDG_RUNTIME_DIR": foreign}

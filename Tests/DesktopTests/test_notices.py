@@ -4,16 +4,16 @@ from dewpoint_desktop.notices import QUIET_SECONDS, REMINDER_SECONDS, Notices
 
 
 class NoticeTests(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.notices, self.now = Notices(), 1000.0
 
-    def due(self, seconds=0, **status):
+    def due(self, seconds: float = 0, **status: object) -> list[tuple[str, str]]:
         self.now += seconds
         return [
             (notice.title, notice.body) for notice in self.notices.status("/mnt", {"name": "Work", **status}, self.now)
         ]
 
-    def test_a_storm_of_conflicts_is_two_notifications(self):
+    def test_a_storm_of_conflicts_is_two_notifications(self) -> None:
         self.notices.conflict("/mnt", "a.txt")
         self.assertEqual(
             self.due(), [("Conflict in Work", "a.txt was changed on two devices. Both versions are kept; choose one.")]
@@ -28,7 +28,7 @@ class NoticeTests(unittest.TestCase):
         )  # fmt: skip
         self.assertEqual(self.due(seconds=QUIET_SECONDS), [])
 
-    def test_what_a_move_takes_from_the_other_devices_is_named(self):
+    def test_what_a_move_takes_from_the_other_devices_is_named(self) -> None:
         self.notices.departed("/mnt", "report.nosync")
         self.notices.departed("/mnt", "back again")
         self.notices.returned("/mnt", "back again")
@@ -39,7 +39,7 @@ class NoticeTests(unittest.TestCase):
         )
         self.assertEqual(self.due(seconds=QUIET_SECONDS), [])
 
-    def test_what_blocks_sync_is_said_once_and_again_after_a_day(self):
+    def test_what_blocks_sync_is_said_once_and_again_after_a_day(self) -> None:
         refused = "the access key AKIA is not known; check the key"
         self.assertEqual(
             self.due(problem=refused), [("Work does not sync", "The access key AKIA is not known; check the key")]
@@ -54,13 +54,13 @@ class NoticeTests(unittest.TestCase):
             self.assertEqual(self.due(problem=None, seconds=10), [])
             self.assertEqual(self.due(problem="the store has no room for 13 bytes", seconds=10), [])
 
-    def test_a_missing_network_is_no_news(self):
+    def test_a_missing_network_is_no_news(self) -> None:
         problem = "fetching remote changes failed, retrying: no answer in time"
         self.assertEqual(self.due(problem=problem, store="unreachable"), [])
         self.assertEqual(self.due(problem=problem, store="failing"), [])
         self.assertEqual(len(self.due(problem=problem, store="reachable")), 1)
 
-    def test_held_deletions_are_one_notification_that_says_what_to_do(self):
+    def test_held_deletions_are_one_notification_that_says_what_to_do(self) -> None:
         (notice,) = self.due(heldDeletionCount=4000, problem="4000 deletions are held", mountpoint="/mnt/work")
         self.assertEqual(notice[0], "Much was deleted in Work")
         self.assertIn("dewpoint confirm --discard /mnt/work", notice[1])

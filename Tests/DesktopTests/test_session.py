@@ -6,6 +6,7 @@ import time
 
 from dewpoint_desktop import mounts
 from dewpoint_desktop.control import Control
+from dewpoint_desktop.notices import Notice
 from dewpoint_desktop.session import MountWatch
 from dewpoint_desktop.thumbnails import FailedThumbnails
 
@@ -15,9 +16,9 @@ QUIET_SECONDS = 1
 
 
 class SessionTests(Mounted):
-    def agent(self):
+    def agent(self) -> "queue.Queue[Notice]":
         (mount,) = [mount for mount in mounts.containers() if mount.point == self.point.encode()]
-        shown = queue.Queue()
+        shown: queue.Queue[Notice] = queue.Queue()
         watch = MountWatch(
             mount, shown.put, FailedThumbnails(f"{self.work}/cache"), lambda mount: Control(mount, self.environment)
         )
@@ -28,7 +29,7 @@ class SessionTests(Mounted):
             time.sleep(0.05)
         return shown
 
-    def test_a_move_to_where_nothing_is_synced_is_notified_and_what_was_excluded_by_name_is_not(self):
+    def test_a_move_to_where_nothing_is_synced_is_notified_and_what_was_excluded_by_name_is_not(self) -> None:
         for name in ("report", "excluded"):
             with open(f"{self.point}/{name}", "w") as file:
                 file.write("text")

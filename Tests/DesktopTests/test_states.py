@@ -1,4 +1,5 @@
 import unittest
+from typing import Any
 
 from dewpoint_desktop import actions
 from dewpoint_desktop.following import Shown
@@ -8,10 +9,10 @@ from .daemon import status
 
 
 class StateTests(unittest.TestCase):
-    def test_an_item_has_the_state_that_matters_most(self):
+    def test_an_item_has_the_state_that_matters_most(self) -> None:
         fault = {"code": 4354, "text": "the store is full"}
         local = {"downloadingStatus": "Current"}
-        for values, expected, text in [
+        cases: list[tuple[dict[str, Any], State, str]] = [
             ({}, State.CLOUD, "In the cloud"),
             (local, State.LOCAL, "On this device"),
             ({**local, "pinned": True}, State.PINNED, "Kept on this device"),
@@ -30,19 +31,20 @@ class StateTests(unittest.TestCase):
             ({"isUbiquitousItem": False}, State.UNSYNCED, "Not synced"),
             ({"kind": "directory", "downloadingStatus": "Current"}, State.UNSYNCED, ""),
             ({"kind": "directory", "pinned": True}, State.PINNED, "Kept on this device"),
-        ]:
+        ]
+        for values, expected, text in cases:
             with self.subTest(values=values):
                 self.assertEqual((state(status("a", **values)), words(status("a", **values))), (expected, text))
 
 
 class ActionTests(unittest.TestCase):
-    def names(self, *items):
+    def names(self, *items: dict[str, Any] | None) -> list[str]:
         return [
             action.name
             for action in actions.offered([None if item is None else Shown.of(status("a", **item)) for item in items])
         ]
 
-    def test_the_menu_offers_what_can_be_done(self):
+    def test_the_menu_offers_what_can_be_done(self) -> None:
         local = {"downloadingStatus": "Current"}
         self.assertEqual(self.names({}), ["pin", "download", "versions"])
         self.assertEqual(self.names(local), ["pin", "evict", "versions"])

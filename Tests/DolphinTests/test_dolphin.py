@@ -15,8 +15,10 @@ BUILD_SECONDS = 300
 
 
 class DolphinTests(Mounted):
+    build: str
+
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         super().setUpClass()
         cls.build = tempfile.mkdtemp(prefix="dpdolphin")
         cls.addClassCleanup(shutil.rmtree, cls.build, ignore_errors=True)
@@ -26,7 +28,7 @@ class DolphinTests(Mounted):
         ):
             subprocess.run(command, check=True, timeout=BUILD_SECONDS, stdout=subprocess.DEVNULL)
 
-    def use(self, name, *words):
+    def use(self, name: str, *words: str) -> list[list[str]]:
         """The entries of each menu, as FileManager prints them."""
         done = subprocess.run(
             [f"{self.build}/FileManager", f"{self.build}/plugins", f"{self.point}/{name}", *words],
@@ -36,7 +38,7 @@ class DolphinTests(Mounted):
         self.assertEqual(done.returncode, 0, done.stderr)
         return [menu.split("\n") for menu in done.stdout.strip().split("\n\n")]
 
-    def test_emblems_and_menus_follow_what_is_chosen(self):
+    def test_emblems_and_menus_follow_what_is_chosen(self) -> None:
         self.away("a b.jpg")
         menus = self.use(
             "a b.jpg", "emblem-dewpoint-cloud", "&Download Now", "emblem-dewpoint-local", "&Keep on This Device",

@@ -17,7 +17,7 @@ USAGE = """`dewpoint-desktop`: the agent of a session, the helper of file manage
 USAGE_STATUS = 64
 
 
-def main(words):
+def main(words: list[str]) -> int:
     match words:
         case []:
             from dewpoint_desktop import session
@@ -26,7 +26,8 @@ def main(words):
         case ["states"]:
             from dewpoint_desktop import helper
 
-            return helper.main()
+            helper.main()
+            return 0
         case ["versions", path]:
             from dewpoint_desktop import windows
 

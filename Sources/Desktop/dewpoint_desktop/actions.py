@@ -4,8 +4,11 @@ import dataclasses
 import os
 import subprocess
 import threading
+from collections.abc import Sequence
+from typing import Any
 
 from .control import Fault
+from .following import Shown, States
 from .states import State
 
 # Beyond, nothing is offered: the command line is the better tool.
@@ -24,7 +27,7 @@ class Action:
     tip: str
     route: str | None
     """The request that carries it out; None for one that opens a window."""
-    values: dict = dataclasses.field(default_factory=dict)
+    values: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 _UNPIN = Action(
@@ -39,7 +42,7 @@ _RESOLVE = Action("versions", "_Resolve Conflict…", "Chooses which version of 
 _VERSIONS = Action("versions", "_Versions…", "Shows earlier versions of the file, and restores them", None)
 
 
-def offered(shown):
+def offered(shown: Sequence[Shown | None]) -> list[Action]:
     """The actions for a selection: what is shown of each item, None for one whose state is not known."""
     if not shown or len(shown) > SELECTED_ITEMS:
         return []
@@ -63,7 +66,7 @@ def offered(shown):
     return actions
 
 
-def perform(states, route, paths, values):
+def perform(states: States, route: str, paths: list[bytes], values: dict[str, Any]) -> None:
     """Carries an action out, item by item, and shows what failed in a notification."""
     errors = []
     # One after another: a person who clicks twice wants the second after the first.
@@ -82,7 +85,7 @@ def perform(states, route, paths, values):
         start("notify", "\n".join(errors[:SHOWN_ERRORS] + more))
 
 
-def start(*words):
+def start(*words: str | bytes) -> None:
     """Starts `dewpoint-desktop` with arguments; what it cannot do it says itself."""
     process = subprocess.Popen([PYTHON, _MODULE, *words], stdin=subprocess.DEVNULL, start_new_session=True)
     threading.Thread(target=process.wait, name="dewpoint-child", daemon=True).start()

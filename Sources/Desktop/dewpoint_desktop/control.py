@@ -7,8 +7,11 @@ import socket
 import threading
 import time
 import urllib.parse
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, Self
 
 from . import mounts
+from .mounts import Mount
 
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 30
@@ -27,7 +30,7 @@ DIRECTORY_ITEMS = 200_000
 class Fault(Exception):
     """A request failed. The text is a sentence; `code` that of the API, `unreachable` when nobody answers."""
 
-    def __init__(self, code, message):
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
 
@@ -36,42 +39,43 @@ class _Connection(http.client.HTTPConnection):
     """One request and its answer. The timeout of the socket ends only a daemon that is silent; the timer ends the
     connection whatever it sends."""
 
-    def __init__(self, path, timeout):
+    def __init__(self, path: str, timeout: float) -> None:
         super().__init__("dewpoint", timeout=timeout)
+        self._seconds = timeout
         self._path = path
         self._timer = threading.Timer(timeout, self._expire)
         self._timer.daemon = True
         self.is_late = False
 
-    def connect(self):
+    def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(min(CONNECT_SECONDS, self.timeout))
+        self.sock.settimeout(min(CONNECT_SECONDS, self._seconds))
         self.sock.connect(self._path)
         if not mounts.is_listener_trusted(self.sock, self._path):
             raise PermissionError("another user listens at the socket of the mount")
-        self.sock.settimeout(self.timeout)
+        self.sock.settimeout(self._seconds)
         # A response without a length takes the socket with it.
-        self._socket = self.sock
+        self.kept = self.sock
         self._timer.start()
 
-    def _expire(self):
+    def _expire(self) -> None:
         self.is_late = True
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self.kept.shutdown(socket.SHUT_RDWR)
 
-    def stop_clock(self):
+    def stop_clock(self) -> None:
         """The rest may take any time."""
         self._timer.cancel()
         if self.is_late:
             raise TimeoutError
 
-    def answer(self, response):
+    def answer(self, response: http.client.HTTPResponse) -> Any:
         """The whole answer, in time."""
         text = response.read(ANSWER_BYTES)
         self.stop_clock()
         return _answer(response.status, text)
 
-    def close(self):
+    def close(self) -> None:
         self._timer.cancel()
         super().close()
 
@@ -79,19 +83,20 @@ class _Connection(http.client.HTTPConnection):
 class Control:
     """The control API of one mount. Every call blocks, so none belongs on the main thread of a program with windows."""
 
-    def __init__(self, mount, environment=None):
+    def __init__(self, mount: Mount, environment: Mapping[str, str] | None = None) -> None:
         self.mount = mount
         self._environment = environment
 
-    def get(self, route, seconds=ANSWER_SECONDS, **query):
+    def get(self, route: str, seconds: float = ANSWER_SECONDS, **query: object) -> Any:
         return self._request("GET", _target(route, query), None, seconds)
 
-    def post(self, route, body, seconds=ANSWER_SECONDS):
+    def post(self, route: str, body: Any, seconds: float = ANSWER_SECONDS) -> Any:
         return self._request("POST", route, json.dumps(body), seconds)
 
-    def directory(self, path):
+    def directory(self, path: str) -> dict[str, dict[str, Any]]:
         """The status of everything directly in a directory, by name."""
-        items, after = {}, None
+        items: dict[str, dict[str, Any]] = {}
+        after = None
         end = time.monotonic() + LISTING_SECONDS
         while len(items) < DIRECTORY_ITEMS:
             left = end - time.monotonic()
@@ -111,7 +116,7 @@ class Control:
                 break
         return items
 
-    def _socket(self):
+    def _socket(self) -> str:
         path = mounts.find_socket(
             self.mount, **({} if self._environment is None else {"environment": self._environment})
         )
@@ -119,13 +124,13 @@ class Control:
             raise Fault("unreachable", "the daemon of the mount does not run, or belongs to another user")
         return path
 
-    def _request(self, method, target, body, seconds):
+    def _request(self, method: str, target: str, body: str | None, seconds: float) -> Any:
         connection = _Connection(self._socket(), seconds)
         with _faults(connection), contextlib.closing(connection):
             connection.request(method, target, body)
             return connection.answer(connection.getresponse())
 
-    def save(self, route, file, seconds=ANSWER_SECONDS, **query):
+    def save(self, route: str, file: IO[bytes], seconds: float = ANSWER_SECONDS, **query: object) -> None:
         """Writes an answer that is bytes into a file."""
         connection = _Connection(self._socket(), seconds)
         with _faults(connection), contextlib.closing(connection):
@@ -144,7 +149,7 @@ class Control:
             if response.length:
                 raise Fault("inputOutput", "the connection broke before the last byte")
 
-    def stream(self, route, **query):
+    def stream(self, route: str, **query: object) -> "Stream":
         """Lines of JSON until the daemon ends; see Stream."""
         return Stream(self._socket(), _target(route, query))
 
@@ -152,7 +157,7 @@ class Control:
 class Stream:
     """An iterator over the lines of a stream. `close` ends it, from another thread too."""
 
-    def __init__(self, path, target):
+    def __init__(self, path: str, target: str) -> None:
         self._connection = _Connection(path, ANSWER_SECONDS)
         self._lock = threading.Lock()
         self._is_closed = False
@@ -168,10 +173,10 @@ class Stream:
                 self._connection.close()
                 raise
         # Quiet for hours where nothing changes. The end of the daemon ends the connection.
-        self._socket = self._connection.sock or self._response.fp.raw._sock
+        self._socket = self._connection.kept
         self._socket.settimeout(None)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         with _faults():
             while line := self._response.readline(LINE_BYTES):
                 value = json.loads(line)
@@ -179,33 +184,33 @@ class Stream:
                     raise Fault("invalid", "the daemon sent something else than an event")
                 yield value
 
-    def close(self):
+    def close(self) -> None:
         with self._lock:
             if not self._is_closed:
                 self._is_closed = True
                 with contextlib.suppress(OSError):
                     self._socket.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
         self._response.close()
         self._connection.close()
 
 
-def _target(route, query):
+def _target(route: str, query: Mapping[str, object]) -> str:
     # Every byte except letters, digits and `-._~/` is written as %HH. Names may be any bytes.
     words = [f"{name}={urllib.parse.quote(os_bytes(value))}" for name, value in query.items()]
     return f"{route}?{'&'.join(words)}" if words else route
 
 
-def os_bytes(value):
+def os_bytes(value: object) -> bytes:
     return str(value).encode("utf-8", "surrogateescape")
 
 
-def _answer(status, text):
+def _answer(status: int, text: bytes) -> Any:
     try:
         value = json.loads(text) if text else {}
     except ValueError:
@@ -218,7 +223,7 @@ def _answer(status, text):
 
 
 @contextlib.contextmanager
-def _faults(connection=None):
+def _faults(connection: _Connection | None = None) -> Iterator[None]:
     try:
         yield
     except Fault:

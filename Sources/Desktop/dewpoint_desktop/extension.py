@@ -5,6 +5,7 @@ They load it by name, `dewpoint.py` in a directory of theirs. Nothing here waits
 
 import os
 import urllib.parse
+from typing import Any
 
 from gi.repository import GLib, GObject
 
@@ -16,7 +17,7 @@ ATTRIBUTE = "dewpoint_state"
 BATCH = 200
 
 
-def path_of(file):
+def path_of(file: Any) -> bytes | None:
     """The path of bytes of a file object; None for what is not on a file system, such as the trash."""
     uri = file.get_uri() if file else None
     if not uri or not uri.startswith("file:///"):
@@ -24,30 +25,31 @@ def path_of(file):
     return urllib.parse.unquote_to_bytes(uri[7:])
 
 
-def uri_of(path):
+def uri_of(path: bytes) -> str:
     """As GLib writes it: file managers find their objects by it."""
-    return GLib.filename_to_uri(os.fsdecode(path), None)
+    return str(GLib.filename_to_uri(os.fsdecode(path), None))
 
 
 class Host:
-    """One file manager's objects, which are the same but for their names."""
+    """One file manager's objects, which are the same but for their names. `is_told`: whether it has objects to tell of
+    a change; one that has none asks when a menu is opened."""
 
-    def __init__(self, namespace, tip="tip"):
-        self.namespace, self._tip = namespace, tip
+    def __init__(self, namespace: Any, tip: str = "tip", is_told: bool = True) -> None:
+        self.namespace, self._tip, self._is_told = namespace, tip, is_told
         self.shown = ShownItems(self._changed)
 
-    def _changed(self, paths):
-        for start in range(0, len(paths), BATCH):
+    def _changed(self, paths: list[bytes]) -> None:
+        for start in range(0, len(paths) if self._is_told else 0, BATCH):
             GLib.idle_add(self._invalidate, paths[start : start + BATCH])
 
-    def _invalidate(self, paths):
+    def _invalidate(self, paths: list[bytes]) -> Any:
         for path in paths:
             file = self.namespace.FileInfo.lookup_for_uri(uri_of(path))
             if file:
                 file.invalidate_extension_info()
         return GLib.SOURCE_REMOVE
 
-    def update(self, file):
+    def update(self, file: Any) -> None:
         path = path_of(file)
         shown = self.shown.of(path) if path else None
         if shown:
@@ -55,9 +57,9 @@ class Host:
                 file.add_emblem(shown.state.emblem)
             file.add_string_attribute(ATTRIBUTE, shown.words)
 
-    def items(self, files):
-        paths = [path_of(file) for file in files]
-        if not all(path and self.shown.is_in_container(path) for path in paths):
+    def items(self, files: list[Any]) -> list[Any]:
+        paths = [path for file in files if (path := path_of(file)) and self.shown.is_in_container(path)]
+        if len(paths) < len(files):
             return []
         items = []
         for action in actions.offered([self.shown.of(path) for path in paths]):
@@ -68,39 +70,37 @@ class Host:
         return items
 
 
-def menu_provider(namespace):
+def menu_provider(namespace: Any) -> type:
     """The class that Thunar looks for in the module: it lets extensions add menu entries, but no emblems."""
-    host = Host(namespace, tip="tooltip")
-    # It has no objects to tell of a change, and asks when a menu is opened.
-    host._invalidate = lambda paths: GLib.SOURCE_REMOVE
+    host = Host(namespace, tip="tooltip", is_told=False)
 
     class DewpointThunarExtension(GObject.GObject, namespace.MenuProvider):
-        def get_file_menu_items(self, window, files):
+        def get_file_menu_items(self, window: object, files: list[Any]) -> list[Any]:
             return host.items(files)
 
-        def get_folder_menu_items(self, window, folder):
+        def get_folder_menu_items(self, window: object, folder: Any) -> list[Any]:
             return host.items([folder])
 
     return DewpointThunarExtension
 
 
-def provider(namespace):
+def provider(namespace: Any) -> type:
     """The class that Nautilus or Nemo looks for in the module."""
     host = Host(namespace)
 
     class DewpointExtension(GObject.GObject, namespace.InfoProvider, namespace.MenuProvider, namespace.ColumnProvider):
-        def update_file_info(self, file):
+        def update_file_info(self, file: Any) -> Any:
             host.update(file)
             return namespace.OperationResult.COMPLETE
 
         # Nemo's have the window first.
-        def get_file_items(self, *arguments):
+        def get_file_items(self, *arguments: Any) -> list[Any]:
             return host.items(arguments[-1])
 
-        def get_background_items(self, *arguments):
+        def get_background_items(self, *arguments: Any) -> list[Any]:
             return host.items([arguments[-1]])
 
-        def get_columns(self):
+        def get_columns(self) -> list[Any]:
             return [
                 namespace.Column(
                     name="Dewpoint::state",
@@ -113,7 +113,7 @@ def provider(namespace):
     if namespace.__name__.endswith("Nemo"):
         # Nemo lists its extensions by these.
         class DewpointNemoExtension(DewpointExtension, namespace.NameAndDescProvider):
-            def get_name_and_desc(self):
+            def get_name_and_desc(self) -> list[str]:
                 return ["Dewpoint:::Cloud status, emblems and menu entries for mounted containers"]
 
         return DewpointNemoExtension

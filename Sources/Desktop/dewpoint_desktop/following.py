@@ -10,9 +10,12 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from . import mounts
-from .control import Control, Fault
+from .control import Control, Fault, Stream
+from .mounts import Mount
 from .states import State, state, words
 
 # Directories of one mount whose states are kept, and the items in them all; beyond, the least recently used is dropped.
@@ -42,19 +45,28 @@ class Shown:
     is_pinned: bool
 
     @staticmethod
-    def of(status):
+    def of(status: dict[str, Any]) -> "Shown":
         return Shown(state(status), words(status), status.get("kind", "file"), bool(status.get("pinned")))
+
+
+# What is shown of items by name; None of one of which nothing is known any more.
+Items = Mapping[str, Shown | None]
+# Is told of the items in a directory, an absolute path of bytes.
+Changed = Callable[[bytes, Items], None]
 
 
 class Places:
     """Finds the container of a path; reads the table of mounts at most once in TABLE_SECONDS."""
 
-    def __init__(self, read=mounts.table, now=time.monotonic):
+    def __init__(
+        self, read: Callable[[], list[Mount]] = mounts.table, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._read, self._now = read, now
         self._lock = threading.Lock()
-        self._mounts, self._since = [], None
+        self._mounts: list[Mount] = []
+        self._since: float | None = None
 
-    def of(self, path):
+    def of(self, path: bytes) -> tuple[Mount, str] | None:
         """The mount of a path of bytes, and the path below its root as text; None outside of all containers."""
         with self._lock:
             now = self._now()
@@ -72,41 +84,43 @@ class States:
     be shown now of the items that changed, by name; None for one of which nothing is known any more.
     """
 
-    def __init__(self, changed, places=None, control=Control):
+    def __init__(
+        self, changed: Changed, places: Places | None = None, control: Callable[[Mount], Control] = Control
+    ) -> None:
         self._changed, self._control = changed, control
         self._places = places or Places()
         self._lock = threading.Lock()
-        self._followers = {}
+        self._followers: dict[bytes, Follower] = {}
 
-    def show(self, directory):
+    def show(self, directory: bytes) -> None:
         """Follows a directory, an absolute path of bytes, from now on; does nothing outside of containers."""
         place = self._places.of(directory)
         if place:
             self._follower(place[0]).show(place[1])
 
-    def of(self, path):
+    def of(self, path: bytes) -> Shown | None:
         """What is shown of the item at an absolute path of bytes; None while that is not known, and elsewhere."""
         place = self._places.of(path)
         return self._follower(place[0]).of(place[1]) if place else None
 
-    def refresh(self, path):
+    def refresh(self, path: bytes) -> None:
         """Looks at an item again, for a change of which there is no event."""
         place = self._places.of(path)
         if place:
             self._follower(place[0]).note(place[1])
 
-    def place(self, path):
+    def place(self, path: bytes) -> tuple[Control, str] | None:
         """The control API for the item at an absolute path of bytes, and its path there; None outside of containers."""
         place = self._places.of(path)
         return (self._control(place[0]), place[1]) if place else None
 
-    def close(self):
+    def close(self) -> None:
         with self._lock:
             followers, self._followers = self._followers, {}
         for follower in followers.values():
             follower.close()
 
-    def _follower(self, mount):
+    def _follower(self, mount: Mount) -> "Follower":
         dropped = None
         with self._lock:
             follower = self._followers.get(mount.point)
@@ -122,20 +136,21 @@ class States:
 class Follower:
     """The known directories of one mount, also while it is away: it may come back below an open window."""
 
-    def __init__(self, mount, changed, control=Control):
+    def __init__(self, mount: Mount, changed: Changed, control: Callable[[Mount], Control] = Control) -> None:
         self.mount, self._changed = mount, changed
         self._control = control(mount)
         self._wake = threading.Condition()
-        self._known = collections.OrderedDict()  # directory → {name: Shown}, None while it was never listed
-        self._stale = set()  # directories to list
-        self._dirty = collections.defaultdict(set)  # directory → names to ask about
-        self._stream = None
+        # By directory, by name; None while it was never listed.
+        self._known: collections.OrderedDict[str, dict[str, Shown] | None] = collections.OrderedDict()
+        self._stale: set[str] = set()  # directories to list
+        self._dirty: dict[str, set[str]] = collections.defaultdict(set)  # directory → names to ask about
+        self._stream: Stream | None = None
         # Whether no event is missed any more: what is listed before that could stay old.
         self._is_following = False
         self._is_closed = False
         threading.Thread(target=self._run, name="dewpoint-states", daemon=True).start()
 
-    def show(self, directory):
+    def show(self, directory: str) -> None:
         with self._wake:
             self._known.setdefault(directory, None)
             self._known.move_to_end(directory)
@@ -143,12 +158,12 @@ class Follower:
             self._drop_oldest()
             self._wake.notify()
 
-    def of(self, path):
+    def of(self, path: str) -> Shown | None:
         directory, _, name = path.rpartition("/")
         with self._wake:
             return (self._known.get(directory) or {}).get(name)
 
-    def close(self):
+    def close(self) -> None:
         with self._wake:
             self._is_closed = True
             stream = self._stream
@@ -156,7 +171,7 @@ class Follower:
         if stream:
             stream.close()
 
-    def _drop_oldest(self):
+    def _drop_oldest(self) -> None:
         total = sum(len(items or ()) for items in self._known.values())
         while len(self._known) > KNOWN_DIRECTORIES or (total > KNOWN_ITEMS and len(self._known) > 1):
             directory, items = self._known.popitem(last=False)
@@ -166,7 +181,7 @@ class Follower:
 
     # The thread that asks
 
-    def _run(self):
+    def _run(self) -> None:
         pause = RECONNECTION_SECONDS[0]
         while not self._is_closed:
             try:
@@ -193,7 +208,7 @@ class Follower:
                     self._wake.wait(left)
             pause = min(pause * 2, RECONNECTION_SECONDS[1])
 
-    def _ask_while_connected(self):
+    def _ask_while_connected(self) -> None:
         while True:
             with self._wake:
                 while not (self._has_work() or self._is_closed or self._stream is None):
@@ -216,10 +231,10 @@ class Follower:
                 else:
                     self._ask(directory, names)
 
-    def _has_work(self):
-        return self._is_following and (self._stale or self._dirty)
+    def _has_work(self) -> bool:
+        return self._is_following and bool(self._stale or self._dirty)
 
-    def _list(self, directory):
+    def _list(self, directory: str) -> None:
         try:
             items = {name: Shown.of(status) for name, status in self._control.directory(directory).items()}
         except Fault as fault:
@@ -235,8 +250,8 @@ class Follower:
         names = items.keys() | before.keys()
         self._tell(directory, {name: items.get(name) for name in names if items.get(name) != before.get(name)})
 
-    def _ask(self, directory, names):
-        found = {}
+    def _ask(self, directory: str, names: Iterable[str]) -> None:
+        found: dict[str, Shown | None] = {}
         for name in names:
             try:
                 found[name] = Shown.of(self._control.get("/v1/items/status", path=_join(directory, name)))
@@ -258,7 +273,7 @@ class Follower:
                     items[name] = shown
         self._tell(directory, changed)
 
-    def _forget(self):
+    def _forget(self) -> None:
         """Without its daemon nothing is known of a mount: emblems of an old state would mislead."""
         with self._wake:
             self._stream = None
@@ -270,13 +285,13 @@ class Follower:
         for directory, names in known:
             self._tell(directory, dict.fromkeys(names))
 
-    def _tell(self, directory, items):
+    def _tell(self, directory: str, items: Items) -> None:
         if items and not self._is_closed:
             self._changed(os.path.join(self.mount.point, os.fsencode(directory)).rstrip(b"/"), items)
 
     # The thread that reads events
 
-    def _read(self, stream):
+    def _read(self, stream: Stream) -> None:
         try:
             for event in stream:
                 if event.get("event") == "following":
@@ -295,7 +310,7 @@ class Follower:
                     self._stream = None
                 self._wake.notify()
 
-    def note(self, path, is_new=False):
+    def note(self, path: str, is_new: bool = False) -> None:
         """Something was said of the item at a path: what is shown of it may be old."""
         directory, _, name = path.rpartition("/")
         with self._wake:
@@ -309,5 +324,5 @@ class Follower:
                 self._wake.notify()
 
 
-def _join(directory, name):
+def _join(directory: str, name: str) -> str:
     return f"{directory}/{name}" if directory else name

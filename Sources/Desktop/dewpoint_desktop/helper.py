@@ -23,23 +23,25 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Iterable
+from typing import IO, Any
 
 from . import actions
-from .following import States
+from .following import Items, States
 
 
-def encoded(value):
+def encoded(value: object) -> bytes:
     # ASCII with escapes: any bytes of names survive, also halves of surrogates.
     return (json.dumps(value) + "\n").encode("ascii")
 
 
 class Helper:
-    def __init__(self, output, states=None):
+    def __init__(self, output: IO[bytes], states: States | None = None) -> None:
         self._output = output
         self._writing = threading.Lock()
         self._states = states or States(self._changed)
 
-    def run(self, lines):
+    def run(self, lines: Iterable[bytes]) -> None:
         for line in lines:
             try:
                 order = json.loads(line)
@@ -55,11 +57,11 @@ class Helper:
             elif order.get("start") == "versions":
                 actions.start("versions", *map(os.fsencode, order["paths"]))
 
-    def _act(self, route, paths, values):
+    def _act(self, route: str, paths: list[bytes], values: dict[str, Any]) -> None:
         actions.perform(self._states, route, paths, values)
 
-    def _offer(self, number, paths):
-        def order(action):
+    def _offer(self, number: int, paths: list[bytes]) -> None:
+        def order(action: actions.Action) -> dict[str, Any]:
             return {"act": action.route, "values": action.values} if action.route else {"start": action.name}
 
         offered = [
@@ -68,7 +70,7 @@ class Helper:
         ]
         self._say({"menu": number, "actions": offered})
 
-    def _changed(self, directory, items):
+    def _changed(self, directory: bytes, items: Items) -> None:
         answer = {
             "directory": os.fsdecode(directory),
             "items": {
@@ -78,7 +80,7 @@ class Helper:
         }
         self._say(answer)
 
-    def _say(self, answer):
+    def _say(self, answer: Any) -> None:
         with self._writing:
             try:
                 self._output.write(encoded(answer))
@@ -87,7 +89,7 @@ class Helper:
                 os._exit(0)  # the file manager has ended
 
 
-def main():
+def main() -> None:
     # What somebody else prints must not come between the lines.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -10,6 +10,7 @@ import re
 import socket
 import stat
 import struct
+from collections.abc import Mapping, Sequence
 
 TYPE = "fuse.dewpoint"
 TABLE = "/proc/self/mountinfo"
@@ -29,7 +30,7 @@ class Mount:
     """The user that mounted a FUSE file system."""
 
 
-def table(text=None):
+def table(text: bytes | None = None) -> list[Mount]:
     """The mounts of this process's namespace, in the order of mounting. `text`: the contents of mountinfo, bytes."""
     if text is None:
         try:
@@ -40,7 +41,7 @@ def table(text=None):
     return [mount for mount in map(_mount, text.split(b"\n")) if mount]
 
 
-def container(path, mounts=None):
+def container(path: bytes, mounts: Sequence[Mount] | None = None) -> tuple[Mount, bytes] | None:
     """The mount that contains an absolute path of bytes and the path below its root; None for any other file system."""
     mounts = table() if mounts is None else mounts
     found, rest = None, None
@@ -57,16 +58,16 @@ def container(path, mounts=None):
     return whole, b"/".join(part for part in (found.root[1:], rest) if part)
 
 
-def containers(mounts=None):
+def containers(mounts: Sequence[Mount] | None = None) -> list[Mount]:
     """Our own mounts, each once: bind mounts of them are left out."""
-    firsts = {}
+    firsts: dict[str, Mount] = {}
     for mount in table() if mounts is None else mounts:
         if mount.type == TYPE and mount.root == b"/":
             firsts.setdefault(mount.device, mount)
     return list(firsts.values())
 
 
-def socket_candidates(point, owner, environment=os.environ):
+def socket_candidates(point: bytes, owner: int, environment: Mapping[str, str] = os.environ) -> list[str]:
     """Where the control socket of a mount may be, likeliest first. `point`: bytes; `owner`: the user that mounted
     it."""
     directories = []
@@ -82,7 +83,7 @@ def socket_candidates(point, owner, environment=os.environ):
     return paths if session in paths else [*paths, session]
 
 
-def find_socket(mount, environment=os.environ):
+def find_socket(mount: Mount, environment: Mapping[str, str] = os.environ) -> str | None:
     """The control socket of a mount, where only its owner can have created it; None when there is none."""
     owner = 0 if mount.owner is None else mount.owner
     for path in socket_candidates(mount.point, owner, environment):
@@ -91,14 +92,14 @@ def find_socket(mount, environment=os.environ):
     return None
 
 
-def is_listener_trusted(connection, path):
+def is_listener_trusted(connection: socket.socket, path: str) -> bool:
     """Whether the user that listens is the owner of the socket's directory, who may have put a link to another's
     there."""
     _, user, _ = struct.unpack("=iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return _is_trusted(os.path.dirname(path), user)
 
 
-def _home(user):
+def _home(user: int) -> str | None:
     """The home directory in the password database."""
     try:
         home = pwd.getpwuid(user).pw_dir
@@ -107,7 +108,7 @@ def _home(user):
     return home if home.startswith("/") else None
 
 
-def _socket_name(point):
+def _socket_name(point: bytes) -> str:
     """64 bits of FNV-1a over the mountpoint."""
     number = 0xCBF29CE484222325
     for byte in point:
@@ -115,7 +116,7 @@ def _socket_name(point):
     return f"{number:016x}.sock"
 
 
-def _is_trusted(directory, user):
+def _is_trusted(directory: str, user: int) -> bool:
     """Whether only `user` can have created a socket there: another's would receive our requests."""
     try:
         found = os.lstat(directory)
@@ -124,7 +125,7 @@ def _is_trusted(directory, user):
     return stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077
 
 
-def _rest(path, directory):
+def _rest(path: bytes, directory: bytes) -> bytes | None:
     if directory == b"/":
         directory = b""
     if not path.startswith(directory):
@@ -133,7 +134,7 @@ def _rest(path, directory):
     return rest[1:] if not rest or rest.startswith(b"/") else None
 
 
-def _mount(line):
+def _mount(line: bytes) -> Mount | None:
     """One line of mountinfo; see proc_pid_mountinfo(5).
 
     36 35 98:0 /root /mnt rw,noatime shared:1 - fuse.dewpoint source rw,user_id=0,group_id=0
@@ -154,6 +155,6 @@ def _mount(line):
     )
 
 
-def _unescaped(field):
+def _unescaped(field: bytes) -> bytes:
     """Decodes `\\040` and similar escapes of bytes that would end a field."""
     return re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 0xFF]), field)

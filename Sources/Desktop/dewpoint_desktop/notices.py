@@ -2,6 +2,8 @@
 
 import dataclasses
 import re
+from collections.abc import Callable
+from typing import Any
 
 # Of one kind and container. What comes meanwhile is said together, later.
 QUIET_SECONDS = 600
@@ -14,7 +16,7 @@ KEPT_NAMES = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Notice:
-    key: tuple
+    key: tuple[str, str]
     """Kind and container: a later notice of the same key replaces the earlier one on the screen."""
     title: str
     body: str
@@ -25,29 +27,29 @@ class Notice:
 class _Topic:
     shown: float | None = None
     text: str | None = None
-    names: list = dataclasses.field(default_factory=list)
+    names: list[str] = dataclasses.field(default_factory=list)
 
 
 class Notices:
     """Decides; says nothing itself. Times are seconds of any one clock."""
 
-    def __init__(self):
-        self._topics = {}
+    def __init__(self) -> None:
+        self._topics: dict[tuple[str, str], _Topic] = {}
 
-    def conflict(self, container, name):
+    def conflict(self, container: str, name: str) -> None:
         self._note("conflict", container, name)
 
-    def resolved(self, container, name):
+    def resolved(self, container: str, name: str) -> None:
         self._forget("conflict", container, name)
 
-    def departed(self, container, name):
+    def departed(self, container: str, name: str) -> None:
         """A move took an item out of what is synced."""
         self._note("departure", container, name)
 
-    def returned(self, container, name):
+    def returned(self, container: str, name: str) -> None:
         self._forget("departure", container, name)
 
-    def status(self, container, status, now):
+    def status(self, container: str, status: dict[str, Any], now: float) -> list[Notice]:
         """The notices that are due by the answer to `/v1/status`, and by what was reported before."""
         name = status.get("name") or status.get("container") or container
         due = [
@@ -61,27 +63,31 @@ class Notices:
         ]  # fmt: skip
         return [notice for notice in due if notice]
 
-    def _topic(self, kind, container):
+    def _topic(self, kind: str, container: str) -> _Topic:
         return self._topics.setdefault((kind, container), _Topic())
 
-    def _note(self, kind, container, name):
+    def _note(self, kind: str, container: str, name: str) -> None:
         names = self._topic(kind, container).names
         if name not in names and len(names) < KEPT_NAMES:
             names.append(name)
 
-    def _forget(self, kind, container, name):
+    def _forget(self, kind: str, container: str, name: str) -> None:
         names = self._topic(kind, container).names
         if name in names:
             names.remove(name)
 
-    def _names(self, kind, container, now, notice):
+    def _names(
+        self, kind: str, container: str, now: float, notice: Callable[[list[str]], tuple[str, str]]
+    ) -> Notice | None:
         topic = self._topic(kind, container)
         if not topic.names or (topic.shown is not None and now - topic.shown < QUIET_SECONDS):
             return None
         names, topic.names, topic.shown = topic.names, [], now
         return Notice((kind, container), *notice(names))
 
-    def _lasting(self, kind, container, now, value, notice):
+    def _lasting(
+        self, kind: str, container: str, now: float, value: Any, notice: Callable[[Any], tuple[str, str]]
+    ) -> Notice | None:
         topic = self._topic(kind, container)
         if value is None:
             topic.text = None
@@ -95,19 +101,19 @@ class Notices:
         return Notice((kind, container), *notice(value), is_urgent=True)
 
 
-def _blocking(status):
+def _blocking(status: dict[str, Any]) -> str | None:
     """Why sync is blocked, unless it is for a reason that a person knows or is told of by another notice."""
     # Without a network that is no news, and it passes by itself.
     is_offline = status.get("store", "reachable") != "reachable"
     return None if is_offline or status.get("heldDeletionCount") else status.get("problem")
 
 
-def _list(names):
+def _list(names: list[str]) -> str:
     more = len(names) - SHOWN_NAMES
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _conflicts(container, names):
+def _conflicts(container: str, names: list[str]) -> tuple[str, str]:
     if len(names) == 1:
         return f"Conflict in {container}", f"{names[0]} was changed on two devices. Both versions are kept; choose one."
     return (
@@ -116,7 +122,7 @@ def _conflicts(container, names):
     )
 
 
-def _departures(container, names):
+def _departures(container: str, names: list[str]) -> tuple[str, str]:
     return (
         f"No longer synced in {container}",
         f"Moved to where nothing is synced: {_list(names)}. What was moved stays on this device only; other devices find it "
@@ -124,11 +130,11 @@ def _departures(container, names):
     )
 
 
-def _problem(container, text):
+def _problem(container: str, text: str) -> tuple[str, str]:
     return f"{container} does not sync", text[:1].upper() + text[1:]
 
 
-def _held(container, count, mountpoint):
+def _held(container: str, count: int, mountpoint: str) -> tuple[str, str]:
     return (
         f"Much was deleted in {container}",
         f"{count} deletions are held and not passed on. To delete everywhere: dewpoint confirm {mountpoint}; "

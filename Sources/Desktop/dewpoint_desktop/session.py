@@ -10,10 +10,13 @@ import os
 import select
 import threading
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from . import mounts
-from .control import Control, Fault
+from .control import Control, Fault, Stream
 from .following import RECONNECTION_SECONDS
+from .mounts import Mount
 from .notices import Notice, Notices
 from .thumbnails import FailedThumbnails, has_thumbnail, nudge
 
@@ -33,24 +36,24 @@ log = logging.getLogger("dewpoint")
 class Desktop:
     """The notifications of the session, over D-Bus. Where nobody shows them nothing happens."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         from gi.repository import Gio, GLib
 
         self._gio, self._glib = Gio, GLib
         self._bus = Gio.bus_get_sync(Gio.BusType.SESSION, None)
-        self._ids = {}
+        self._ids: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
-    def own_name(self):
+    def own_name(self) -> bool:
         """Whether this is the only agent of the session."""
         # 4: do not queue; 1: we own it now.
         answer = self._call("org.freedesktop.DBus", "/org/freedesktop/DBus", "RequestName", "(su)", (NAME, 4))
         return answer is not None and answer[0] == 1
 
-    def show(self, notice):
+    def show(self, notice: Notice) -> None:
         with self._lock:
             # The body may have markup, so a name must not look like some.
-            values = (
+            values: tuple[object, ...] = (
                 "Dewpoint", self._ids.get(notice.key, 0), "emblem-dewpoint-cloud", notice.title,
                 html.escape(notice.body, quote=False), [],
                 {
@@ -64,7 +67,7 @@ class Desktop:
             if answer:
                 self._ids[notice.key] = answer[0]
 
-    def _call(self, service, path, method, signature, values):
+    def _call(self, service: str, path: str, method: str, signature: str, values: Any) -> Any:
         try:
             return self._bus.call_sync(
                 service, path, service, method, self._glib.Variant(signature, values), None, self._gio.DBusCallFlags.NONE,
@@ -78,22 +81,28 @@ class Desktop:
 class MountWatch:
     """Follows one mount until it is gone."""
 
-    def __init__(self, mount, show, thumbnails, control=Control):
+    def __init__(
+        self,
+        mount: Mount,
+        show: Callable[[Notice], None],
+        thumbnails: FailedThumbnails,
+        control: Callable[[Mount], Control] = Control,
+    ) -> None:
         self._mount, self._show, self._thumbnails = mount, show, thumbnails
         self._control = control(mount)
         self._notices = Notices()
         self._noting = threading.Lock()
-        self._stream = None
+        self._stream: Stream | None = None
         self.is_closed = False
         self.is_following = False
         threading.Thread(target=self._run, name="dewpoint-mount", daemon=True).start()
 
-    def close(self):
+    def close(self) -> None:
         self.is_closed = True
         if self._stream:
             self._stream.close()
 
-    def _run(self):
+    def _run(self) -> None:
         pause = RECONNECTION_SECONDS[0]
         while not self.is_closed:
             try:
@@ -108,7 +117,7 @@ class MountWatch:
             time.sleep(pause)
             pause = min(pause * 2, RECONNECTION_SECONDS[1])
 
-    def check(self):
+    def check(self) -> None:
         """Asks for the container's state, and shows what is due."""
         try:
             status = self._control.get("/v1/status")
@@ -119,12 +128,12 @@ class MountWatch:
         for notice in due:
             self._show(notice)
 
-    def _sweep(self):
+    def _sweep(self) -> None:
         """Pictures may have arrived when nobody followed."""
         for path in self._thumbnails.below(self._mount.point):
             self._arrived(os.fsdecode(path[len(self._mount.point.rstrip(b"/")) + 1 :]))
 
-    def _take(self, event):
+    def _take(self, event: dict[str, Any]) -> None:
         keys, path = event.get("keys") or [], event.get("path")
         if event.get("event") != "ubiquityAttributes" or not path:
             return
@@ -137,7 +146,7 @@ class MountWatch:
             if fault.code in ("unreachable", "timedOut"):
                 raise
 
-    def _arrived(self, path):
+    def _arrived(self, path: str) -> None:
         file = os.path.join(self._mount.point, os.fsencode(path))
         if not (has_thumbnail(path) or self._thumbnails.have(file)):
             return
@@ -151,7 +160,7 @@ class MountWatch:
             self._thumbnails.forget(file)
             nudge(file)
 
-    def _note(self, path):
+    def _note(self, path: str) -> None:
         status = self._control.get("/v1/items/status", path=path)
         container, name = os.fsdecode(self._mount.point), os.path.basename(path)
         with self._noting:
@@ -167,9 +176,10 @@ class MountWatch:
         self.check()
 
 
-def watch(show, thumbnails):
+def watch(show: Callable[[Notice], None], thumbnails: FailedThumbnails) -> None:
     """Watches all mounts whose daemons answer to this user, for ever."""
-    watches, checked, starting = {}, -STATUS_SECONDS, time.monotonic() + STARTING_SECONDS
+    watches: dict[bytes, MountWatch] = {}
+    checked, starting = float(-STATUS_SECONDS), time.monotonic() + STARTING_SECONDS
     # The kernel reports a change of the table of mounts as an urgent event.
     with open(mounts.TABLE, "rb") as table:
         poll = select.poll()
@@ -192,11 +202,11 @@ def watch(show, thumbnails):
                 time.sleep(1)  # many mounts at once are one change
 
 
-def has_desktop(environment=os.environ):
+def has_desktop(environment: Mapping[str, str] = os.environ) -> bool:
     return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
 
 
-def main():
+def main() -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     if not has_desktop():
         print("There is no desktop in this session: no notifications and no thumbnails.")
@@ -209,7 +219,7 @@ def main():
     return 0
 
 
-def notify_once(text):
+def notify_once(text: str) -> int:
     if not has_desktop():
         print(text)
         return 0

@@ -4,6 +4,8 @@ import collections
 import json
 import os
 import subprocess
+from collections.abc import Callable
+from typing import IO, Any
 
 from gi.repository import GLib
 
@@ -25,18 +27,19 @@ READ_BYTES = 256 << 10
 class ShownItems:
     """What is to be shown of items. `changed(paths)` is called on the main loop, with absolute paths of bytes."""
 
-    def __init__(self, changed, command=None):
+    def __init__(self, changed: Callable[[list[bytes]], object], command: list[str] | None = None) -> None:
         self._changed = changed
         self._command = command or [actions.PYTHON, os.path.dirname(os.path.abspath(__file__)), "states"]
         self._places = Places()
-        self._known = collections.OrderedDict()  # directory → {name: Shown}
-        self._process = None
+        # By directory, by name.
+        self._known: collections.OrderedDict[bytes, dict[str, Shown]] = collections.OrderedDict()
+        self._process: subprocess.Popen[bytes] | None = None
         self._queue, self._buffer = b"", b""
-        self._sources = []
+        self._sources: list[int] = []
         self._pause = RESTART_SECONDS[0]
         self._is_restarting = False
 
-    def of(self, path):
+    def of(self, path: bytes) -> Shown | None:
         """What to show of the item at an absolute path of bytes, at once; None while it is not known, and elsewhere."""
         directory, _, name = path.rpartition(b"/")
         # The root of a container is looked at in its parent, which is no part of it.
@@ -51,21 +54,21 @@ class ShownItems:
         self._send({"show": os.fsdecode(directory)})
         return None
 
-    def is_in_container(self, path):
+    def is_in_container(self, path: bytes) -> bool:
         return self._places.of(path) is not None
 
-    def perform(self, action, paths):
+    def perform(self, action: actions.Action, paths: list[bytes]) -> None:
         if action.route is None:
             actions.start(action.name, *paths)
         else:
             self._send({"act": action.route, "paths": [os.fsdecode(path) for path in paths], "values": action.values})
 
-    def close(self):
+    def close(self) -> None:
         self._end()
 
     # The process
 
-    def _send(self, order):
+    def _send(self, order: dict[str, Any]) -> None:
         if self._is_restarting:
             return  # what is known is asked for again after the start
         if not self._process and not self._start():
@@ -73,24 +76,27 @@ class ShownItems:
         self._queue += encoded(order)
         self._write()
 
-    def _start(self):
+    def _start(self) -> bool:
         try:
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         except OSError:
             self._restart_later()
             return False
-        for pipe in (self._process.stdin, self._process.stdout):
+        asked, answers = self._process.stdin, self._process.stdout
+        assert asked and answers
+        for pipe in (asked, answers):
             os.set_blocking(pipe.fileno(), False)
-        self._watch(self._process.stdout, GLib.IOCondition.IN | GLib.IOCondition.HUP, self._read)
+        self._watch(answers, GLib.IOCondition.IN | GLib.IOCondition.HUP, self._read)
         return True
 
-    def _watch(self, pipe, condition, call):
+    def _watch(self, pipe: IO[bytes], condition: Any, call: Callable[..., Any]) -> None:
         self._sources.append(GLib.unix_fd_add_full(GLib.PRIORITY_DEFAULT_IDLE, pipe.fileno(), condition, call))
 
-    def _write(self, *_):
+    def _write(self, *_: object) -> Any:
+        asked = self._process and self._process.stdin
         try:
-            while self._queue:
-                self._queue = self._queue[os.write(self._process.stdin.fileno(), self._queue) :]
+            while asked and self._queue:
+                self._queue = self._queue[os.write(asked.fileno(), self._queue) :]
         except BlockingIOError:
             if len(self._queue) > QUEUE_BYTES:
                 self._end()
@@ -101,12 +107,12 @@ class ShownItems:
             self._queue = b""  # it has ended; the end of its output says so too
         return GLib.SOURCE_REMOVE
 
-    def _write_again(self, process):
+    def _write_again(self, process: subprocess.Popen[bytes]) -> Any:
         if process is self._process:
             self._write()
         return GLib.SOURCE_REMOVE
 
-    def _read(self, descriptor, _):
+    def _read(self, descriptor: int, _: object) -> Any:
         try:
             text = os.read(descriptor, READ_BYTES)
         except BlockingIOError:
@@ -123,7 +129,7 @@ class ShownItems:
             self._take(json.loads(line))
         return GLib.SOURCE_CONTINUE
 
-    def _take(self, answer):
+    def _take(self, answer: Any) -> None:
         self._pause = RESTART_SECONDS[0]
         directory = os.fsencode(answer["directory"])
         items = self._known.get(directory)
@@ -136,26 +142,27 @@ class ShownItems:
                 items.pop(name, None)
         self._changed([directory + b"/" + os.fsencode(name) for name in answer["items"]])
 
-    def _end(self):
+    def _end(self) -> None:
         for source in self._sources:
             GLib.source_remove(source)
         self._sources.clear()
         self._queue = self._buffer = b""
         process, self._process = self._process, None
         if process:
-            process.stdin.close()
-            process.stdout.close()
+            for pipe in (process.stdin, process.stdout):
+                if pipe:
+                    pipe.close()
             process.terminate()
             GLib.timeout_add_seconds(1, lambda: process.poll() is None)
 
-    def _restart_later(self):
+    def _restart_later(self) -> None:
         if self._is_restarting:
             return
         self._is_restarting = True
         GLib.timeout_add_seconds(self._pause, self._restart)
         self._pause = min(self._pause * 2, RESTART_SECONDS[1])
 
-    def _restart(self):
+    def _restart(self) -> Any:
         self._is_restarting = False
         for directory in list(self._known):
             self._known[directory] = {}

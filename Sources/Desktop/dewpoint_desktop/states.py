@@ -1,6 +1,7 @@
 """What an item's status means to a person: one state, its word and its emblem."""
 
 import enum
+from typing import Any
 
 
 class State(enum.Enum):
@@ -17,14 +18,14 @@ class State(enum.Enum):
     UNSYNCED = "unsynced"
 
     @property
-    def emblem(self):
+    def emblem(self) -> str | None:
         """The name of its icon; None for items that look like those of any other directory."""
         if self is State.UNSYNCED:
             return None
         return f"emblem-dewpoint-{'cloud' if self is State.PAUSED else self.value}"
 
 
-def state(status):
+def state(status: dict[str, Any]) -> State:
     """The state of an item, from the object that the control API sends of it."""
     if not status.get("isUbiquitousItem", True):
         return State.UNSYNCED
@@ -47,7 +48,7 @@ def state(status):
     return State.LOCAL if is_file else State.UNSYNCED
 
 
-def words(status):
+def words(status: dict[str, Any]) -> str:
     """The state in words, for a column: at most some forty letters."""
     found = state(status)
     match found:
@@ -77,5 +78,5 @@ def words(status):
             return "" if status.get("isUbiquitousItem", True) else "Not synced"
 
 
-def _percent(word, percent):
+def _percent(word: str, percent: float | None) -> str:
     return f"{word} {int(percent)} %" if percent and 0 < percent < 100 else word

@@ -15,6 +15,7 @@ import mimetypes
 import os
 import struct
 import urllib.parse
+from collections.abc import Iterator, Mapping
 
 # Records of failures that are looked through when the agent starts or a container is mounted.
 SWEPT_RECORDS = 20_000
@@ -26,25 +27,25 @@ _URI_SAFE = "!*'()/&=:@+$,~-_."
 NUDGE = ("user.dewpoint.download", b"1")
 
 
-def cache_directory(environment=os.environ):
+def cache_directory(environment: Mapping[str, str] = os.environ) -> str:
     home = environment.get("HOME") or os.path.expanduser("~")
     return os.path.join(environment.get("XDG_CACHE_HOME") or f"{home}/.cache", "thumbnails")
 
 
-def uri_of(path):
+def uri_of(path: bytes) -> str:
     """The URI of an absolute path of bytes, exactly as GLib writes it: its hash is the name of the record."""
     return "file://" + urllib.parse.quote(path, safe=_URI_SAFE)
 
 
 class FailedThumbnails:
-    def __init__(self, directory=None):
+    def __init__(self, directory: str | None = None) -> None:
         self._directory = os.path.join(directory or cache_directory(), "fail")
 
-    def have(self, path):
+    def have(self, path: bytes) -> bool:
         """Whether there is a record of a file, an absolute path of bytes."""
         return any(os.path.lexists(record) for record in self._records_of(path))
 
-    def forget(self, path):
+    def forget(self, path: bytes) -> bool:
         """Removes the records of a file, an absolute path of bytes. Whether there were any."""
         removed = False
         for record in self._records_of(path):
@@ -55,11 +56,11 @@ class FailedThumbnails:
                 pass  # no record, or one that is not ours
         return removed
 
-    def _records_of(self, path):
+    def _records_of(self, path: bytes) -> list[str]:
         name = hashlib.md5(uri_of(path).encode("ascii"), usedforsecurity=False).hexdigest() + ".png"
         return [os.path.join(self._directory, program, name) for program in self._programs()]
 
-    def below(self, point):
+    def below(self, point: bytes) -> set[bytes]:
         """The files below a mountpoint of which there are records, as absolute paths of bytes."""
         found = set()
         for record in self._records():
@@ -68,13 +69,13 @@ class FailedThumbnails:
                 found.add(path)
         return found
 
-    def _programs(self):
+    def _programs(self) -> list[str]:
         try:
             return os.listdir(self._directory)
         except OSError:
             return []
 
-    def _records(self):
+    def _records(self) -> Iterator[str]:
         count = 0
         for program in self._programs():
             try:
@@ -90,19 +91,19 @@ class FailedThumbnails:
                         yield entry.path
 
 
-def has_thumbnail(name):
+def has_thumbnail(name: str) -> bool:
     """Whether file managers make thumbnails of files with such a name: not all record a failure."""
     kind = mimetypes.guess_type(name)[0] or ""
     return kind.startswith(("image/", "video/")) or kind == "application/pdf"
 
 
-def nudge(path):
+def nudge(path: bytes) -> None:
     """Makes file managers look at a local file again, without a change of it."""
     with contextlib.suppress(OSError):  # read-only, or gone: shown again when the directory is
         os.setxattr(path, *NUDGE)
 
 
-def _path_in(record):
+def _path_in(record: str) -> bytes | None:
     """The path of bytes that a record is about; None if it says none."""
     try:
         with open(record, "rb") as file:

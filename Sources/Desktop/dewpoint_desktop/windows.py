@@ -1,5 +1,7 @@
 """The window with the versions of a file: resolves conflicts, restores and saves versions."""
 
+from collections.abc import Callable
+from typing import Any
 import datetime
 import os
 import threading
@@ -15,11 +17,11 @@ from .control import Control, Fault
 KINDS = {"current": "Current", "conflict": "In conflict", "earlier": "Earlier"}
 
 
-def size_text(count):
-    return GLib.format_size(count)
+def size_text(count: int) -> str:
+    return str(GLib.format_size(count))
 
 
-def date_text(text):
+def date_text(text: str) -> str:
     """A time of the API, RFC 3339 in UTC, as local time."""
     try:
         return datetime.datetime.fromisoformat(text[:19] + "+00:00").astimezone().strftime("%Y-%m-%d %H:%M:%S")
@@ -28,10 +30,10 @@ def date_text(text):
 
 
 class VersionsWindow(Gtk.Window):
-    def __init__(self, control, path):
+    def __init__(self, control: Control, path: str) -> None:
         super().__init__(title=f"Versions of {os.path.basename(path)}", default_width=620, default_height=320)
         self._control, self._path = control, path
-        self._versions = []
+        self._versions: list[dict[str, Any]] = []
         self._store = Gtk.ListStore(str, str, str, str)
         self._view = Gtk.TreeView(model=self._store)
         for index, title in enumerate(("Version", "Date", "Device", "Size")):
@@ -54,29 +56,29 @@ class VersionsWindow(Gtk.Window):
         self.connect("destroy", Gtk.main_quit)
         self._load()
 
-    def _button(self, label, call):
+    def _button(self, label: str, call: Callable[..., Any]) -> Any:
         button = Gtk.Button(label=label, use_underline=True, sensitive=False)
         button.connect("clicked", lambda _: call())
         return button
 
-    def _selected(self):
+    def _selected(self) -> dict[str, Any] | None:
         _, place = self._view.get_selection().get_selected()
         return self._versions[self._store.get_path(place)[0]] if place else None
 
     @property
-    def _has_conflict(self):
+    def _has_conflict(self) -> bool:
         return any(version["kind"] == "conflict" for version in self._versions)
 
-    def _update(self):
+    def _update(self) -> None:
         version = self._selected()
         self._save.set_sensitive(version is not None)
         self._keep.set_sensitive(version is not None and (self._has_conflict or version["kind"] != "current"))
         self._keep.set_label("_Keep This Version" if self._has_conflict else "_Restore This Version")
 
-    def _load(self):
+    def _load(self) -> None:
         self._ask(lambda: self._control.get("/v1/items/versions", path=self._path), self._show)
 
-    def _show(self, versions):
+    def _show(self, versions: list[dict[str, Any]]) -> None:
         self._versions = versions
         self._store.clear()
         for version in versions:
@@ -93,16 +95,20 @@ class VersionsWindow(Gtk.Window):
             self._view.get_selection().select_path(0)
         self._update()
 
-    def _choose(self):
+    def _choose(self) -> None:
         version = self._selected()
+        if not version:
+            return
         if self._has_conflict and version["kind"] != "earlier":
             route, body = "/v1/items/resolve", {"path": self._path, "keep": version["id"]}
         else:
             route, body = "/v1/items/restore-version", {"path": self._path, "id": version["id"]}
         self._ask(lambda: self._control.post(route, body), lambda _: self._load())
 
-    def _save_copy(self):
+    def _save_copy(self) -> None:
         version = self._selected()
+        if not version:
+            return
         dialog = Gtk.FileChooserNative(title="Save a Copy", transient_for=self, action=Gtk.FileChooserAction.SAVE)
         dialog.set_do_overwrite_confirmation(True)
         dialog.set_current_name(os.path.basename(self._path))
@@ -110,7 +116,7 @@ class VersionsWindow(Gtk.Window):
             return
         place = dialog.get_filename()
 
-        def save():
+        def save() -> None:
             part = f"{place}.part"
             try:
                 with open(part, "wb") as file:
@@ -124,11 +130,11 @@ class VersionsWindow(Gtk.Window):
 
         self._ask(save, lambda _: None)
 
-    def _ask(self, request, done):
+    def _ask(self, request: Callable[[], Any], done: Callable[[Any], object]) -> None:
         """Makes a request on another thread, and passes its answer on the main loop."""
         self.set_sensitive(False)
 
-        def work():
+        def work() -> None:
             try:
                 answer = request()
             except Fault as fault:
@@ -138,16 +144,16 @@ class VersionsWindow(Gtk.Window):
 
         threading.Thread(target=work, daemon=True).start()
 
-    def _finish(self, done, answer):
+    def _finish(self, done: Callable[[Any], object], answer: Any) -> None:
         self.set_sensitive(True)
         done(answer)
 
-    def _fail(self, text):
+    def _fail(self, text: str) -> None:
         self.set_sensitive(True)
         self._label.set_text(text)
 
 
-def main(path):
+def main(path: str) -> int:
     place = mounts.container(os.fsencode(os.path.abspath(path)))
     if not place:
         print(f"{path} is in no mounted container")
