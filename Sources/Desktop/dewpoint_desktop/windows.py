@@ -1,10 +1,10 @@
 """The window with the versions of a file: resolves conflicts, restores and saves versions."""
 
-from collections.abc import Callable
-from typing import Any
 import datetime
 import os
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import gi
 
