@@ -24,10 +24,10 @@ final class Uplink: Sendable {
 
     func connect() async throws { try await run("forwarder.py", "\(serverPort)") }
 
-    /// Connects, and writes down what is requested from then on: `requests.py`.
+    /// Connects, and has `forwarder.py` write down what is requested from then on.
     func connect(writingTo log: String) async throws {
         cut()
-        try await run("requests.py", "\(serverPort)", log)
+        try await run("forwarder.py", "\(serverPort)", log)
     }
 
     /// A stranger answers every request instead of the server: `portal.py`'s kinds.
