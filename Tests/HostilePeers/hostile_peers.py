@@ -20,6 +20,8 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 # How long a peer that drips waits after each byte: shorter than any limit of a reader that notices silence.
 DRIP_SECONDS = 0.02
@@ -52,11 +54,11 @@ class Ended(Exception):
 class Peer:
     """One connection, which counts what it sends."""
 
-    def __init__(self, connection, chance):
+    def __init__(self, connection: socket.socket, chance: random.Random) -> None:
         self.connection, self.chance, self.sent = connection, chance, 0
         self.end = time.monotonic() + PEER_SECONDS
 
-    def send(self, data):
+    def send(self, data: bytes) -> None:
         if time.monotonic() > self.end:
             raise Ended
         try:
@@ -65,23 +67,23 @@ class Peer:
             raise Ended from None
         self.sent += len(data)
 
-    def drip(self, source):
+    def drip(self, source: Iterable[int]) -> None:
         for byte in source:
             self.send(bytes([byte]))
             time.sleep(DRIP_SECONDS)
 
-    def head(self, *headers, status=None):
+    def head(self, *headers: bytes, status: bytes | None = None) -> bytes:
         lines = [b"HTTP/1.1 " + (status or self.chance.choice(STATUSES)), *headers]
         return b"\r\n".join(lines) + b"\r\n" + MARK + b"\r\n"
 
-    def wait(self):
+    def wait(self) -> None:
         """Until the other side closes the connection."""
         with contextlib.suppress(OSError):
             self.connection.settimeout(PEER_SECONDS)
             while self.connection.recv(1 << 16):
                 pass
 
-    def request(self):
+    def request(self) -> None:
         data = b""
         self.connection.settimeout(10)
         with contextlib.suppress(OSError):
@@ -93,7 +95,7 @@ class Peer:
         self.connection.settimeout(PEER_SECONDS)
 
 
-def forever(piece):
+def forever(piece: bytes) -> Iterator[int]:
     while True:
         yield from piece
 
@@ -101,52 +103,52 @@ def forever(piece):
 # Servers
 
 
-def silent(peer):
+def silent(peer: Peer) -> None:
     peer.wait()
 
 
-def deaf(peer):
+def deaf(peer: Peer) -> None:
     """Reads nothing, not even the request."""
     time.sleep(PEER_SECONDS)
 
 
-def dripping_head(peer):
+def dripping_head(peer: Peer) -> None:
     peer.drip(b"HTTP/1.1 200 OK\r\nX: ")
     peer.drip(forever(b"x"))
 
 
-def dripping_headers(peer):
+def dripping_headers(peer: Peer) -> None:
     peer.drip(b"HTTP/1.1 200 OK\r\n")
     peer.drip(forever(b"A: b\r\n"))
 
 
-def endless_head(peer):
+def endless_head(peer: Peer) -> None:
     peer.send(b"HTTP/1.1 200 OK\r\nX: ")
     while True:
         peer.send(b"x" * PIECE_BYTES)
 
 
-def endless_headers(peer):
+def endless_headers(peer: Peer) -> None:
     peer.send(b"HTTP/1.1 200 OK\r\n")
     while True:
         peer.send(b"".join(b"H%d: v\r\n" % peer.chance.randrange(1 << 30) for _ in range(1000)))
 
 
-def endless_interim(peer):
+def endless_interim(peer: Peer) -> None:
     while True:
         peer.send(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
 
 
-def dripping_interim(peer):
+def dripping_interim(peer: Peer) -> None:
     peer.drip(forever(b"HTTP/1.1 103 Early Hints\r\n\r\n"))
 
 
-def dripping_body(peer):
+def dripping_body(peer: Peer) -> None:
     peer.send(peer.head(b"Content-Length: %d" % (1 << peer.chance.randrange(12, 40)), status=b"200 OK"))
     peer.drip(forever(peer.chance.choice(FILLERS)))
 
 
-def dripping_part(peer):
+def dripping_part(peer: Peer) -> None:
     length = 1 << 20
     head = peer.head(
         b"Content-Length: %d" % length, b"Content-Range: bytes 0-%d/%d" % (length - 1, length),
@@ -155,19 +157,19 @@ def dripping_part(peer):
     peer.drip(forever(b"x"))
 
 
-def dripping_refusal(peer):
+def dripping_refusal(peer: Peer) -> None:
     peer.send(peer.head(b"Content-Length: 65000", status=b"%d No" % peer.chance.choice([400, 403, 404, 500, 503])))
     peer.drip(forever(peer.chance.choice(FILLERS)))
 
 
-def endless_body(peer):
+def endless_body(peer: Peer) -> None:
     peer.send(peer.head(b"Connection: close", status=b"200 OK"))
     piece = peer.chance.choice(FILLERS)
     while True:
         peer.send(piece * (PIECE_BYTES // len(piece)))
 
 
-def endless_chunks(peer):
+def endless_chunks(peer: Peer) -> None:
     peer.send(peer.head(b"Transfer-Encoding: chunked"))
     filler = peer.chance.choice(FILLERS)
     while True:
@@ -175,7 +177,7 @@ def endless_chunks(peer):
         peer.send(b"%x\r\n%s\r\n" % (len(piece), piece))
 
 
-def dripping_chunks(peer):
+def dripping_chunks(peer: Peer) -> None:
     peer.send(peer.head(b"Transfer-Encoding: chunked", status=b"200 OK"))
     filler = peer.chance.choice(FILLERS)
     while True:
@@ -183,24 +185,24 @@ def dripping_chunks(peer):
         time.sleep(DRIP_SECONDS)
 
 
-def endless_chunk_head(peer):
+def endless_chunk_head(peer: Peer) -> None:
     peer.send(peer.head(b"Transfer-Encoding: chunked") + b"5;")
     while True:
         peer.send(b"e" * PIECE_BYTES)
 
 
-def endless_trailer(peer):
+def endless_trailer(peer: Peer) -> None:
     peer.send(peer.head(b"Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n")
     while True:
         peer.send(b"T: t\r\n" * 1000)
 
 
-def odd_length(peer):
+def odd_length(peer: Peer) -> None:
     peer.send(peer.head(b"Content-Length: " + peer.chance.choice(LENGTHS), status=b"200 OK") + b"{}\n{}\n")
     peer.wait()
 
 
-def odd_range(peer):
+def odd_range(peer: Peer) -> None:
     span = peer.chance.choice([
         b"bytes 9-0/1", b"bytes 0-9223372036854775807/*", b"bytes 0-9223372036854775806/9223372036854775807", b"bytes */0",
         b"bytes -5--1/9", b"x", b"",
@@ -209,47 +211,47 @@ def odd_range(peer):
     peer.wait()
 
 
-def odd_chunk_size(peer):
+def odd_chunk_size(peer: Peer) -> None:
     peer.send(peer.head(b"Transfer-Encoding: chunked") + peer.chance.choice(SIZES) + b"\r\nxxxxx\r\n0\r\n\r\n")
     peer.wait()
 
 
-def closing(peer):
+def closing(peer: Peer) -> None:
     answer = peer.head(b"Content-Length: 100", status=b"200 OK") + b"x" * 90
     peer.send(answer[: peer.chance.randrange(len(answer))])
 
 
-def closing_chunks(peer):
+def closing_chunks(peer: Peer) -> None:
     answer = peer.head(b"Transfer-Encoding: chunked", status=b"200 OK") + b"5\r\n{}\n{}\r\n" * 10
     peer.send(answer[: peer.chance.randrange(len(answer))])
 
 
-def resetting(peer):
+def resetting(peer: Peer) -> None:
     closing(peer)
     # A Unix socket ends as by a close.
     with contextlib.suppress(OSError):
         peer.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def half_closing(peer):
+def half_closing(peer: Peer) -> None:
     closing(peer)
     with contextlib.suppress(OSError):
         peer.connection.shutdown(socket.SHUT_WR)
     peer.wait()
 
 
-def garbage(peer):
+def garbage(peer: Peer) -> None:
     for _ in range(peer.chance.randrange(1, 40)):
         peer.send(peer.chance.randbytes(peer.chance.randrange(1, 5000)))
     peer.wait()
 
 
-def redirecting(peer):
+def redirecting(peer: Peer) -> None:
     peer.send(peer.head(b"Location: /elsewhere", b"Content-Length: 0", status=b"307 Temporary Redirect"))
     peer.wait()
 
 
-def upgrading(peer):
+def upgrading(peer: Peer) -> None:
     peer.send(peer.head(b"Upgrade: h2c", b"Connection: Upgrade", status=b"101 Switching Protocols"))
     peer.drip(forever(b"x"))
 
@@ -262,7 +264,7 @@ SERVER_KINDS = [
 ]  # fmt: skip
 
 
-def answer(connection, seed):
+def answer(connection: socket.socket, seed: Any) -> None:
     kind = SERVER_KINDS[seed % len(SERVER_KINDS)]
     peer = Peer(connection, random.Random(seed))
     with contextlib.suppress(Ended), connection:
@@ -272,7 +274,7 @@ def answer(connection, seed):
     print(kind.__name__, peer.sent, flush=True)
 
 
-def listen(address):
+def listen(address: str) -> tuple[socket.socket, str]:
     """A listener and what `serve` prints of it."""
     if not address.isdigit():
         listener = socket.socket(socket.AF_UNIX)
@@ -283,7 +285,7 @@ def listen(address):
     return listener, f"ready {listener.getsockname()[1]}"
 
 
-def serve(address, seed):
+def serve(address: str, seed: Any) -> None:
     listener, ready = listen(address)
     print(ready, flush=True)
     number = 0
@@ -321,7 +323,7 @@ CLIENT_KINDS = {
 
 
 class Client:
-    def __init__(self, address, kind):
+    def __init__(self, address: str, kind: str) -> None:
         self.kind, (first, self.again, self.pause) = kind, CLIENT_KINDS[kind]
         self.connection = connect(address)
         self.rest = first
@@ -329,7 +331,7 @@ class Client:
         self.connection.setblocking(False)
         self.is_shut = False
 
-    def work(self, now):
+    def work(self, now: float) -> bool:
         """Sends what is due. Returns whether the connection is still there."""
         try:
             if not self.rest and self.pause is not None and now >= self.next:
@@ -352,13 +354,13 @@ class Client:
             return False
 
 
-def selectable(connection, event):
+def selectable(connection: socket.socket, event: int) -> bool:
     with selectors.DefaultSelector() as selector:
         selector.register(connection, event)
         return bool(selector.select(0))
 
 
-def connect(address):
+def connect(address: str) -> socket.socket:
     if address.isdigit():
         return socket.create_connection(("127.0.0.1", int(address)), timeout=ANSWER_SECONDS)
     connection = socket.socket(socket.AF_UNIX)
@@ -367,7 +369,7 @@ def connect(address):
     return connection
 
 
-def ask(address, target):
+def ask(address: str, target: str) -> float:
     """One honest request. Returns how long it took."""
     start = time.monotonic()
     with connect(address) as connection:
@@ -379,13 +381,14 @@ def ask(address, target):
     return time.monotonic() - start
 
 
-def attack(address, seed, count, target):
+def attack(address: str, seed: Any, count: int, target: str) -> None:
     chance = random.Random(seed)
     kinds = [list(CLIENT_KINDS)[number % len(CLIENT_KINDS)] for number in range(count)]
     chance.shuffle(kinds)
-    slowest, failures, is_over = [0.0], [], threading.Event()
+    slowest, is_over = [0.0], threading.Event()
+    failures: list[str] = []
 
-    def be_honest():
+    def be_honest() -> None:
         while not is_over.is_set():
             try:
                 slowest[0] = max(slowest[0], ask(address, target))
@@ -397,7 +400,7 @@ def attack(address, seed, count, target):
     honest.start()
     try:
         clients = [Client(address, kind) for kind in kinds]
-        ended = {}
+        ended: dict[str, float] = {}
         while clients:
             now = time.monotonic()
             left = []
@@ -421,7 +424,7 @@ def attack(address, seed, count, target):
     )
 
 
-def main():
+def main() -> None:
     match sys.argv[1:]:
         case ["serve", address, seed]:
             serve(address, int(seed))

@@ -6,16 +6,18 @@ import select
 import signal
 import struct
 import time
+from collections.abc import Callable
+from typing import NoReturn
 
 from system_calls import in_child, put, raises, status_of
 
 
-def record_locks():
+def record_locks() -> None:
     put("f", b"x" * 100)
     descriptor = os.open("f", os.O_RDWR)
     fcntl.lockf(descriptor, fcntl.LOCK_EX, 10, 0)
 
-    def other():
+    def other() -> None:
         theirs = os.open("f", os.O_RDWR)
         raises("EAGAIN", fcntl.lockf, theirs, fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 5)
         fcntl.lockf(theirs, fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 10)
@@ -26,19 +28,19 @@ def record_locks():
     assert status_of(in_child(other)) == 0
     os.close(os.open("f", os.O_RDONLY))  # closing any descriptor of the file releases a process's record locks
 
-    def free():
+    def free() -> None:
         fcntl.lockf(os.open("f", os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 0)
 
     assert status_of(in_child(free)) == 0
 
 
-def record_lock_waits_and_is_handed_on():
+def record_lock_waits_and_is_handed_on() -> None:
     put("f")
     descriptor = os.open("f", os.O_RDWR)
     fcntl.lockf(descriptor, fcntl.LOCK_EX)
     ready, done = os.pipe()
 
-    def waits():
+    def waits() -> None:
         theirs = os.open("f", os.O_RDWR)
         os.write(done, b"r")
         fcntl.lockf(theirs, fcntl.LOCK_EX)
@@ -52,17 +54,17 @@ def record_lock_waits_and_is_handed_on():
     assert status_of(child) == 0
 
 
-def waiting_for_a_lock_can_be_interrupted():
+def waiting_for_a_lock_can_be_interrupted() -> None:
     put("f")
     for lock in (lambda fd: fcntl.lockf(fd, fcntl.LOCK_EX), lambda fd: fcntl.flock(fd, fcntl.LOCK_EX)):
         descriptor = os.open("f", os.O_RDWR)
         lock(descriptor)
 
-        def waits(lock=lock):
+        def waits(lock: Callable[[int], object] = lock) -> int:
             class Alarmed(Exception):
                 pass
 
-            def alarmed(*_):
+            def alarmed(*_: object) -> NoReturn:
                 raise Alarmed
 
             signal.signal(signal.SIGALRM, alarmed)
@@ -78,7 +80,7 @@ def waiting_for_a_lock_can_be_interrupted():
         child = in_child(waits)
         assert status_of(child) == 0
 
-        def never(lock=lock):
+        def never(lock: Callable[[int], object] = lock) -> None:
             lock(os.open("f", os.O_RDWR))
 
         child = in_child(never)
@@ -89,7 +91,7 @@ def waiting_for_a_lock_can_be_interrupted():
         os.close(descriptor)
 
 
-def whole_file_locks():
+def whole_file_locks() -> None:
     put("f")
     first, second = os.open("f", os.O_RDWR), os.open("f", os.O_RDWR)
     fcntl.flock(first, fcntl.LOCK_SH)
@@ -98,14 +100,14 @@ def whole_file_locks():
     os.close(second)
     fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def shares_the_description():
+    def shares_the_description() -> None:
         fcntl.flock(first, fcntl.LOCK_UN)
 
     assert status_of(in_child(shares_the_description)) == 0
     fcntl.flock(os.open("f", os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def locks_of_an_open_file_description():
+def locks_of_an_open_file_description() -> None:
     put("f")
     first, second = os.open("f", os.O_RDWR), os.open("f", os.O_RDWR)
     whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)

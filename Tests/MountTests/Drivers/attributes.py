@@ -8,11 +8,12 @@ import stat
 import struct
 import sys
 import time
+from collections.abc import Callable
 
 from system_calls import LIBC, get, in_child, put, raises, status_of
 
 
-def times_with_nanoseconds():
+def times_with_nanoseconds() -> None:
     put("f", b"x")
     os.utime("f", ns=(1_234_567_890_123_456_789, 1_500_000_000_987_654_321))
     result = os.stat("f")
@@ -37,7 +38,7 @@ def times_with_nanoseconds():
     assert os.stat("d").st_mtime_ns == -5
 
 
-def times_of_changes():
+def times_of_changes() -> None:
     for number in range(100):
         name = f"f{number % 7}"
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT)
@@ -61,9 +62,9 @@ def times_of_changes():
         assert touched.st_mtime_ns == touched.st_ctime_ns >= cut.st_ctime_ns, (cut, touched)
 
 
-def times_go_forward():
+def times_go_forward() -> None:
     """An item of any kind is not older than one created before, although file times are finer than the clock tick."""
-    make = {
+    make: dict[str, Callable[[str], object]] = {
         "fifo": os.mkfifo,
         "link": lambda name: os.symlink("file", name),
         "directory": os.mkdir,
@@ -86,7 +87,7 @@ def times_go_forward():
             newest = created
 
 
-def modes():
+def modes() -> None:
     put("f", b"x", 0o640)
     assert stat.S_IMODE(os.stat("f").st_mode) == 0o640
     os.chmod("f", 0o4755)
@@ -103,7 +104,7 @@ def modes():
     assert stat.S_IMODE(os.stat("d").st_mode) == 0o1777
 
 
-def set_id_bits():
+def set_id_bits() -> None:
     os.mkdir("d")
     os.chmod("d", 0o777)
     child = os.fork()
@@ -130,7 +131,7 @@ def set_id_bits():
     assert os.waitpid(child, 0)[1] == 0
 
 
-def changing_owners_clears_set_id():
+def changing_owners_clears_set_id() -> None:
     if os.geteuid() != 0:
         return
     for mode, left in ((0o6755, 0o755), (0o6745, 0o2745), (0o4644, 0o644)):
@@ -146,7 +147,7 @@ def changing_owners_clears_set_id():
     assert stat.S_IMODE(os.stat("d").st_mode) == 0o6755, "a directory lost its set-ID bits"
 
 
-def set_group_directories():
+def set_group_directories() -> None:
     if os.geteuid() != 0:
         return
     os.mkdir("d")
@@ -167,7 +168,7 @@ def set_group_directories():
     assert os.stat("d/outside").st_gid == os.getegid(), "a file that was moved in changed its group"
 
 
-def sizes_while_others_close():
+def sizes_while_others_close() -> None:
     """A close by a reader records the size; stat(2) must not return the old one meanwhile."""
     for number in range(200):
         name = f"f{number}"
@@ -181,10 +182,10 @@ def sizes_while_others_close():
         assert os.stat(name).st_size == 1000, f"{os.stat(name).st_size} after close"
 
 
-def truncating_while_others_close():
+def truncating_while_others_close() -> None:
     put("f", b"x")
 
-    def close_and_close():
+    def close_and_close() -> None:
         while True:
             os.close(os.open("f", os.O_RDONLY))
 
@@ -199,7 +200,7 @@ def truncating_while_others_close():
     assert [status_of(child) for child in children] == [-signal.SIGKILL] * 6
 
 
-def truncating_by_a_reader():
+def truncating_by_a_reader() -> None:
     put("f", b"x" * 5000)
     descriptor = os.open("f", os.O_RDONLY | os.O_TRUNC)
     assert os.stat("f").st_size == 0
@@ -208,7 +209,7 @@ def truncating_by_a_reader():
     assert get("f") == b""
 
 
-def owners():
+def owners() -> None:
     put("f")
     if os.geteuid() != 0:
         raises("EPERM", os.chown, "f", 1234, -1)
@@ -223,7 +224,7 @@ def owners():
     assert os.lstat("l").st_uid == 4321 and os.stat("f").st_uid == 1234
 
 
-def times_at_the_ends():
+def times_at_the_ends() -> None:
     """The format keeps times from 1677 to 2262; others are refused, and change nothing."""
     put("f")
     first, last = -(1 << 63), (1 << 63) - 1
@@ -236,7 +237,7 @@ def times_at_the_ends():
     assert os.stat("f").st_mtime_ns == last
 
 
-def user_attributes():
+def user_attributes() -> None:
     put("f")
     for call in (
         lambda: os.setxattr("f", "user.", b"x"),
@@ -264,12 +265,12 @@ def user_attributes():
         assert error.errno == errno.EPERM, error
 
 
-def statistics_of_the_disk():
+def statistics_of_the_disk() -> None:
     result = os.statvfs(".")
     assert 0 < result.f_bavail <= result.f_blocks and result.f_namemax == 255 and result.f_bsize > 0
 
 
-def blocks_are_never_none():
+def blocks_are_never_none() -> None:
     put("f", b"x")
     assert os.stat("f").st_blocks > 0
     put("empty")

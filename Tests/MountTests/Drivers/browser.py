@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
+from typing import Any, Self
 
 import websocket
 
@@ -34,13 +35,13 @@ KEYS = {
 class Page:
     """One tab of a browser of its own. Use as a context manager: nothing of it is left behind."""
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.directory = tempfile.mkdtemp(prefix="dewpoint-browser-")
         self.log = open(os.path.join(self.directory, "log"), "wb")
         environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
         self.process = subprocess.Popen(
             [
-                CHROMIUM,
+                CHROMIUM or "chromium",
                 "--headless=new",
                 "--no-sandbox",
                 "--disable-gpu",
@@ -66,14 +67,14 @@ class Page:
             raise
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
         self.log.close()
         # Its child processes may still be writing into the profile.
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def connect(self):
+    def connect(self) -> None:
         note = os.path.join(self.directory, "profile", "DevToolsActivePort")
         end = time.monotonic() + START_SECONDS
         while not (os.path.exists(note) and open(note).read().count("\n")):
@@ -84,12 +85,13 @@ class Page:
         pages = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=ANSWER_SECONDS))
         address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
         self.socket = websocket.create_connection(address, timeout=ANSWER_SECONDS, suppress_origin=True)
-        self.last, self.problems = 0, []
+        self.last = 0
+        self.problems: list[str] = []
         for domain in ("Page", "Runtime", "Log", "Performance", "Network"):
             self.call(f"{domain}.enable")
         self.resize(1280, 800)
 
-    def call(self, method, **parameters):
+    def call(self, method: str, **parameters: Any) -> Any:
         self.last += 1
         self.socket.send(json.dumps({"id": self.last, "method": method, "params": parameters}))
         while True:
@@ -99,7 +101,7 @@ class Page:
                 return answer["result"]
             self.note(answer)
 
-    def note(self, event):
+    def note(self, event: dict[str, Any]) -> None:
         if event.get("method") == "Runtime.exceptionThrown":
             self.problems.append(event["params"]["exceptionDetails"].get("exception", {}).get("description", "?"))
         elif event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error":
@@ -108,12 +110,12 @@ class Page:
                 return  # a refusal, which the page says in words
             self.problems.append(f"{entry['text']} {entry.get('url', '')}")
 
-    def evaluate(self, script):
+    def evaluate(self, script: str) -> Any:
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]["exception"].get("description")
         return answer["result"].get("value")
 
-    def wait(self, script, limit=30):
+    def wait(self, script: str, limit: float = 30) -> Any:
         """Waits until an expression is true, and returns its value."""
         end = time.monotonic() + limit
         # An element is not a value that can be returned.
@@ -123,27 +125,27 @@ class Page:
             time.sleep(0.02)
         return value
 
-    def text(self, selector):
-        return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+    def text(self, selector: str) -> str:
+        return str(self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''"))
 
-    def open(self, address):
+    def open(self, address: str) -> None:
         self.call("Page.navigate", url=address)
 
-    def resize(self, width, height):
+    def resize(self, width: int, height: int) -> None:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def dark(self, is_dark):
+    def dark(self, is_dark: bool) -> None:
         value = "dark" if is_dark else "light"
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
 
-    def find(self, selector, text=None):
+    def find(self, selector: str, text: str | None = None) -> str:
         """An expression for the first visible element with a selector, and with a text in it."""
         condition = f"&& e.textContent.includes({json.dumps(text)})" if text else ""
         return (
             f"[...document.querySelectorAll({json.dumps(selector)})].find(e => e.getClientRects().length {condition})"
         )
 
-    def click(self, selector, text=None, count=1):
+    def click(self, selector: str, text: str | None = None, count: int = 1) -> None:
         """A click where a user would click; whatever lies above the element would be hit instead, which is an error."""
         element = self.find(selector, text)
         self.wait(f"!!({element})")
@@ -164,17 +166,17 @@ class Page:
             for kind in ("mousePressed", "mouseReleased"):
                 self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=number)
 
-    def press(self, key, shift=False):
+    def press(self, key: str, shift: bool = False) -> None:
         parameters = {"key": key, "windowsVirtualKeyCode": KEYS[key], "modifiers": 8 if shift else 0}
         text = {"Enter": "\r", " ": " "}.get(key)
         self.call("Input.dispatchKeyEvent", type="keyDown", **parameters, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **parameters)
 
-    def screenshot(self, path):
+    def screenshot(self, path: str) -> None:
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
-    def heap(self):
+    def heap(self) -> tuple[int, int]:
         """The bytes of JavaScript's objects that are in use, and how many elements there are."""
         for _ in range(2):
             self.call("HeapProfiler.collectGarbage")

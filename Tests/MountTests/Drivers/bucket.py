@@ -21,15 +21,17 @@ import os
 import sys
 import urllib.parse
 import xml.etree.ElementTree
+from collections.abc import Callable, Iterator
+from typing import Any
 
 SECONDS = 30
 
 
-def setting(name):
+def setting(name: str) -> str:
     return os.environ[name]
 
 
-def request(method, place, body=b"", query=None):
+def request(method: str, place: str, body: bytes = b"", query: dict[str, str] | None = None) -> bytes:
     """Sends one signed request and returns the body of the response."""
     endpoint = urllib.parse.urlsplit(setting("AWS_ENDPOINT_URL"))
     path = "/" + urllib.parse.quote(place, safe="/-_.~")
@@ -71,7 +73,7 @@ def request(method, place, body=b"", query=None):
         connection.close()
 
 
-def keys(place):
+def keys(place: str) -> Iterator[str]:
     """Yields the keys below a prefix, without the prefix and its slash."""
     bucket, _, prefix = place.partition("/")
     prefix = prefix + "/" if prefix else ""
@@ -79,51 +81,51 @@ def keys(place):
     while True:
         tree = xml.etree.ElementTree.fromstring(request("GET", bucket, query=query))
         space = tree.tag[: tree.tag.index("}") + 1] if tree.tag.startswith("{") else ""
-        found = [element.text for element in tree.iter(space + "Key")]
+        found = [element.text or "" for element in tree.iter(space + "Key")]
         yield from (key[len(prefix) :] for key in found)
         if tree.findtext(space + "IsTruncated") != "true":
             return
         query["start-after"] = found[-1]
 
 
-def list_keys(place):
+def list_keys(place: str) -> None:
     print("\n".join(keys(place)))
 
 
-def get(place, path):
+def get(place: str, path: str) -> None:
     with open(path, "wb") as file:
         file.write(request("GET", place))
 
 
-def put(path, place):
+def put(path: str, place: str) -> None:
     with open(path, "rb") as file:
         request("PUT", place, file.read())
 
 
-def delete(place):
+def delete(place: str) -> None:
     request("DELETE", place)
 
 
-def empty(place):
+def empty(place: str) -> None:
     for key in list(keys(place)):
         delete(f"{place}/{key}")
 
 
-def fetch(place, directory):
+def fetch(place: str, directory: str) -> None:
     for key in keys(place):
         path = os.path.join(directory, key)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         get(f"{place}/{key}", path)
 
 
-def store(directory, place):
+def store(directory: str, place: str) -> None:
     for folder, _, files in os.walk(directory):
         for name in files:
             path = os.path.join(folder, name)
             put(path, f"{place}/{os.path.relpath(path, directory)}")
 
 
-def admit(bucket, user, *actions):
+def admit(bucket: str, user: Any, *actions: str) -> None:
     statement = {
         "Effect": "Allow",
         "Principal": {"AWS": [f"arn:aws:iam:::user/{user}"]},
@@ -134,7 +136,7 @@ def admit(bucket, user, *actions):
     request("PUT", bucket, json.dumps(policy).encode(), query={"policy": ""})
 
 
-VERBS = {
+VERBS: dict[str, Callable[..., None]] = {
     "list": list_keys,
     "get": get,
     "put": put,

@@ -21,7 +21,7 @@ from system_calls import (
 )
 
 
-def empty_and_tiny_files():
+def empty_and_tiny_files() -> None:
     put("0")
     put("1", b"x")
     assert get("0") == b"" and get("1") == b"x"
@@ -30,7 +30,7 @@ def empty_and_tiny_files():
     os.close(descriptor)
 
 
-def truncating():
+def truncating() -> None:
     put("f", b"x" * 10_000)
     os.truncate("f", 5)
     os.truncate("f", 10_000)
@@ -42,7 +42,7 @@ def truncating():
     raises("EISDIR", os.truncate, "d", 1)
 
 
-def writing_beyond_the_end():
+def writing_beyond_the_end() -> None:
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     os.pwrite(descriptor, b"end", 3 * MIB)
     assert os.fstat(descriptor).st_size == 3 * MIB + 3
@@ -50,7 +50,7 @@ def writing_beyond_the_end():
     os.close(descriptor)
 
 
-def sparse_file_of_5_gib():
+def sparse_file_of_5_gib() -> None:
     size = 5 << 30
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     os.ftruncate(descriptor, size)
@@ -68,7 +68,7 @@ def sparse_file_of_5_gib():
     os.close(descriptor)
 
 
-def allocating_and_punching():
+def allocating_and_punching() -> None:
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     fallocate(descriptor, 0, 0, MIB)
     assert os.fstat(descriptor).st_size == MIB
@@ -84,7 +84,7 @@ def allocating_and_punching():
     os.close(descriptor)
 
 
-def copying_a_range():
+def copying_a_range() -> None:
     data = os.urandom(3 * MIB + 17)
     put("a", data)
     source, target = os.open("a", os.O_RDONLY), os.open("b", os.O_RDWR | os.O_CREAT)
@@ -99,7 +99,7 @@ def copying_a_range():
     assert get("b") == data
 
 
-def sending_a_file():
+def sending_a_file() -> None:
     data = os.urandom(MIB)
     put("a", data)
     source, target = os.open("a", os.O_RDONLY), os.open("b", os.O_RDWR | os.O_CREAT)
@@ -111,7 +111,7 @@ def sending_a_file():
     assert get("b") == data
 
 
-def mapped_memory():
+def mapped_memory() -> None:
     put("f", b"a" * 16384)
     descriptor = os.open("f", os.O_RDWR)
     view = mmap.mmap(descriptor, 16384)
@@ -125,7 +125,7 @@ def mapped_memory():
     assert get("f")[5000:5005] == b"12345" and get("f")[9000:9003] == b"678"
 
 
-def writing_beside_a_map():
+def writing_beside_a_map() -> None:
     """One process writes to pages of a file while another stores into a mapping of them; neither loses any bytes."""
     page, count, rounds = 4096, 64, 400
     for number in range(rounds):
@@ -155,7 +155,7 @@ def writing_beside_a_map():
             assert found == (b"written", b"stored"), f"page {at // page} of round {number}: {found}"
 
 
-def mapping_changes_the_time():
+def mapping_changes_the_time() -> None:
     put("f", b"a" * 4096)
     os.utime("f", (1, 1))
     descriptor = os.open("f", os.O_RDWR)
@@ -167,7 +167,7 @@ def mapping_changes_the_time():
     assert os.stat("f").st_mtime > 1_000_000_000, os.stat("f").st_mtime
 
 
-def a_store_changes_the_time_by_the_close():
+def a_store_changes_the_time_by_the_close() -> None:
     """The time changes even if the kernel returned the times a moment before."""
     put("f", b"a" * 4096)
     for _number in range(20):
@@ -188,7 +188,7 @@ def a_store_changes_the_time_by_the_close():
         os.close(descriptor)
 
 
-def asynchronous_direct_writes_are_seen():
+def asynchronous_direct_writes_are_seen() -> None:
     """A read through the page cache after an asynchronous direct write returns its bytes, even if others read too."""
     size, seconds = 8 * 65536, 3
     io_setup, io_getevents, io_submit = {"x86_64": (206, 208, 209)}.get(os.uname().machine, (0, 4, 2))
@@ -234,7 +234,7 @@ def asynchronous_direct_writes_are_seen():
         os.waitpid(child, 0)
 
 
-def vectors():
+def vectors() -> None:
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     assert os.pwritev(descriptor, [b"one", b"two", b"three"], 2) == 11
     parts = [bytearray(5), bytearray(100)]
@@ -243,7 +243,7 @@ def vectors():
     os.close(descriptor)
 
 
-def syncing():
+def syncing() -> None:
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     os.write(descriptor, b"x")
     os.fsync(descriptor)
@@ -255,7 +255,7 @@ def syncing():
     os.close(directory)
 
 
-def growing_is_seen_by_a_reader():
+def growing_is_seen_by_a_reader() -> None:
     writer = os.open("f", os.O_WRONLY | os.O_CREAT)
     reader = os.open("f", os.O_RDONLY)
     for n in range(50):

@@ -12,24 +12,25 @@ import os
 import socket
 import sys
 import urllib.parse
+from collections.abc import Callable
 
 # EOPNOTSUPP has two names on Linux.
 NAMES = {**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP"}
 XATTR_MODES = {"create": os.XATTR_CREATE, "replace": os.XATTR_REPLACE}
 
 
-def flags(text):
+def flags(text: str) -> int:
     value = 0
     for name in text.split(","):
         value |= getattr(os, name)
     return value
 
 
-def opened(path, text, mode=0o644):
+def opened(path: bytes, text: str, mode: int = 0o644) -> None:
     os.close(os.open(path, flags(text), mode))
 
 
-def read(path, offset, count):
+def read(path: bytes, offset: bytes, count: bytes) -> bytes:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         return os.pread(descriptor, int(count), int(offset))
@@ -37,7 +38,7 @@ def read(path, offset, count):
         os.close(descriptor)
 
 
-def write(path, offset, value):
+def write(path: bytes, offset: bytes, value: bytes) -> bytes:
     descriptor = os.open(path, os.O_WRONLY)
     try:
         return str(os.pwrite(descriptor, value, int(offset))).encode()
@@ -45,12 +46,12 @@ def write(path, offset, value):
         os.close(descriptor)
 
 
-def bind(path):
+def bind(path: bytes) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
 
 
-def getxattr_sized(path, name, size):
+def getxattr_sized(path: bytes, name: bytes, size: bytes) -> bytes:
     """Calls getxattr(2) with a buffer of `size` bytes; Python's own call never fails because a buffer is too small."""
     import ctypes
 
@@ -62,7 +63,7 @@ def getxattr_sized(path, name, size):
     return str(got).encode()
 
 
-CALLS = {
+CALLS: dict[bytes, Callable[..., bytes | None]] = {
     b"getxattr": lambda path, name: os.getxattr(path, name, follow_symlinks=False),
     b"getxattrsized": getxattr_sized,
     b"setxattr": lambda path, name, value, mode=b"": os.setxattr(
@@ -86,12 +87,12 @@ CALLS = {
 }
 
 
-def main():
+def main() -> None:
     arguments = [urllib.parse.unquote_to_bytes(argument) for argument in sys.argv[1:]]
     try:
         value = CALLS[arguments[0]](*arguments[1:])
     except OSError as error:
-        print(NAMES.get(error.errno, error.errno))
+        print(NAMES.get(error.errno or 0, error.errno))
         return
     if value is None:
         print("OK")

@@ -10,7 +10,7 @@ from session import Holder, Session
 
 
 class Commands(Case):
-    def coordinate_runs_a_command_under_a_claim(self):
+    def coordinate_runs_a_command_under_a_claim(self) -> None:
         self.tree()
         marker = self.path("d/marker")
         inside = f"echo > {marker}; sleep 1; echo mine >> {self.path('d/f')}; exit 7"
@@ -28,7 +28,7 @@ class Commands(Case):
         none = self.run("getfattr", "--only-values", "-n", "user.dewpoint.claims", self.path("d/f"))
         assert none.returncode != 0 and "No such attribute" in none.stderr, none
 
-    def coordinate_says_how_it_ended(self):
+    def coordinate_says_how_it_ended(self) -> None:
         self.tree()
         holder = Holder(self.point, ("d/f", "plain"))
         rows = [
@@ -78,7 +78,7 @@ class Commands(Case):
         assert read.stdout == "old\n", read
         self.nobody_is_left()
 
-    def a_claim_ends_with_its_connection_and_its_process(self):
+    def a_claim_ends_with_its_connection_and_its_process(self) -> None:
         self.tree()
         a = Session(self.point)
         held = a.claim(("d/f", "plain"))
@@ -113,7 +113,7 @@ class Commands(Case):
         b.release(b.claim(("d/f", "plain")))
         os.kill(child, 9)
 
-    def a_holder_of_another_pid_namespace_is_shown_as_such(self):
+    def a_holder_of_another_pid_namespace_is_shown_as_such(self) -> None:
         self.tree()
         program = (
             "import os, sys, time\nfrom session import Session\n"
@@ -128,7 +128,7 @@ class Commands(Case):
             text=True,
             cwd=os.path.dirname(os.path.abspath(__file__)),
         )
-        assert holder.stdout.readline() == "1\n"
+        assert holder.stdout and holder.stdout.readline() == "1\n"
         party = next(p for node in self.locks() for p in node["holders"] if p.get("claim"))
         assert party["namespace"].startswith("pid:[") and party["processes"] != [1], party
         other = self.start("sh", "-c", f"echo other >> {self.path('d/f')}")

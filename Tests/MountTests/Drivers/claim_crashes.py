@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import traceback
+from typing import Any
 
 from session import Ended, Gone, Session, request
 
@@ -27,7 +28,7 @@ WAIT_LIMIT_SECONDS = 60
 class Load:
     """One process of the load, which runs until it is killed or receives SIGTERM."""
 
-    def __init__(self, point, kind, seed):
+    def __init__(self, point: str, kind: str, seed: Any) -> None:
         self.kind = kind
         self.pid = os.fork()
         if self.pid == 0:
@@ -40,8 +41,8 @@ class Load:
             finally:
                 os._exit(status)
 
-    def run(self, point, kind, chance):
-        ending = []
+    def run(self, point: str, kind: str, chance: random.Random) -> None:
+        ending: list[bool] = []
         signal.signal(signal.SIGTERM, lambda *_: ending.append(True))
         while not ending:
             try:
@@ -52,12 +53,12 @@ class Load:
                 time.sleep(0.05)
 
     @staticmethod
-    def item(chance):
+    def item(chance: random.Random) -> tuple[str, Any]:
         name = f"d/{chance.randrange(FILES)}"
         kinds = ["plain", "forMoving", "forDeleting", [], ["withoutChanges"]]
         return (chance.choice([name, name, name, "d"]), chance.choice(kinds))
 
-    def claimer(self, point, chance, ending):
+    def claimer(self, point: str, chance: random.Random, ending: list[bool]) -> None:
         session = Session(point, limit=WAIT_LIMIT_SECONDS)
         while not ending:
             items = [self.item(chance) for _ in range(chance.choice([1, 1, 2]))]
@@ -69,10 +70,10 @@ class Load:
             time.sleep(chance.random() * 0.02)
             session.release(claim)
 
-    def presenter(self, point, chance, ending):
+    def presenter(self, point: str, chance: random.Random, ending: list[bool]) -> None:
         session = Session(point, limit=WAIT_LIMIT_SECONDS)
 
-        def answer(question):
+        def answer(question: dict[str, Any]) -> dict[str, Any]:
             time.sleep(chance.random() * 0.01)
             return {"reacquires": True} if question["message"].startswith("relinquish") else {}
 
@@ -81,14 +82,14 @@ class Load:
         while not ending and not session.over:
             time.sleep(0.05)
 
-    def writer(self, point, chance, ending):
+    def writer(self, point: str, chance: random.Random, ending: list[bool]) -> None:
         path = f"{point}/d/{chance.randrange(FILES)}"
         with open(path, "ab", buffering=0) as file:
             for _ in range(chance.randrange(1, 20)):
                 file.write(b"w" * 100)
                 time.sleep(chance.random() * 0.01)
 
-    def mover(self, point, chance, ending):
+    def mover(self, point: str, chance: random.Random, ending: list[bool]) -> None:
         name = f"{point}/d/{chance.randrange(FILES)}"
         with open(f"{name}.{os.getpid()}", "wb") as file:
             file.write(b"saved")
@@ -97,18 +98,18 @@ class Load:
 
 
 class Crashes:
-    def __init__(self, point, dewpoint, url, state, kills, seed):
+    def __init__(self, point: str, dewpoint: str, url: str, state: str, kills: int, seed: Any) -> None:
         self.point, self.dewpoint, self.url, self.state = point, dewpoint, url, state
         self.kills, self.chance = kills, random.Random(seed)
-        self.load = []
-        self.late = []
+        self.load: list[Load] = []
+        self.late: list[float] = []
         self.mounted = time.monotonic()
 
-    def start(self):
+    def start(self) -> None:
         kind = self.chance.choice(["claimer", "claimer", "claimer", "presenter", "presenter", "writer", "mover"])
         self.load.append(Load(self.point, kind, self.chance.random()))
 
-    def daemon(self):
+    def daemon(self) -> int:
         for name in os.listdir("/proc"):
             try:
                 with open(f"/proc/{name}/cmdline", "rb") as file:
@@ -119,7 +120,7 @@ class Crashes:
                 return int(name)
         raise SystemExit("there is no daemon")
 
-    def kill_the_daemon(self):
+    def kill_the_daemon(self) -> None:
         os.kill(self.daemon(), signal.SIGKILL)
         time.sleep(0.1)
         command = [self.dewpoint, "mount", self.url, self.point, "--state", self.state, "--device-name", "A"]
@@ -127,7 +128,7 @@ class Crashes:
         assert outcome.returncode == 0, outcome.stderr
         self.mounted = time.monotonic()
 
-    def kill_one(self):
+    def kill_one(self) -> None:
         victim = self.load.pop(self.chance.randrange(len(self.load)))
         os.kill(victim.pid, signal.SIGKILL)
         # A program in a rename may briefly wait for another one's rename in the kernel, and lives that long.
@@ -144,7 +145,7 @@ class Crashes:
             )
         self.start()
 
-    def is_listed(self, pid):
+    def is_listed(self, pid: int) -> bool:
         for node in request(self.point, "GET", "/v1/locks"):
             if any(proxy["process"] == pid for proxy in node["presenters"]):
                 return True
@@ -152,7 +153,7 @@ class Crashes:
                 return True
         return False
 
-    def run(self):
+    def run(self) -> None:
         os.makedirs(f"{self.point}/d", exist_ok=True)
         for number in range(FILES):
             with open(f"{self.point}/d/{number}", "wb") as file:
@@ -176,7 +177,7 @@ class Crashes:
         # A tenth may be late: other programs keep the machine busy.
         assert len(self.late) <= self.kills / 10
 
-    def end(self):
+    def end(self) -> None:
         # Every waiter proceeds, so every process ends by itself.
         for worker in self.load:
             os.kill(worker.pid, signal.SIGTERM)
@@ -193,7 +194,7 @@ class Crashes:
             time.sleep(0.05)
 
 
-def main():
+def main() -> None:
     point, dewpoint, url, state, kills = sys.argv[1:6]
     seed = int(sys.argv[6]) if len(sys.argv) > 6 else 1
     crashes = Crashes(point, dewpoint, url, state, int(kills), seed)

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import time
+from typing import Any
 
 from coordination_case import BUSY_LIMIT_SECONDS, NAME_PATIENCE, Case
 from session import Gone, Holder, Session, request
@@ -23,11 +24,11 @@ RELATIONS = {
 }
 
 
-def is_write(kind):
+def is_write(kind: object) -> bool:
     return isinstance(kind, str)
 
 
-def waits(relation, earlier, new):
+def waits(relation: str, earlier: Any, new: Any) -> bool:
     if relation in ("same", "package"):
         return is_write(earlier) or is_write(new)
     if relation == "inside":
@@ -38,7 +39,7 @@ def waits(relation, earlier, new):
 
 
 class Claims(Case):
-    def every_third_cell_of_the_matrix(self):
+    def every_third_cell_of_the_matrix(self) -> None:
         self.tree()
         a, b = Session(self.point), Session(self.point)
         cells = [(r, e, n) for r in RELATIONS for e in KINDS for n in KINDS]
@@ -48,7 +49,7 @@ class Claims(Case):
             asked = b.ask((second, new))
             cell = f"{relation}: {earlier}, then {new}"
             if waits(relation, earlier, new):
-                assert b.take("waiting", where=lambda body, asked=asked: body["claim"] == asked), cell
+                assert b.waits(asked), cell
                 assert b.nothing("granted", limit=0), cell
                 a.release(held)
                 b.wait(asked)
@@ -58,7 +59,7 @@ class Claims(Case):
             b.release(asked)
         self.nobody_is_left()
 
-    def plain_programs_wait_for_claims(self):
+    def plain_programs_wait_for_claims(self) -> None:
         # (the claim, the program, whether it waits); the programs are not children of the holder.
         self.tree()
         rows = [
@@ -88,10 +89,10 @@ class Claims(Case):
                 took, outcome = self.beside_a_claim(item, program, is_waiting)
                 if outcome.returncode == 0 or took < NAME_PATIENCE - 0.5:
                     break
-            assert outcome.returncode == 0, (item, program, took, outcome.stderr.read())
+            assert outcome.returncode == 0, (item, program, took, outcome.stderr and outcome.stderr.read())
         self.nobody_is_left()
 
-    def beside_a_claim(self, item, program, is_waiting):
+    def beside_a_claim(self, item: Any, program: str, is_waiting: bool) -> tuple[float, subprocess.Popen[str]]:
         """Runs a program beside a claim; returns the seconds until the claim was released, and the ended program."""
         holder = Holder(self.point, item)
         began = time.monotonic()
@@ -110,7 +111,7 @@ class Claims(Case):
         other.wait(10)
         return took, other
 
-    def names_are_refused_after_a_while(self):
+    def names_are_refused_after_a_while(self) -> None:
         self.tree()
         holder = Holder(self.point, ("d/f", "plain"))
         for program in ("mv d/f d/h", "rm d/f", "mv d e"):
@@ -124,7 +125,7 @@ class Claims(Case):
         assert self.read("d/f") == "saved\n"
         self.nobody_is_left()
 
-    def a_claim_covers_descendants_only(self):
+    def a_claim_covers_descendants_only(self) -> None:
         self.tree()
         holder = Holder(self.point, ("d/f", "plain"))
         assert holder.run(f"sh -c 'sh -c \"echo deep >> {self.point}/d/f\"'")
@@ -136,7 +137,7 @@ class Claims(Case):
         assert other.wait(10) == 0
         assert self.read("d/f") == "old\ndeep\nlast\nother\n"
 
-    def a_writer_finishes_before_a_claim_is_granted(self):
+    def a_writer_finishes_before_a_claim_is_granted(self) -> None:
         self.write("d/f", "")
         # Prints its longest pause: after half a second without a write others may go on (turn_quiet).
         writer = self.start(
@@ -157,7 +158,7 @@ class Claims(Case):
         assert writer.returncode == 0
         assert size == 40_000 or longest > 0.4, f"the claim was granted between two writes, at most {longest} s apart"
 
-    def several_items_are_granted_together(self):
+    def several_items_are_granted_together(self) -> None:
         self.tree()
         a, b, c = (Session(self.point) for _ in range(3))
         held = a.claim(("d/f", "plain"))
@@ -173,7 +174,7 @@ class Claims(Case):
         c.wait(later)
         c.release(later)
 
-    def purposes_and_coordinators_do_not_wait_for_their_own(self):
+    def purposes_and_coordinators_do_not_wait_for_their_own(self) -> None:
         self.tree()
         a, b = Session(self.point), Session(self.point)
         held = a.claim(("d/f", "plain"), purpose="com.example.same")
@@ -191,7 +192,7 @@ class Claims(Case):
         a.release(first)
         b.release(b.wait(reader))
 
-    def cancelling_and_timing_out(self):
+    def cancelling_and_timing_out(self) -> None:
         self.tree()
         a, b = Session(self.point), Session(self.point)
         held = a.claim(("d/f", "plain"))
@@ -211,10 +212,10 @@ class Claims(Case):
         assert a.outcome(held)["reason"] == "revoked"
         self.nobody_is_left()
 
-    def bad_requests_say_what_is_wrong(self):
+    def bad_requests_say_what_is_wrong(self) -> None:
         self.tree()
         a = Session(self.point)
-        for claim, code in [
+        wrong: list[tuple[dict[str, Any], str]] = [
             ({"items": []}, "invalid"),
             ({"items": [{"path": "d/f"}]}, "invalid"),
             ({"items": [{"path": "d/f", "writing": "forLaughs"}]}, "invalid"),
@@ -222,12 +223,14 @@ class Claims(Case):
             ({"items": [{"path": "d/f", "reading": []}], "timeoutSeconds": -1}, "invalid"),
             ({"items": [{"path": "d/f", "writing": "forReplacing"}], "mode": "batch"}, "invalid"),
             ({"items": [{"path": "d/f", "reading": []}], "presenter": 9}, "notFound"),
-        ]:
+        ]
+        for claim, code in wrong:
             a.last += 1
             a.send({"claim": {"claim": a.last, **claim}})
             outcome = a.outcome(a.last)
             assert (outcome["kind"], outcome["code"]) == ("ended", code), (claim, outcome)
-        for line in ({"nothing": {}}, {"release": {"claim": 999}}, {"claim": {"claim": "x"}}):
+        lines: list[dict[str, Any]] = [{"nothing": {}}, {"release": {"claim": 999}}, {"claim": {"claim": "x"}}]
+        for line in lines:
             a.send(line)
             assert a.take("refused"), line
         a.release(a.claim(("d/f", "plain")))
@@ -242,13 +245,13 @@ class Claims(Case):
         a.close()
         self.nobody_is_left()
 
-    def a_claim_says_that_it_downloads(self):
+    def a_claim_says_that_it_downloads(self) -> None:
         self.write("d/big", "x" * (1 << 20))
         self.sync()
         assert self.run(self.dewpoint, "evict", self.path("d/big")).returncode == 0
         a = Session(self.point)
 
-        def is_here():
+        def is_here() -> bool:
             status = self.run("getfattr", "--only-values", "-n", "user.dewpoint.downloadingStatus", self.path("d/big"))
             return status.stdout == "Current"
 

@@ -18,10 +18,10 @@ class Cases(Claims, Commands, Presenters, Pitfalls, Editors):
     """All cases, by their names."""
 
 
-def main():
+def main() -> None:
     case, point = sys.argv[1:3]
-    dewpoint = sys.argv[3] if len(sys.argv) > 3 else None
-    other = sys.argv[4] if len(sys.argv) > 4 else None
+    # Not all cases need these.
+    dewpoint, other = (*sys.argv[3:5], "", "")[:2]
     try:
         getattr(Cases(point, dewpoint, other), case)()
     except Ended as error:

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from typing import Any, NoReturn
 
 COMMAND_SECONDS = 60
 WORKER_SECONDS = 45
@@ -27,19 +28,19 @@ LARGEST_BYTES = 3 << 20
 LONGEST_LOAD_SECONDS = 2.0
 
 
-def content(size, seed):
+def content(size: int, seed: Any) -> bytes:
     """Bytes that cannot be mistaken for another file's, nor for an older state of the same file."""
     return random.Random(seed).randbytes(size)
 
 
-def digest(data):
+def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 class Device:
     """A mount of the container, with a state directory of its own."""
 
-    def __init__(self, binary, url, work, name):
+    def __init__(self, binary: str, url: str, work: str, name: str) -> None:
         self.binary, self.url, self.name = binary, url, name
         self.state = os.path.join(work, f"state-{name}")
         self.point = os.path.join(work, f"mount-{name}")
@@ -47,7 +48,7 @@ class Device:
         self.killed = threading.Event()
         os.makedirs(self.point, exist_ok=True)
 
-    def run(self, *arguments, check=True):
+    def run(self, *arguments: Any, check: bool = True) -> tuple[int, str]:
         result = subprocess.run(
             ["timeout", "--kill-after=5", str(COMMAND_SECONDS), self.binary, *arguments],
             stdin=subprocess.DEVNULL,
@@ -62,14 +63,14 @@ class Device:
             raise AssertionError(f"dewpoint {' '.join(arguments)}: exit status {result.returncode}: {text}")
         return result.returncode, text
 
-    def mount(self):
+    def mount(self) -> None:
         self.killed.clear()
         self.run("mount", self.url, self.point, "--state", self.state, "--device-name", self.name)
 
-    def unmount(self):
+    def unmount(self) -> None:
         self.run("unmount", self.point)
 
-    def daemon(self):
+    def daemon(self) -> int:
         """The process id of the daemon that serves this mount."""
         for entry in os.listdir("/proc"):
             if not entry.isdigit():
@@ -83,7 +84,7 @@ class Device:
                 return int(entry)
         raise AssertionError(f"no daemon serves {self.point}")
 
-    def kill(self):
+    def kill(self) -> None:
         pid = self.daemon()
         self.killed.set()
         os.kill(pid, signal.SIGKILL)
@@ -93,7 +94,7 @@ class Device:
                 break
             time.sleep(0.01)
 
-    def abandon(self):
+    def abandon(self) -> None:
         """Kills the daemon and unmounts, whatever state they are in."""
         with contextlib.suppress(AssertionError, OSError):
             os.kill(self.daemon(), signal.SIGKILL)
@@ -103,11 +104,15 @@ class Device:
 class Program(threading.Thread):
     """A part of the load. It ends with the daemon; an error before that is a failure."""
 
-    def __init__(self, device):
+    def __init__(self, device: Device) -> None:
         super().__init__(daemon=True)
-        self.device, self.failure, self.operations = device, None, 0
+        self.device, self.operations = device, 0
+        self.failure: BaseException | None = None
 
-    def run(self):
+    def step(self) -> None:
+        raise NotImplementedError
+
+    def run(self) -> None:
         try:
             while True:
                 self.operations += 1
@@ -123,53 +128,53 @@ class Program(threading.Thread):
 class Worker(Program):
     """A program with a directory and a model of its own."""
 
-    def __init__(self, device, name, seed):
+    def __init__(self, device: Device, name: str, seed: Any) -> None:
         super().__init__(device)
         self.folder, self.name_, self.random = os.path.join(device.point, name), name, random.Random(seed)
         # For each name the contents it may have: digests, or None if it may be missing.
-        self.model = {}
+        self.model: dict[str, set[str | None]] = {}
         # Digests that one of two names must have, after a rename that was in progress.
-        self.either = []
+        self.either: list[tuple[str | None, str, str]] = []
         self.serial = 0
 
-    def again(self):
+    def again(self) -> "Worker":
         """A thread for the next round, with the same model."""
         worker = Worker(self.device, self.name_, self.random.random())
         worker.model, worker.serial = self.model, self.serial
         return worker
 
-    def step(self):
+    def step(self) -> None:
         self.random.choices(
             [self.save, self.write, self.rename, self.remove, self.evict, self.read, self.download],
             [5, 5, 3, 1, 5, 6, 2],
         )[0]()
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def known(self):
+    def known(self) -> str | None:
         names = [name for name, may in self.model.items() if may != {None}]
         return self.random.choice(names) if names else None
 
-    def pick(self):
+    def pick(self) -> str:
         return f"file-{self.random.randrange(FILES_PER_WORKER):02}"
 
-    def new_content(self):
+    def new_content(self) -> bytes:
         self.serial += 1
         size = self.random.choice([0, 1, 500, 5000, 70_000, 300_000, self.random.randrange(LARGEST_BYTES)])
         return content(size, f"{self.name_}-{self.serial}")
 
-    def settle(self, name, *digests):
+    def settle(self, name: str, *digests: str | None) -> None:
         self.model[name] = set(digests)
 
-    def sync_folder(self):
+    def sync_folder(self) -> None:
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
-    def put(self, path, data, flags):
+    def put(self, path: str, data: bytes, flags: int) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
         try:
             view = memoryview(data)
@@ -179,7 +184,7 @@ class Worker(Program):
         finally:
             os.close(descriptor)
 
-    def save(self):
+    def save(self) -> None:
         """Saves as editors do: a temporary file, fsync, rename over the old file."""
         name, data = self.pick(), self.new_content()
         self.model[name] = self.model.get(name, {None}) | {digest(data)}
@@ -188,7 +193,7 @@ class Worker(Program):
         self.sync_folder()
         self.settle(name, digest(data))
 
-    def write(self):
+    def write(self) -> None:
         """Writes a new file in place; its content is undetermined until fsync returns."""
         name, data = self.pick(), self.new_content()
         if self.model.get(name, {None}) != {None}:
@@ -198,7 +203,7 @@ class Worker(Program):
         self.sync_folder()
         self.settle(name, digest(data))
 
-    def rename(self):
+    def rename(self) -> None:
         old, new = self.known(), self.pick()
         if old is None or old == new or len(self.model[old]) != 1:
             return
@@ -212,7 +217,7 @@ class Worker(Program):
         self.settle(old, None)
         self.settle(new, moving)
 
-    def remove(self):
+    def remove(self) -> None:
         name = self.known()
         if name is None:
             return
@@ -221,7 +226,7 @@ class Worker(Program):
         self.sync_folder()
         self.settle(name, None)
 
-    def evict(self):
+    def evict(self) -> None:
         if (name := self.known()) is None:
             return
         try:
@@ -230,15 +235,15 @@ class Worker(Program):
             if error.errno != 16:  # EBUSY: not uploaded yet
                 raise
 
-    def download(self):
+    def download(self) -> None:
         if (name := self.known()) is not None:
             os.setxattr(self.path(name), "user.dewpoint.download", b"1")
 
-    def read(self):
+    def read(self) -> None:
         if (name := self.known()) is not None:
             self.check(name)
 
-    def check(self, name):
+    def check(self, name: str) -> str | None:
         """Checks that a name has one of the contents that the model allows, and records which one."""
         allowed = self.model[name]
         try:
@@ -251,7 +256,7 @@ class Worker(Program):
         self.settle(name, found)
         return found
 
-    def check_all(self):
+    def check_all(self) -> None:
         found = {name: self.check(name) for name in list(self.model)}
         for moving, old, new in self.either:
             if moving not in (found[old], found[new]):
@@ -266,26 +271,26 @@ class Worker(Program):
 class Copier(Program):
     """Copies and renames whole directories without fsync: only the directory tree must stay readable."""
 
-    def __init__(self, device, source):
+    def __init__(self, device: Device, source: str) -> None:
         super().__init__(device)
         self.root, self.source = os.path.join(device.point, "copies"), source
 
-    def again(self):
+    def again(self) -> "Copier":
         return Copier(self.device, self.source)
 
-    def step(self):
+    def step(self) -> None:
         one, two = os.path.join(self.root, "copy"), os.path.join(self.root, "copied")
         shutil.rmtree(one, ignore_errors=True)
         shutil.copytree(self.source, one, symlinks=True)
         shutil.rmtree(two, ignore_errors=True)
         os.rename(one, two)
 
-    def check_all(self):
+    def check_all(self) -> None:
         """Everything must be readable; which of the copies exist is not guaranteed."""
         read_tree(self.root)
 
 
-def read_tree(root):
+def read_tree(root: str) -> dict[str, str]:
     tree = {}
     for folder, folders, files in os.walk(root, onerror=raise_it):
         for name in folders + files:
@@ -301,11 +306,11 @@ def read_tree(root):
     return tree
 
 
-def raise_it(error):
+def raise_it(error: OSError) -> NoReturn:
     raise error
 
 
-def small_tree(work):
+def small_tree(work: str) -> str:
     source = os.path.join(work, "source")
     os.makedirs(os.path.join(source, "inner"))
     for number in range(40):
@@ -315,7 +320,7 @@ def small_tree(work):
     return source
 
 
-def round_of(device, workers, rng):
+def round_of(device: Device, workers: Any, rng: random.Random) -> tuple[float, int]:
     for worker in workers:
         worker.start()
     time.sleep(rng.uniform(0.05, LONGEST_LOAD_SECONDS))
@@ -335,7 +340,7 @@ def round_of(device, workers, rng):
     return took, sum(worker.operations for worker in workers)
 
 
-def upload_everything(device):
+def upload_everything(device: Device) -> None:
     status, text = device.run("sync", device.point, "--wait", check=False)
     if status != 0:
         # The deletions of many quick rounds count as one run: a mass delete, which is held.
@@ -344,7 +349,7 @@ def upload_everything(device):
         device.run("sync", device.point, "--wait")
 
 
-def run(options, work):
+def run(options: argparse.Namespace, work: str) -> None:
     url = options.url
     if url is None:
         remote = os.path.join(work, "remote")
@@ -355,7 +360,7 @@ def run(options, work):
     try:
         device.run("container", "create", url, "--id", "iCloud.org.dewpoint.Crashes")
         device.mount()
-        workers = []
+        workers: list[Worker | Copier] = []
         for number in range(3):
             os.mkdir(os.path.join(device.point, f"worker-{number}"))
             workers.append(Worker(device, f"worker-{number}", rng.random()))
@@ -380,7 +385,7 @@ def run(options, work):
         second.abandon()
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
     parser.add_argument("--rounds", type=int, default=5)

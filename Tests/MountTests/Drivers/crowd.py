@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from typing import Any, NoReturn
 
 ATTACKER, OTHER = 64999, 64998
 PROCESSES = 4
@@ -26,9 +27,9 @@ LIMIT_SECONDS = 20
 DESCRIPTORS = 300
 
 
-def files():
+def files() -> None:
     """Opens files until that is refused, again and again, and holds them."""
-    held = []
+    held: list[int] = []
     for number in range(DESCRIPTORS):
         os.mknod(name(number), 0o600)
     while True:
@@ -43,9 +44,9 @@ def files():
         held = held[len(held) // 8 :]
 
 
-def creations():
+def creations() -> None:
     """Creates files and keeps them open without a name."""
-    held = []
+    held: list[int] = []
     while True:
         try:
             held.append(os.open(name(len(held)), os.O_RDWR | os.O_CREAT))
@@ -57,9 +58,9 @@ def creations():
             held = held[len(held) // 8 :]
 
 
-def directories():
+def directories() -> None:
     """Opens directories and reads their beginning."""
-    held = []
+    held: list[int] = []
     for number in range(50):
         os.makedirs(name(number), exist_ok=True)
     while True:
@@ -72,7 +73,7 @@ def directories():
                 os.close(held.pop())
 
 
-def locks():
+def locks() -> Any:
     """Locks thousands of single bytes of its files."""
     with open(name("a"), "wb") as record, open(name("b"), "wb") as whole:
         while True:
@@ -83,14 +84,14 @@ def locks():
             fcntl.lockf(record, fcntl.LOCK_UN)
 
 
-def waits():
+def waits() -> None:
     """Waits for locks that it holds itself, with many requests at once."""
     paths = [name(number) for number in range(8)]
     holders = [open(path, "wb") for path in paths]
     for holder in holders:
         fcntl.flock(holder, fcntl.LOCK_EX)
 
-    def wait(path):
+    def wait(path: str) -> None:
         with open(path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
 
@@ -107,7 +108,7 @@ def waits():
             fcntl.flock(holder, fcntl.LOCK_EX)
 
 
-def names():
+def names() -> None:
     """Makes, renames and removes names as fast as it can."""
     while True:
         for number in range(200):
@@ -118,7 +119,7 @@ def names():
             os.makedirs(os.path.dirname(name("x")), exist_ok=True)
 
 
-def attributes():
+def attributes() -> None:
     """Sets attributes, those included that ask the daemon for something."""
     path = name("a")
     open(path, "wb").close()
@@ -132,11 +133,11 @@ def attributes():
                 os.getxattr(path, key)
 
 
-def transfers():
+def transfers() -> None:
     """Has its files uploaded, evicted and downloaded without end."""
     paths = [name(number) for number in range(16)]
 
-    def turn(path):
+    def turn(path: str) -> None:
         while True:
             try:
                 with open(path, "wb") as file:
@@ -152,9 +153,9 @@ def transfers():
     turn(paths[0])
 
 
-def connections():
+def connections() -> NoReturn:
     """Connects to what the daemon listens at: the control socket, which it may not, and the port of the metrics."""
-    held = []
+    held: list[socket.socket] = []
     while True:
         for _ in range(100):
             try:
@@ -178,11 +179,11 @@ def connections():
 ATTACKS = [files, creations, directories, locks, waits, names, attributes, transfers, connections]
 
 
-def name(text):
+def name(text: object) -> str:
     return f"theirs/{os.getpid()}/{text}"
 
 
-def victim(user, directory):
+def victim(user: str, directory: str) -> None:
     """What an honest user does, TRIES times; prints how long the slowest try took."""
     os.chdir(directory)
     slowest = 0.0
@@ -204,12 +205,12 @@ def victim(user, directory):
     print(f"{slowest:.2f}")
 
 
-def as_user(user, *arguments, **options):
+def as_user(user: int, *arguments: Any, **options: Any) -> subprocess.Popen[str]:
     identity = [] if user == 0 else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
     return subprocess.Popen([*identity, sys.executable, __file__, *arguments], text=True, **options)
 
 
-def main():
+def main() -> None:
     attack, directory, daemon, dewpoint, port = sys.argv[1:6]
     for made in ("theirs", "shared"):
         os.makedirs(f"{directory}/{made}", exist_ok=True)
@@ -244,7 +245,7 @@ def main():
     print(f"{attack}: the slowest call took {slowest:.2f} s")
 
 
-def control_sockets(daemon):
+def control_sockets(daemon: str) -> list[str]:
     """Where the daemon listens: the names of sockets are for everybody to see."""
     with open("/proc/net/unix") as table:
         return [line.split()[-1] for line in table if line.rstrip().endswith(".sock")]

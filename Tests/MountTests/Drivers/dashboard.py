@@ -17,6 +17,8 @@ import tempfile
 import threading
 import time
 import urllib.parse
+from collections.abc import Callable
+from typing import Any, Self
 
 from browser import Page
 from session import Session, request
@@ -32,25 +34,28 @@ REVERSED = "gepj\u202etxt.exe"
 class Dashboard:
     """A running `dewpoint dashboard`."""
 
-    def __init__(self, dewpoint, *arguments, **environment):
+    def __init__(self, dewpoint: str, *arguments: Any, **environment: str) -> None:
         self.process = subprocess.Popen(
             [dewpoint, "dashboard", *arguments], stdout=subprocess.PIPE, env=dict(os.environ, **environment), text=True
         )
+        assert self.process.stdout
         self.said = self.process.stdout.readline().strip()
         self.url = json.loads(self.said)["url"] if self.said.startswith("{") else self.said
         parts = urllib.parse.urlsplit(self.url)
-        self.port, self.fragment = parts.port, parts.fragment
+        self.port, self.fragment = parts.port or 0, parts.fragment
         self.token = urllib.parse.parse_qs(parts.query)["token"][0]
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
 
-    def request(self, method, path, host=None, token=True, body=None, **headers):
+    def request(
+        self, method: str, path: str, host: str | None = None, token: Any = True, body: Any = None, **headers: Any
+    ) -> tuple[int, dict[str, str], bytes]:
         """The status, headers and body of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
         connection.putrequest(method, path, skip_host=True)
@@ -70,39 +75,39 @@ class Dashboard:
 
 
 class Case:
-    def __init__(self, point, dewpoint, other):
+    def __init__(self, point: str, dewpoint: str, other: str) -> None:
         self.point, self.dewpoint, self.other = point, dewpoint, other
 
-    def path(self, name, point=None):
+    def path(self, name: str, point: str | None = None) -> str:
         return os.path.join(point or self.point, name)
 
-    def write(self, name, data, point=None):
+    def write(self, name: str, data: bytes, point: str | None = None) -> None:
         with open(self.path(name, point), "wb") as file:
             file.write(data)
 
-    def run(self, *command):
+    def run(self, *command: str) -> str:
         return subprocess.run([self.dewpoint, *command], check=True, timeout=60, capture_output=True, text=True).stdout
 
-    def status(self, name, point=None):
+    def status(self, name: str, point: str | None = None) -> Any:
         return request(point or self.point, "GET", "/v1/items/status?path=" + urllib.parse.quote(name))
 
-    def eventually(self, condition, why, limit=LIMIT):
+    def eventually(self, condition: Callable[[], object], why: Any, limit: float = LIMIT) -> None:
         end = time.monotonic() + limit
         while not condition():
             assert time.monotonic() < end, why() if callable(why) else why
             time.sleep(0.02)
 
-    def row(self, name):
+    def row(self, name: str) -> str:
         return f"[...document.querySelectorAll('.row')].find(e => e.querySelector('.name').textContent === {json.dumps(name)})"
 
-    def state(self, name):
+    def state(self, name: str) -> str:
         return f"({self.row(name)})?.querySelector('.state').textContent"
 
-    def open(self, page, dashboard):
+    def open(self, page: Page, dashboard: Dashboard) -> None:
         page.open(dashboard.url)
         page.wait("document.querySelector('#connection')?.textContent === 'Live'")
 
-    def fill(self):
+    def fill(self) -> None:
         os.mkdir(self.path("folder"))
         os.mkdir(self.path("folder/inner"))
         for number in range(300):
@@ -115,7 +120,7 @@ class Case:
 
     # Cases
 
-    def files_are_shown_and_acted_on(self):
+    def files_are_shown_and_acted_on(self) -> None:
         self.fill()
         with Dashboard(self.dewpoint, "--no-open", "--json", self.point) as dashboard, Page() as page:
             self.open(page, dashboard)
@@ -176,7 +181,7 @@ class Case:
             self.eventually(lambda: open(self.path("report.txt"), "rb").read() == b"first", "not restored")
             assert page.problems == [], page.problems
 
-    def changes_are_shown_as_they_happen(self):
+    def changes_are_shown_as_they_happen(self) -> None:
         self.fill()
         with Dashboard(self.dewpoint, "--no-open", self.point) as dashboard, Page() as page:
             self.open(page, dashboard)
@@ -210,7 +215,7 @@ class Case:
             page.wait("document.querySelector('#panel-trash').textContent.includes('Nothing was deleted')")
             assert page.problems == [], page.problems
 
-    def a_lost_daemon_is_found_again(self):
+    def a_lost_daemon_is_found_again(self) -> None:
         self.fill()
         with Dashboard(self.dewpoint, "--no-open", self.point) as dashboard, Page() as page:
             self.open(page, dashboard)
@@ -230,7 +235,7 @@ class Case:
             page.click("#container-list button", "/A")
             page.wait(self.row("after.txt"))
 
-    def conflicts_are_resolved(self):
+    def conflicts_are_resolved(self) -> None:
         for name in ("kept.txt", "other.txt"):
             self.write(name, b"common")
         self.run("sync", "--wait", self.point)
@@ -259,7 +264,7 @@ class Case:
             assert self.status("other.txt")["conflictCount"] == 1
             assert page.problems == [], page.problems
 
-    def locks_devices_and_the_log_are_shown(self):
+    def locks_devices_and_the_log_are_shown(self) -> None:
         self.write("held.txt", b"held")
         self.write("of B", b"", self.other)
         self.run("sync", "--wait", self.point)
@@ -290,7 +295,7 @@ class Case:
             page.click("#container-actions button", "Resume sync")
             self.eventually(lambda: not request(self.point, "GET", "/v1/status")["isPaused"], "not resumed")
 
-    def the_keyboard_suffices(self):
+    def the_keyboard_suffices(self) -> None:
         self.fill()
         with Dashboard(self.dewpoint, "--no-open", self.point) as dashboard, Page() as page:
             self.open(page, dashboard)
@@ -319,7 +324,7 @@ class Case:
             # Rows may still come: the end is where it is when the key is pressed.
             last = f"{active}.getAttribute('aria-rowindex') === document.querySelector('#tree').getAttribute('aria-rowcount')"
 
-            def is_at_end():
+            def is_at_end() -> object:
                 page.press("End")
                 return page.evaluate(last)
 
@@ -338,7 +343,7 @@ class Case:
             page.press("End")
             page.wait(f"{focus}.id === 'tab-log'")
 
-    def connections_of_others_end(self):
+    def connections_of_others_end(self) -> None:
         with Dashboard(self.dewpoint, "--no-open", "--json") as dashboard:
             strangers = os.path.join(os.path.dirname(os.path.abspath(__file__)), "strangers.py")
             subprocess.run([sys.executable, strangers, str(dashboard.port), "300"], check=True, timeout=60)
@@ -354,7 +359,7 @@ class Case:
                 assert answer.status == 200, answer.status
                 answer.read()
 
-    def requests_of_others_are_refused(self):
+    def requests_of_others_are_refused(self) -> None:
         self.write("f", b"f")
         with Dashboard(self.dewpoint, "--no-open", "--json") as dashboard:
             ask = dashboard.request
@@ -388,8 +393,8 @@ class Case:
                 base + "/status",
                 base + "/events?path=",
             ):
-                for token in (False, "0" * 64, dashboard.token[:-1]):
-                    assert ask("GET", path, token=token)[0] == 401, (path, token)
+                for wrong in (False, "0" * 64, dashboard.token[:-1]):
+                    assert ask("GET", path, token=wrong)[0] == 401, (path, wrong)
             # A tab without the link gets the link's page only with the token that it has kept itself.
             assert b"reopen.js" in ask("GET", "/", token=False)[2]
             assert b"reopen.js" not in ask("GET", "/?token=0", token=False)[2]
@@ -403,7 +408,7 @@ class Case:
             # Writes.
             order = {"path": "f", "pinned": True}
 
-            def post(**options):
+            def post(**options: Any) -> int:
                 return ask("POST", base + "/items/pin", body=order, **options)[0]
 
             assert post(Content_Type="application/json", token=False) == 401
@@ -445,12 +450,12 @@ class Case:
             dashboard.process.send_signal(signal.SIGINT)
             assert dashboard.process.wait(LIMIT) == 0
 
-    def other_pages(self, dashboard, base):
+    def other_pages(self, dashboard: Dashboard, base: str) -> None:
         """A page of another origin that even knows the token can neither read nor write, nor show the page in a
         frame."""
 
         class Other(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
+            def do_GET(self) -> None:
                 data = f'<iframe src="{dashboard.url}"></iframe>'.encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html")
@@ -458,7 +463,7 @@ class Case:
                 self.end_headers()
                 self.wfile.write(data)
 
-            def log_message(self, *_):
+            def log_message(self, *_: object) -> None:
                 pass
 
         server = http.server.HTTPServer(("127.0.0.1", 0), Other)
@@ -484,7 +489,7 @@ class Case:
             ), page.problems
         server.shutdown()
 
-    def the_link_is_opened_unseen(self):
+    def the_link_is_opened_unseen(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             opener = os.path.join(directory, "xdg-open")
             note = os.path.join(directory, "note")
@@ -508,7 +513,7 @@ class Case:
                 time.sleep(1)
                 assert not os.path.exists(note), "--no-open opens a browser"
 
-    def every_view_fits(self):
+    def every_view_fits(self) -> None:
         """At two widths, light and dark, nothing is wider than the window. Writes pictures where they are wanted."""
         self.fill()
         os.remove(self.path("folder/000.txt"))

@@ -13,13 +13,13 @@ TRANSACTIONS = 100
 BUSY_SECONDS = 60
 
 
-def connect(path):
+def connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     connection.execute("pragma synchronous = normal")
     return connection
 
 
-def work(path, writer):
+def work(path: str, writer: int) -> None:
     connection = connect(path)
     for number in range(TRANSACTIONS):
         connection.execute("begin immediate")
@@ -29,7 +29,7 @@ def work(path, writer):
     connection.close()
 
 
-def main():
+def main() -> None:
     mode, directory = sys.argv[1], sys.argv[2]
     path = os.path.join(directory, f"{mode}.sqlite")
     connection = connect(path)

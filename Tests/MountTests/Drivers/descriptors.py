@@ -6,15 +6,17 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 LIMIT = 300
 
 
-def code(call, *arguments):
+def code(call: Callable[..., object], *arguments: Any) -> Any:
     try:
         return call(*arguments)
     except OSError as error:
-        return errno.errorcode[error.errno]
+        return errno.errorcode[error.errno or 0]
 
 
 directory, daemon, dewpoint = sys.argv[1:4]
@@ -60,7 +62,7 @@ greedy = []
 for _ in range(4):
     process = subprocess.Popen([sys.executable, "-c", GREEDY], stdout=subprocess.PIPE)
     greedy.append(process)
-    assert process.stdout.readline().strip(), "another program could open all files that are left"
+    assert process.stdout and process.stdout.readline().strip(), "another program could open all files that are left"
 subprocess.run(
     ["setpriv", "--reuid=64999", "--clear-groups", "sh", "-c", "echo text > by-a-user && rm by-a-user"], check=True
 )

@@ -19,36 +19,36 @@ class Dirent(ctypes.Structure):
 class DirectoryStream:
     """opendir(3) with positions, which Python does not offer."""
 
-    def __init__(self, path="."):
+    def __init__(self, path: str = ".") -> None:
         for name in ("opendir", "readdir"):
             getattr(LIBC, name).restype = ctypes.c_void_p
         LIBC.telldir.restype = ctypes.c_long
         self.stream = ctypes.c_void_p(LIBC.opendir(os.fsencode(path)))
         assert self.stream.value
 
-    def read(self):
+    def read(self) -> str | None:
         entry = LIBC.readdir(self.stream)
         return ctypes.cast(entry, ctypes.POINTER(Dirent)).contents.name.decode() if entry else None
 
-    def take(self, count):
+    def take(self, count: int) -> list[str]:
         """Up to `count` names besides . and .."""
-        names = []
+        names: list[str] = []
         while len(names) < count and (name := self.read()) is not None:
             if name not in (".", ".."):
                 names.append(name)
         return names
 
-    def tell(self):
-        return LIBC.telldir(self.stream)
+    def tell(self) -> int:
+        return int(LIBC.telldir(self.stream))
 
-    def seek(self, position):
+    def seek(self, position: int) -> None:
         LIBC.seekdir(self.stream, ctypes.c_long(position))
 
-    def close(self):
+    def close(self) -> None:
         LIBC.closedir(self.stream)
 
 
-def positions_survive_removals():
+def positions_survive_removals() -> None:
     """Read a part, remove it, open anew, and seek to where the reading stopped: nothing is left out or seen twice."""
     names = {f"name-{number:04}" for number in range(1000)}
     for name in names:
@@ -70,7 +70,7 @@ def positions_survive_removals():
     assert os.listdir() == []
 
 
-def positions_of_one_stream():
+def positions_of_one_stream() -> None:
     """telldir and seekdir go back and forth, and rewinddir begins anew."""
     names = [f"{number}" for number in range(300)]
     for name in names:
@@ -96,7 +96,7 @@ def positions_of_one_stream():
     stream.close()
 
 
-def listing_while_saving():
+def listing_while_saving() -> None:
     """A name that is there all the time is listed once, whatever is renamed over it or exchanged with it."""
     names = {f"{number:03}" for number in range(200)}
     for name in names:
@@ -122,7 +122,7 @@ def listing_while_saving():
     assert names | {"d"} <= set(seen), f"never seen: {names - set(seen)}"
 
 
-def listing_while_adding():
+def listing_while_adding() -> None:
     """A program that adds a name for each one that it reads comes to an end."""
     for number in range(100):
         put(f"{number}")

@@ -3,19 +3,20 @@
 import json
 import os
 import time
+from typing import Any
 
 from coordination_case import Case
 from session import Holder, Session
 
 
 class Editors(Case):
-    def an_editor_saves_before_others_read(self):
+    def an_editor_saves_before_others_read(self) -> None:
         """A process presents a file with unsaved changes; a plain cp under a claim gets the saved state."""
         self.write("d/f", "saved long ago\n")
         editor = Session(self.point)
         unsaved = ["typed just now\n"]
 
-        def answer(question):
+        def answer(question: dict[str, Any]) -> dict[str, Any]:
             if question["message"] == "save" and unsaved:
                 self.write("d/f", unsaved.pop())
             return {}
@@ -28,14 +29,14 @@ class Editors(Case):
         copied = self.read("copy")
         assert copied == "typed just now\n", copied
 
-    def an_editor_saves_before_another_device_overwrites(self):
+    def an_editor_saves_before_another_device_overwrites(self) -> None:
         self.write("d/f", "saved long ago\n")
         self.sync()
         self.eventually(lambda: os.path.exists(f"{self.other}/d/f"))
         editor = Session(self.point)
         unsaved = ["typed on A\n"]
 
-        def answer(question):
+        def answer(question: dict[str, Any]) -> dict[str, Any]:
             if question["message"] == "save" and unsaved:
                 self.write("d/f", unsaved.pop())
             return {}
@@ -54,13 +55,13 @@ class Editors(Case):
         texts.add(self.read("d/f"))
         assert texts == {"typed on A\n", "typed on B\n"}, texts
 
-    def an_upload_asks_to_save_first(self):
+    def an_upload_asks_to_save_first(self) -> None:
         self.write("d/f", "base\n")
         self.sync()
         editor = Session(self.point)
         unsaved = ["typed just now\n"]
 
-        def answer(question):
+        def answer(question: dict[str, Any]) -> dict[str, Any]:
             if question["message"] == "save" and unsaved:
                 with open(self.path("d/f"), "a", encoding="utf-8") as file:
                     file.write(unsaved.pop())
@@ -74,7 +75,7 @@ class Editors(Case):
         self.sync(self.other)
         assert self.read("d/f", point=self.other) == "base\nby another program\ntyped just now\n"
 
-    def what_is_written_under_a_claim_is_uploaded_after_it(self):
+    def what_is_written_under_a_claim_is_uploaded_after_it(self) -> None:
         self.write("d/f", "base\n")
         self.sync()
         self.sync(self.other)
@@ -86,7 +87,7 @@ class Editors(Case):
         assert holder.release()
         self.eventually(lambda: self.read("d/f", point=self.other) == "base\nhalf\nwhole\n")
 
-    def a_refusal_does_not_keep_a_change_away(self):
+    def a_refusal_does_not_keep_a_change_away(self) -> None:
         self.write("d/f", "base\n")
         self.sync()
         self.sync(self.other)
@@ -95,7 +96,7 @@ class Editors(Case):
         self.write("d/f", "from B\n", point=self.other)
         self.eventually(lambda: self.read("d/f") == "from B\n")
 
-    def a_hung_presenter_keeps_nothing_from_moving(self):
+    def a_hung_presenter_keeps_nothing_from_moving(self) -> None:
         self.write("d/f", "base\n")
         self.sync()
         self.sync(self.other)
@@ -106,7 +107,7 @@ class Editors(Case):
         self.write("d/f", "from B\n", point=self.other)
         self.eventually(lambda: self.read("d/f") == "from B\n")
 
-    def a_claim_holds_another_device_off(self):
+    def a_claim_holds_another_device_off(self) -> None:
         self.write("d/f", "base\n")
         self.sync()
         self.eventually(lambda: os.path.exists(f"{self.other}/d/f"))

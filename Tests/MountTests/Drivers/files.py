@@ -36,7 +36,7 @@ CASES = {
 }
 
 
-def main():
+def main() -> None:
     # A case that is ended because it takes too long prints its stack.
     faulthandler.register(signal.SIGTERM, chain=True)
     case, directory = sys.argv[1], sys.argv[2]

@@ -13,6 +13,8 @@ import sys
 import threading
 import time
 import urllib.parse
+from collections.abc import Callable
+from typing import Any
 
 from session import Holder, Session, request, socket_path
 
@@ -20,8 +22,10 @@ from session import Holder, Session, request, socket_path
 class Follower:
     """What a client of `GET /v1/items/follow` knows from the lines alone."""
 
-    def __init__(self, point, path=""):
-        self.items, self.lines, self.gathered = {}, [], None
+    def __init__(self, point: str, path: str = "") -> None:
+        self.items: dict[str, dict[str, Any]] = {}
+        self.lines: list[dict[str, Any]] = []
+        self.gathered: int | None = None
         self.lock = threading.Lock()
         self.connection = socket.socket(socket.AF_UNIX)
         self.connection.connect(socket_path(point))
@@ -30,7 +34,7 @@ class Follower:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    def run(self):
+    def run(self) -> None:
         file = self.connection.makefile("rb")
         while file.readline() not in (b"\r\n", b""):
             pass
@@ -43,7 +47,7 @@ class Follower:
                 for line in lines:
                     self.add(json.loads(line))
 
-    def add(self, line):
+    def add(self, line: Any) -> None:
         self.lines.append(line)
         ((key, value),) = line.items()
         if key == "item":
@@ -59,39 +63,39 @@ class Follower:
                 self.items[item["path"]] = item
             self.items[path] = value["item"]
 
-    def take(self, path):
+    def take(self, path: str) -> list[tuple[str, dict[str, Any]]]:
         taken = [(old, item) for old, item in self.items.items() if old == path or old.startswith(path + "/")]
         for old, _ in taken:
             del self.items[old]
         return taken
 
-    def states(self, path):
+    def states(self, path: str) -> list[dict[str, Any]]:
         with self.lock:
             return [line["item"] for line in self.lines if "item" in line and line["item"]["path"] == path]
 
-    def close(self):
+    def close(self) -> None:
         self.connection.shutdown(socket.SHUT_RDWR)
         self.thread.join(10)
         self.connection.close()
 
 
 class Case:
-    def __init__(self, point, dewpoint, other):
+    def __init__(self, point: str, dewpoint: str, other: str) -> None:
         self.point, self.dewpoint, self.other = point, dewpoint, other
 
-    def path(self, name, point=None):
+    def path(self, name: str, point: str | None = None) -> str:
         return os.path.join(point or self.point, name)
 
-    def run(self, *command):
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, check=True, timeout=60, capture_output=True, text=True)
 
-    def eventually(self, condition, why, limit=20):
+    def eventually(self, condition: Callable[[], object], why: Any, limit: float = 20) -> None:
         end = time.monotonic() + limit
         while not condition():
             assert time.monotonic() < end, why() if callable(why) else why
             time.sleep(0.02)
 
-    def tree(self, top=""):
+    def tree(self, top: str = "") -> set[str]:
         """The paths at and below one, as the mount has them."""
         root = self.path(top).rstrip("/")
         paths = {top}
@@ -100,14 +104,14 @@ class Case:
                 paths.add(os.path.relpath(os.path.join(directory, name), self.point))
         return paths
 
-    def agree(self, follower, top=""):
+    def agree(self, follower: Follower, top: str = "") -> None:
         """Waits until the follower knows exactly what the mount has, and its states."""
 
-        def unequal():
+        def unequal() -> dict[str, Any]:
             paths = self.tree(top)
             with follower.lock:
                 known = dict(follower.items)
-            wrong = dict.fromkeys(paths - known.keys(), "missing")
+            wrong: dict[str, Any] = dict.fromkeys(paths - known.keys(), "missing")
             wrong |= dict.fromkeys(known.keys() - paths, "not there")
             if not wrong:
                 for path in paths:
@@ -120,7 +124,7 @@ class Case:
 
     # Cases
 
-    def changes_by_programs(self):
+    def changes_by_programs(self) -> None:
         os.makedirs(self.path("d/e"))
         self.write("d/e/f", b"one")
         follower = Follower(self.point, "d")
@@ -153,7 +157,7 @@ class Case:
         self.agree(follower, "d")
         follower.close()
 
-    def changes_of_another_device(self):
+    def changes_of_another_device(self) -> None:
         follower = Follower(self.point)
         self.eventually(lambda: follower.gathered is not None, "nothing is listed")
         os.mkdir(self.path("d", self.other))
@@ -179,7 +183,7 @@ class Case:
         self.agree(follower)
         follower.close()
 
-    def a_slow_download_advances(self):
+    def a_slow_download_advances(self) -> None:
         self.write("f", os.urandom(6 << 20), self.other)
         self.run(self.dewpoint, "sync", "--wait", self.other)
         follower = Follower(self.point)
@@ -194,7 +198,7 @@ class Case:
         assert len(percents) < 100, percents
         follower.close()
 
-    def a_client_that_does_not_read_is_disconnected(self):
+    def a_client_that_does_not_read_is_disconnected(self) -> None:
         for name in "ab":
             os.mkdir(self.path(name))
         connection = socket.socket(socket.AF_UNIX)
@@ -220,7 +224,7 @@ class Case:
         self.agree(follower)
         follower.close()
 
-    def refusals_and_versions(self):
+    def refusals_and_versions(self) -> None:
         fault = request(self.point, "GET", "/v1/items/follow?path=no")
         assert (fault["code"], fault["errno"]) == ("notFound", 2), fault
         for text in (b"one", b"two!"):
@@ -239,7 +243,7 @@ class Case:
         assert request(self.point, "POST", "/v1/items/versions/discard", body)["code"] == "invalid"
         assert request(self.point, "GET", "/v1/items/versions?path=f") == [current]
 
-    def a_program_waits_for_a_claim_of_a_declared_package(self):
+    def a_program_waits_for_a_claim_of_a_declared_package(self) -> None:
         for name in ("P.csdoc", "Q.rtfd"):
             os.mkdir(self.path(name))
             for file in "ab":
@@ -254,7 +258,7 @@ class Case:
         session.close()
         self.eventually(lambda: not self.waits("P.csdoc"), "the declaration outlives its session")
 
-    def waits(self, name):
+    def waits(self, name: str) -> bool | None:
         """Whether a plain program's write of a file waits for the claim of another one in the same directory."""
         holder = Holder(self.point, (f"{name}/a", "plain"))
         writer = subprocess.Popen(["sh", "-c", 'echo y > "$0"', self.path(f"{name}/b")])
@@ -269,11 +273,11 @@ class Case:
 
     # Helpers
 
-    def write(self, name, data, point=None):
+    def write(self, name: str, data: bytes, point: str | None = None) -> None:
         with open(self.path(name, point), "wb") as file:
             file.write(data)
 
-    def content(self, path, version):
+    def content(self, path: str, version: Any) -> bytes:
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(20)
         connection.connect(socket_path(self.point))
@@ -287,7 +291,7 @@ class Case:
         return answer.split(b"\r\n\r\n", 1)[1]
 
 
-def main():
+def main() -> None:
     case, point, dewpoint, other = sys.argv[1:5]
     try:
         getattr(Case(point, dewpoint, other), case)()

@@ -6,7 +6,7 @@ import sys
 import threading
 
 
-def main():
+def main() -> None:
     limit, most, command = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     child = subprocess.Popen(command)
     timer = threading.Timer(limit, child.kill)

@@ -8,29 +8,30 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 SIZE = 300_000
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def until(condition, what):
+def until(condition: Callable[[], object], what: str) -> None:
     deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.05)
 
 
-def get(path):
+def get(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
 
-def put(path, data):
+def put(path: str, data: bytes) -> None:
     with open(path, "wb") as file:
         file.write(data)
 
 
-def sync(*directories):
+def sync(*directories: str) -> None:
     for directory in directories:
         subprocess.run([dewpoint, "sync", directory, "--wait"], check=True, timeout=60)
 

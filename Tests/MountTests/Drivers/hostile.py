@@ -7,9 +7,11 @@ import os
 import sys
 import time
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 
-def record(**changes):
+def record(**changes: Any) -> dict[str, Any]:
     base = {
         "base": 0,
         "content": {"runs": []},
@@ -26,7 +28,7 @@ def record(**changes):
     return base | changes
 
 
-def cycle():
+def cycle() -> list[dict[str, Any]]:
     one, two = str(uuid.uuid4()), str(uuid.uuid4())
     folder = {"kind": "directory", "content": None, "mode": 0o755}
     return [
@@ -35,7 +37,7 @@ def cycle():
     ]
 
 
-def deep():
+def deep() -> list[dict[str, Any]]:
     """5,000 directories, each in the one before, with the longest names, and a file in the last: 1.3 MB of path."""
     records, parent = [], "00000000-0000-0000-0000-000000000000"
     for number in range(5000):
@@ -45,7 +47,7 @@ def deep():
     return [*records, record(name="hostile-last", parent=parent)]
 
 
-def fragmented(size, is_one_of_many=False):
+def fragmented(size: int, *, is_one_of_many: bool = False) -> list[dict[str, Any]]:
     """A file of which every chunk is a run of its own: 264 MB of chunk list in some hundred KiB."""
     run = {"chunks": [chunk(1 << 20)], "offset": 0, "pack": str(uuid.uuid4())}
     text = b",".join([json.dumps(run, separators=(",", ":")).encode()] * FRAGMENTS)
@@ -55,10 +57,11 @@ def fragmented(size, is_one_of_many=False):
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, name), "wb") as file:
         file.write(gzip.compress(text, 1, mtime=0))
-    return [record(name=f"hostile-{name}" if is_one_of_many else "hostile-fragmented", size=size, content={"manifest": name})]
+    file_name = f"hostile-{name}" if is_one_of_many else "hostile-fragmented"
+    return [record(name=file_name, size=size, content={"manifest": name})]
 
 
-def tombstones(log):
+def tombstones(log: str) -> list[dict[str, Any]]:
     """Deletes what this program added with the last commit of its own."""
     last = max(int(name) for name in os.listdir(log))
     for number in range(last, 0, -1):
@@ -69,17 +72,17 @@ def tombstones(log):
     raise SystemExit("there is nothing to delete")
 
 
-def chunk(size):
+def chunk(size: int) -> dict[str, Any]:
     return {"hash": "0" * 64, "byteCount": size}
 
 
-def stored(offset, *sizes):
+def stored(offset: int, *sizes: int) -> dict[str, Any]:
     return {"runs": [{"pack": str(uuid.uuid4()), "offset": offset, "chunks": [chunk(size) for size in sizes]}]}
 
 
 DEVICE = str(uuid.uuid4())
 FRAGMENTS = 1_600_000
-CASES = {
+CASES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "leads out": lambda: [record(name="../hostile")],
     "is a path": lambda: [record(name="folder/hostile")],
     "is absolute": lambda: [record(name="/tmp/hostile")],
@@ -95,7 +98,7 @@ CASES = {
     "deep": deep,
     "deep, deleted": list,
     "fragmented": lambda: fragmented(FRAGMENTS << 20),
-    "many fragmented": lambda: [record for _ in range(4) for record in fragmented(FRAGMENTS << 20, True)],
+    "many fragmented": lambda: [record for _ in range(4) for record in fragmented(FRAGMENTS << 20, is_one_of_many=True)],
     "fragmented beyond its size": lambda: fragmented(10 << 20),
     "negative size": lambda: [record(size=-1)],
     "sizes that do not add up": lambda: [record(size=1000, content=stored(0, 10))],
@@ -107,7 +110,7 @@ CASES = {
 }
 
 
-def main():
+def main() -> None:
     case, container = sys.argv[1], sys.argv[2]
     log = os.path.join(container, "log")
     last = max(int(name) for name in os.listdir(log))

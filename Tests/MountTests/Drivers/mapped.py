@@ -16,7 +16,7 @@ LIMIT_SECONDS = 60
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
-LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 LIBC.msync.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 MS_SYNC = 4
@@ -25,15 +25,15 @@ how, directory, other, dewpoint = sys.argv[1:5]
 path, copy = os.path.join(directory, "mapped"), os.path.join(other, "mapped")
 
 
-def run(*arguments):
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([dewpoint, *arguments], timeout=LIMIT_SECONDS, stderr=subprocess.PIPE, text=True)
 
 
-def store(letter):
+def store(letter: str) -> None:
     ctypes.memset(address, ord(letter), SIZE)
 
 
-def expect_there(letter):
+def expect_there(letter: str) -> None:
     """Waits until the other device has the last store, although the file has not been closed."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
@@ -44,7 +44,7 @@ def expect_there(letter):
             found = b""
         if found == letter.encode() * SIZE:
             return
-        assert time.monotonic() < deadline, f"{letter}: the other device has {found[:4]}"
+        assert time.monotonic() < deadline, f"{letter}: the other device has {found[:4]!r}"
         time.sleep(0.2)
 
 

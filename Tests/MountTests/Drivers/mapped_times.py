@@ -19,26 +19,26 @@ LIMIT_SECONDS = 60
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
-LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 how, directory, other, dewpoint = sys.argv[1:5]
 
 
-def run(*arguments):
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([dewpoint, *arguments], timeout=LIMIT_SECONDS, capture_output=True, text=True)
 
 
-def is_uploaded(path):
+def is_uploaded(path: str) -> bool:
     return os.getxattr(path, "user.dewpoint.isUploaded") == b"1"
 
 
-def read(path):
+def read(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
 
-def store(path, delay, order):
+def store(path: str, delay: float, order: str) -> tuple[bool, float]:
     """Stores into the file, and puts its times back; `order` says in which way.
 
     Returns whether the file is then said to be uploaded, and how many seconds after the store.

@@ -9,7 +9,7 @@ import time
 from system_calls import get, libc, put
 
 
-def nameless_file_by_a_path_descriptor():
+def nameless_file_by_a_path_descriptor() -> None:
     """O_PATH holds a file without having it open: it can be opened, asked and changed after it lost its name."""
     put("f", b"bytes")
     os.setxattr("f", "user.colour", b"green")
@@ -37,7 +37,7 @@ def nameless_file_by_a_path_descriptor():
     os.close(held)
 
 
-def bound_file_is_replaced():
+def bound_file_is_replaced() -> None:
     """A file that is mounted on, as `docker -v FILE:FILE` does, keeps its bytes when it is saved anew."""
     if os.geteuid() != 0:
         return
@@ -62,7 +62,7 @@ def bound_file_is_replaced():
     libc("umount2", mount.encode(), 0)
 
 
-def listener_opens_what_is_gone():
+def listener_opens_what_is_gone() -> None:
     """fanotify opens the file of an event when that is read: by then it may be closed and have no name."""
     if os.geteuid() != 0:
         return

@@ -5,7 +5,7 @@ import os
 from system_calls import RENAME_EXCHANGE, RENAME_NOREPLACE, get, put, raises, renameat2
 
 
-def hard_links():
+def hard_links() -> None:
     put("a", b"one")
     os.link("a", "b")
     first, second = os.stat("a"), os.stat("b")
@@ -24,7 +24,7 @@ def hard_links():
     assert os.path.exists("b") and os.path.exists("d/b")
 
 
-def symbolic_links():
+def symbolic_links() -> None:
     os.symlink("nowhere", "dangling")
     assert os.readlink("dangling") == "nowhere"
     raises("ENOENT", os.stat, "dangling")
@@ -40,7 +40,7 @@ def symbolic_links():
     raises("EINVAL", os.readlink, ".")
 
 
-def rename_within_the_rules():
+def rename_within_the_rules() -> None:
     os.makedirs("full/inner")
     os.mkdir("empty")
     os.mkdir("other")
@@ -57,7 +57,7 @@ def rename_within_the_rules():
     assert get("file") == b"s" and sorted(os.listdir()) == ["empty", "file", "full"]
 
 
-def rename_without_replacing():
+def rename_without_replacing() -> None:
     put("a", b"a")
     put("b", b"b")
     raises("EEXIST", renameat2, "a", "b", RENAME_NOREPLACE)
@@ -66,7 +66,7 @@ def rename_without_replacing():
     assert get("c") == b"a"
 
 
-def rename_exchanges():
+def rename_exchanges() -> None:
     put("a", b"a")
     os.mkdir("d")
     put("d/x", b"x")
@@ -75,7 +75,7 @@ def rename_exchanges():
     raises("ENOENT", renameat2, "a", "none", RENAME_EXCHANGE)
 
 
-def removing_names():
+def removing_names() -> None:
     os.makedirs("d/e")
     put("f")
     raises("ENOTEMPTY", os.rmdir, "d")
@@ -88,7 +88,7 @@ def removing_names():
     assert os.listdir() == []
 
 
-def inode_numbers_stay():
+def inode_numbers_stay() -> None:
     put("a", b"x")
     number = os.stat("a").st_ino
     os.rename("a", "b")
@@ -97,7 +97,7 @@ def inode_numbers_stay():
     assert listed == {"b": number}, listed
 
 
-def deep_directories():
+def deep_directories() -> None:
     depth = 60
     for _ in range(depth):
         os.mkdir("level")
@@ -108,7 +108,7 @@ def deep_directories():
     assert get("level/" * depth + "f") == b"deep"
 
 
-def listing_while_removing():
+def listing_while_removing() -> None:
     count = 2000
     for n in range(count):
         put(f"file-{n:05}")
@@ -121,7 +121,7 @@ def listing_while_removing():
     assert len(seen) == count and os.listdir() == []
 
 
-def names_that_differ_only_in_bytes():
+def names_that_differ_only_in_bytes() -> None:
     """Composed and decomposed letters, and upper and lower case, are different names, as on ext4."""
     names = [b"caf\xc3\xa9", b"cafe\xcc\x81", b"Cafe", b"cafe"]
     for name in names:

@@ -15,7 +15,7 @@ import sys
 SECONDS = 60
 
 
-def main(address, mountpoint, command):
+def main(address: str, mountpoint: str, command: list[str]) -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.bind("\0" + address[1:] if address.startswith("@") else address)
     listener.settimeout(SECONDS)

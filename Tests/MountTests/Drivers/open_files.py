@@ -6,7 +6,7 @@ import os
 from system_calls import get, libc, put, raises
 
 
-def unlinked_open_file_lives_on():
+def unlinked_open_file_lives_on() -> None:
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     os.write(descriptor, b"before")
     os.unlink("f")
@@ -22,7 +22,7 @@ def unlinked_open_file_lives_on():
     assert get("f") == b"new"
 
 
-def open_handle_survives_rename():
+def open_handle_survives_rename() -> None:
     put("a", b"one")
     descriptor = os.open("a", os.O_RDWR)
     os.rename("a", "b")
@@ -35,7 +35,7 @@ def open_handle_survives_rename():
     os.close(descriptor)
 
 
-def open_directory_survives_rename():
+def open_directory_survives_rename() -> None:
     os.mkdir("d")
     put("d/f", b"x")
     directory = os.open("d", os.O_RDONLY | os.O_DIRECTORY)
@@ -47,7 +47,7 @@ def open_directory_survives_rename():
     os.close(directory)
 
 
-def nameless_temporary_file():
+def nameless_temporary_file() -> None:
     """O_TMPFILE works completely, or is refused with an errno for which programs have a fallback."""
     try:
         descriptor = os.open(".", os.O_RDWR | os.O_TMPFILE, 0o600)
@@ -61,7 +61,7 @@ def nameless_temporary_file():
     assert get("named") == b"x"
 
 
-def many_open_files():
+def many_open_files() -> None:
     count = 500
     descriptors = [os.open(f"f{n}", os.O_RDWR | os.O_CREAT) for n in range(count)]
     for n, descriptor in enumerate(descriptors):
@@ -71,7 +71,7 @@ def many_open_files():
         os.close(descriptor)
 
 
-def open_flags():
+def open_flags() -> None:
     put("f", b"12345")
     raises("EEXIST", os.open, "f", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     raises("ENOTDIR", os.open, "f", os.O_DIRECTORY)

@@ -8,7 +8,7 @@ from session import Holder, Session
 
 
 class Pitfalls(Case):
-    def two_presenters_that_read_in_their_handlers(self):
+    def two_presenters_that_read_in_their_handlers(self) -> None:
         self.tree()
         p, q = Session(self.point), Session(self.point)
         # On queues that answer while a handler runs, both presenters can read.
@@ -22,7 +22,7 @@ class Pitfalls(Case):
         p.release(first)
         q.release(second)
 
-    def presenters_on_one_queue_lock_each_other_out(self):
+    def presenters_on_one_queue_lock_each_other_out(self) -> tuple[Session, Session, int, int]:
         # Each reads in its handler, on the queue on which it would answer the other: Apple's known deadlock. The lock
         # table reports it.
         self.tree()
@@ -36,7 +36,7 @@ class Pitfalls(Case):
         second = q.ask(("d/f", []), presenter=1, fromPresenter=1)
         return p, q, first, second
 
-    def a_deadlock_is_named(self):
+    def a_deadlock_is_named(self) -> None:
         p, q, first, second = self.presenters_on_one_queue_lock_each_other_out()
         self.eventually(
             lambda: len([w for node in self.locks() for w in node["waiters"] if w.get("isDeadlocked")]) == 2
@@ -49,7 +49,7 @@ class Pitfalls(Case):
         p.wait(first)
         p.release(first)
 
-    def a_deadlock_is_refused(self):
+    def a_deadlock_is_refused(self) -> None:
         p, q, first, second = self.presenters_on_one_queue_lock_each_other_out()
         outcome = q.outcome(second)
         assert outcome["reason"] == "deadlock" and outcome["code"] == "deadlock", outcome
@@ -63,7 +63,7 @@ class Pitfalls(Case):
         p.wait(first)
         p.release(first)
 
-    def evicting_inside_a_claim(self):
+    def evicting_inside_a_claim(self) -> None:
         self.tree()
         self.sync()
         holder = Holder(self.point, ("d/f", []))
@@ -75,12 +75,12 @@ class Pitfalls(Case):
         assert holder.release()
         assert self.run("setfattr", "-n", "user.dewpoint.evict", "-v", "1", self.path("d/f")).returncode == 0
 
-    def presenters_decide_about_evictions(self):
+    def presenters_decide_about_evictions(self) -> None:
         self.tree()
         self.sync()
         p = Session(self.point)
 
-        def evict(name):
+        def evict(name: str) -> bool:
             return self.run("setfattr", "-n", "user.dewpoint.evict", "-v", "1", self.path(name)).returncode == 0
 
         # A presenter that does not implement the message keeps the file from being evicted, and so does one that
@@ -95,7 +95,7 @@ class Pitfalls(Case):
             "getfattr", "--only-values", "-n", "user.dewpoint.downloadingStatus", self.path("d/f")
         ).stdout == ("NotDownloaded")
 
-    def a_claim_follows_a_rename_of_case_only(self):
+    def a_claim_follows_a_rename_of_case_only(self) -> None:
         self.tree()
         holder = Holder(self.point, ("d/f", "plain"))
         assert holder.run(f"mv {self.point}/d/f {self.point}/d/F")
@@ -105,7 +105,7 @@ class Pitfalls(Case):
         assert holder.release()
         assert other.wait(10) == 0
 
-    def a_claim_follows_its_directories(self):
+    def a_claim_follows_its_directories(self) -> None:
         self.tree()
         holder = Holder(self.point, ("d/f", "plain"))
         assert holder.run(f"mv {self.point}/d {self.point}/e")
@@ -116,7 +116,7 @@ class Pitfalls(Case):
         assert other.wait(10) == 0
         assert self.read("e/f") == "old\nother\n"
 
-    def a_claim_for_replacing_stays_with_the_place(self):
+    def a_claim_for_replacing_stays_with_the_place(self) -> None:
         self.tree()
         holder = Holder(self.point, ("d/f", "forReplacing"))
         assert holder.run(f"mv {self.point}/d/f {self.point}/d/away && echo fresh > {self.point}/d/f")
@@ -129,7 +129,7 @@ class Pitfalls(Case):
         assert holder.release()
         assert other.wait(10) == 0
 
-    def a_directory_is_moved_while_a_child_is_written(self):
+    def a_directory_is_moved_while_a_child_is_written(self) -> None:
         self.tree()
         child = Holder(self.point, ("d/f", "plain"))
         # A claim to write the directory, but not to move it, is granted at the same time; the move itself is refused.
@@ -144,7 +144,7 @@ class Pitfalls(Case):
         assert parent.release()
         assert self.read("e/f") == "old\nmore\n"
 
-    def a_presenter_never_answers(self, expected):
+    def a_presenter_never_answers(self, expected: str) -> None:
         self.tree()
         # Uploaded first, because uploads ask presenters too.
         self.sync()
@@ -163,16 +163,16 @@ class Pitfalls(Case):
             outcome = a.outcome(asked, limit=5)
             assert outcome["reason"] == "presenter" and outcome["code"] == "timedOut", outcome
 
-    def a_presenter_that_never_answers_is_waited_for(self):
+    def a_presenter_that_never_answers_is_waited_for(self) -> None:
         self.a_presenter_never_answers("wait")
 
-    def a_presenter_that_never_answers_is_skipped(self):
+    def a_presenter_that_never_answers_is_skipped(self) -> None:
         self.a_presenter_never_answers("skip")
 
-    def a_presenter_that_never_answers_fails_the_claim(self):
+    def a_presenter_that_never_answers_fails_the_claim(self) -> None:
         self.a_presenter_never_answers("fail")
 
-    def a_stopped_presenter_is_not_waited_for(self):
+    def a_stopped_presenter_is_not_waited_for(self) -> None:
         self.tree()
         ready, written = os.pipe()
         pid = os.fork()
@@ -190,7 +190,7 @@ class Pitfalls(Case):
             os.kill(pid, 9)
             os.waitpid(pid, 0)
 
-    def a_slow_handler_delays_a_later_relinquish(self):
+    def a_slow_handler_delays_a_later_relinquish(self) -> None:
         self.tree()
         p, a = Session(self.point), Session(self.point)
         p.present(1, "d/f", answer=None)

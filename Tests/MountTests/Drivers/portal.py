@@ -20,7 +20,7 @@ PR_SET_PDEATHSIG = 1
 PAGE = b"<html><body><h1>Welcome</h1>Please log in to use this network.</body></html>"
 SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
 HTML = {"Content-Type": "text/html"}
-ANSWERS = {
+ANSWERS: dict[str, tuple[int, dict[str, str], bytes]] = {
     "page": (200, HTML, PAGE),
     "missing": (404, HTML, PAGE),
     "refusal": (403, HTML, PAGE),
@@ -32,7 +32,7 @@ ANSWERS = {
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def answer(self):
+    def answer(self) -> None:
         status, headers, body = ANSWERS[sys.argv[2]]
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.send_response(status)
@@ -45,11 +45,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
 
-    def log_message(self, *_):
+    def log_message(self, *_: object) -> None:
         pass
 
 
-def main():
+def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 

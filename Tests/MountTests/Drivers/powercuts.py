@@ -25,6 +25,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 from crashes import Device, content, digest, read_tree
 
@@ -55,16 +57,17 @@ EMPTY = digest(b"")
 class Disk:
     """The disk, the loop device and the file system on it."""
 
-    def __init__(self, options, work, rng):
+    def __init__(self, options: argparse.Namespace, work: str, rng: random.Random) -> None:
         self.options, self.rng, self.work = options, rng, work
         self.image = os.path.join(work, "image")
         self.point = os.path.join(work, "disk")
         self.root = os.path.join(work, "root")
-        self.process = self.loop = None
+        self.process: subprocess.Popen[str] | None = None
+        self.loop: str | None = None
         for path in (self.point, self.root):
             os.makedirs(path, exist_ok=True)
 
-    def format(self):
+    def format(self) -> None:
         if os.path.exists(self.image):
             os.unlink(self.image)
         with open(self.image, "wb") as file:
@@ -72,23 +75,24 @@ class Disk:
         kind = self.options.file_system
         call(f"mkfs.{kind}", "-q", "-F" if kind == "ext4" else "-f", self.image)
 
-    def start(self):
-        self.process = subprocess.Popen(
+    def start(self) -> None:
+        self.process = process = subprocess.Popen(
             [self.options.disk, self.image, self.point, str(self.rng.getrandbits(63))],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
         path = os.path.join(self.point, "disk")
-        wait_until(lambda: os.path.exists(path) or self.process.poll() is not None, "the disk appears")
+        wait_until(lambda: os.path.exists(path) or process.poll() is not None, "the disk appears")
         self.loop = call("losetup", "--find", "--show", path).strip()
         call("mount", self.loop, self.root)
 
-    def cut(self):
+    def cut(self) -> str:
+        assert self.process and self.process.stderr
         self.process.send_signal(signal.SIGUSR1)
         return self.process.stderr.readline().strip()
 
-    def stop(self):
+    def stop(self) -> None:
         """Unmounts and detaches everything, after a cut or at the end, whatever state it is in."""
         if self.process is None:
             return
@@ -105,11 +109,12 @@ class Disk:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(10)
-        self.process.stderr.close()
+        if self.process.stderr:
+            self.process.stderr.close()
         self.process = self.loop = None
 
 
-def call(*command, check=True, limit=120):
+def call(*command: str, check: bool = True, limit: float = 120) -> str:
     result = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit
     )
@@ -119,11 +124,11 @@ def call(*command, check=True, limit=120):
     return text
 
 
-def attempt(*command):
+def attempt(*command: str) -> bool:
     return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60).returncode == 0
 
 
-def wait_until(condition, what):
+def wait_until(condition: Callable[[], object], what: str) -> None:
     deadline = time.monotonic() + STOP_SECONDS
     while not condition():
         if time.monotonic() > deadline:
@@ -135,25 +140,26 @@ class Worker(threading.Thread):
     """A program with a directory of its own, and a model of what each name in it may be: a digest, `None` if it may be
     missing, `link TARGET`, `directory`, or ANYTHING that exists."""
 
-    def __init__(self, device, name, seed, before=None):
+    def __init__(self, device: Device, name: str, seed: Any, before: Any = None) -> None:
         super().__init__(daemon=True)
         self.device, self.name_, self.random = device, name, random.Random(seed)
         self.folder = os.path.join(device.point, name)
-        self.model = before.model if before else {}
+        self.model: dict[str, set[str | None]] = before.model if before else {}
         # What each name is now, as programs see it.
-        self.now = before.now if before else {}
-        self.rows = before.rows if before else 0
-        self.rows_begun = before.rows_begun if before else 0
-        self.serial = before.serial if before else 0
+        self.now: dict[str, str | None] = before.now if before else {}
+        self.rows: int = before.rows if before else 0
+        self.rows_begun: int = before.rows_begun if before else 0
+        self.serial: int = before.serial if before else 0
         # The blocks of the ring as they were acknowledged, and the one that was being written, if any.
-        self.ring = before.ring if before else []
-        self.ring_begun = None
-        self.operations, self.failure, self.stopping = 0, None, threading.Event()
+        self.ring: list[str] = before.ring if before else []
+        self.ring_begun: int | None = None
+        self.operations, self.stopping = 0, threading.Event()
+        self.failure: BaseException | None = None
 
-    def again(self):
+    def again(self) -> "Worker":
         return Worker(self.device, self.name_, self.random.random(), self)
 
-    def run(self):
+    def run(self) -> None:
         try:
             while not self.stopping.is_set():
                 self.operations += 1
@@ -165,7 +171,7 @@ class Worker(threading.Thread):
         except BaseException as error:
             self.failure = error
 
-    def step(self):
+    def step(self) -> None:
         self.random.choices(
             [
                 self.save,
@@ -194,35 +200,35 @@ class Worker(threading.Thread):
 
     # The model
 
-    def path(self, name):
+    def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
 
-    def may(self, name, *states):
+    def may(self, name: str, *states: str | None) -> None:
         """Allows more states of a name; the last one is its state after the operation."""
         self.model[name] = self.model.get(name, {None}) | set(states)
         self.now[name] = states[-1]
 
-    def settle(self, name, state):
+    def settle(self, name: str, state: str | None) -> None:
         self.model[name], self.now[name] = {state}, state
 
-    def is_free(self, name):
+    def is_free(self, name: str) -> bool:
         return self.model.get(name, {None}) == {None}
 
-    def pick(self, kind="file"):
+    def pick(self, kind: str = "file") -> str:
         return f"{kind}-{self.random.randrange(NAMES_PER_WORKER):02}"
 
-    def known(self, kind="file"):
+    def known(self, kind: str = "file") -> str | None:
         names = [name for name, may in self.model.items() if name.startswith(kind) and None not in may]
         return self.random.choice(names) if names else None
 
     # Operations
 
-    def new_content(self):
+    def new_content(self) -> bytes:
         self.serial += 1
         size = self.random.choice([1, 500, 5000, self.random.randrange(LARGEST_BYTES)])
         return content(size, f"{self.name_}-{self.serial}")
 
-    def sync_folder(self):
+    def sync_folder(self) -> None:
         """Syncs the directory, after which all its names must have the state that they have now."""
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
@@ -232,7 +238,7 @@ class Worker(threading.Thread):
         for name, state in self.now.items():
             self.model[name] = {state}
 
-    def put(self, path, data, flags, synced=True):
+    def put(self, path: str, data: bytes, flags: int, synced: bool = True) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o644)
         try:
             view = memoryview(data)
@@ -243,7 +249,7 @@ class Worker(threading.Thread):
         finally:
             os.close(descriptor)
 
-    def save(self):
+    def save(self) -> None:
         name, data = self.pick(), self.new_content()
         self.may(name, digest(data))
         self.put(self.path("saving~"), data, os.O_TRUNC)
@@ -251,14 +257,14 @@ class Worker(threading.Thread):
         self.sync_folder()
         self.settle(name, digest(data))
 
-    def save_unsynced(self):
+    def save_unsynced(self) -> None:
         """Saves as scripts do, without fsync: a file that is replaced has the old or the new bytes afterwards."""
         name, data = self.known() or self.pick(), self.new_content()
         self.may(name, ANYTHING if None in self.model.get(name, {None}) else digest(data))
         self.put(self.path("saving~"), data, os.O_TRUNC, synced=False)
         os.rename(self.path("saving~"), self.path(name))
 
-    def write(self):
+    def write(self) -> None:
         name, data = self.pick(), self.new_content()
         if not self.is_free(name):
             return
@@ -268,7 +274,7 @@ class Worker(threading.Thread):
             self.sync_folder()
         self.settle(name, digest(data))
 
-    def create_empty(self):
+    def create_empty(self) -> None:
         """Creates an empty file, so an fsync of the directory has only its name to keep."""
         name = self.pick()
         if not self.is_free(name):
@@ -278,14 +284,14 @@ class Worker(threading.Thread):
         self.sync_folder()
         self.settle(name, EMPTY)
 
-    def create_unsynced(self):
+    def create_unsynced(self) -> None:
         name, data = self.pick(), self.new_content()
         if not self.is_free(name):
             return
         self.may(name, ANYTHING)
         self.put(self.path(name), data, os.O_EXCL, synced=False)
 
-    def remove(self):
+    def remove(self) -> None:
         if (name := self.known()) is None:
             return
         self.may(name, None)
@@ -293,7 +299,7 @@ class Worker(threading.Thread):
         self.sync_folder()
         self.settle(name, None)
 
-    def make_and_remove(self):
+    def make_and_remove(self) -> None:
         """Makes and removes a file at once, as a program does with its journal."""
         name, data = self.pick("brief"), self.new_content()
         if not self.is_free(name):
@@ -304,12 +310,12 @@ class Worker(threading.Thread):
         self.sync_folder()
         self.settle(name, None)
 
-    def remove_unsynced(self):
+    def remove_unsynced(self) -> None:
         if (name := self.known()) is not None:
             self.may(name, None)
             os.unlink(self.path(name))
 
-    def rename(self):
+    def rename(self) -> None:
         old, new = self.known(), self.pick()
         if old is None or old == new or len(self.model[old]) != 1:
             return
@@ -321,7 +327,7 @@ class Worker(threading.Thread):
         self.settle(old, None)
         self.settle(new, moving)
 
-    def make_directory(self):
+    def make_directory(self) -> None:
         name = self.pick("directory")
         if not self.is_free(name):
             return
@@ -333,7 +339,7 @@ class Worker(threading.Thread):
         self.sync_folder()
         self.settle(name, "directory")
 
-    def remove_directory(self):
+    def remove_directory(self) -> None:
         if (name := self.known("directory")) is None:
             return
         self.may(name, None)
@@ -341,7 +347,7 @@ class Worker(threading.Thread):
         self.sync_folder()
         self.settle(name, None)
 
-    def make_link(self):
+    def make_link(self) -> None:
         name = self.pick("link")
         if self.is_free(name):
             self.may(name, "link file-00")
@@ -354,14 +360,14 @@ class Worker(threading.Thread):
             self.sync_folder()
             self.settle(name, None)
 
-    def database(self):
+    def database(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path("rows.sqlite"), isolation_level=None)
         database.execute("PRAGMA journal_mode = DELETE")
         # EXTRA: the directory is also synced after the journal was deleted.
         database.execute("PRAGMA synchronous = EXTRA")
         return database
 
-    def commit(self):
+    def commit(self) -> None:
         database = self.database()
         try:
             if self.rows == 0:
@@ -372,7 +378,7 @@ class Worker(threading.Thread):
         finally:
             database.close()
 
-    def overwrite(self):
+    def overwrite(self) -> None:
         """Writes like a database's log: block by block in a file of fixed size, with fdatasync or O_DSYNC."""
         if not self.ring:
             self.put(self.path("ring"), bytes(RING_BLOCKS * BLOCK_BYTES), os.O_TRUNC)
@@ -391,7 +397,7 @@ class Worker(threading.Thread):
         finally:
             os.close(descriptor)
 
-    def evict(self):
+    def evict(self) -> None:
         name = "ring" if self.ring and self.random.random() < 0.3 else self.known()
         if name is None:
             return
@@ -403,7 +409,7 @@ class Worker(threading.Thread):
 
     # Checks after a cut
 
-    def found(self, name):
+    def found(self, name: str) -> str | None:
         path = self.path(name)
         try:
             if os.path.islink(path):
@@ -416,7 +422,7 @@ class Worker(threading.Thread):
         except FileNotFoundError:
             return None
 
-    def check_all(self):
+    def check_all(self) -> list[str]:
         wrong = []
         for name, allowed in sorted(self.model.items()):
             found = self.found(name)
@@ -430,7 +436,7 @@ class Worker(threading.Thread):
             wrong.append(f"{self.name_}/{name} exists, but no program created it")
         return wrong + self.check_ring() + self.check_rows()
 
-    def check_ring(self):
+    def check_ring(self) -> list[str]:
         if not self.ring:
             return []
         try:
@@ -447,7 +453,7 @@ class Worker(threading.Thread):
         self.ring, self.ring_begun = found, None
         return wrong
 
-    def check_rows(self):
+    def check_rows(self) -> list[str]:
         if not os.path.exists(self.path("rows.sqlite")):
             return [f"{self.name_}/rows.sqlite is gone with {self.rows} rows"] if self.rows else []
         database = self.database()
@@ -470,13 +476,18 @@ class Worker(threading.Thread):
 class Series:
     """Some rounds with one disk, one container and two devices."""
 
-    def __init__(self, options, work, rng, place):
+    device: Device
+    second: Device
+
+    def __init__(self, options: argparse.Namespace, work: str, rng: random.Random, place: str) -> None:
         self.options, self.rng, self.place, self.work = options, rng, place, work
         self.disk = Disk(options, work, rng)
-        self.device = self.second = None
-        self.workers, self.remote, self.remote_serial = [], {}, 0
+        self.devices: list[Device] = []
+        self.workers: list[Worker] = []
+        self.remote: dict[str, str] = {}
+        self.remote_serial = 0
 
-    def begin(self):
+    def begin(self) -> None:
         self.disk.format()
         self.disk.start()
         on_disk = self.disk.root
@@ -484,9 +495,11 @@ class Series:
         os.makedirs(self.remote_path)
         url = "file://" + self.remote_path
         self.device = Device(self.options.binary, url, self.work, "A")
+        self.devices.append(self.device)
         if self.place != "container":
             self.device.state = os.path.join(on_disk, "state-A")
         self.second = Device(self.options.binary, url, self.work, "B")
+        self.devices.append(self.second)
         self.device.run("container", "create", url, "--id", "iCloud.org.dewpoint.PowerCuts")
         self.device.mount()
         for number in range(WORKERS):
@@ -496,11 +509,11 @@ class Series:
         self.sync_all()
         self.exchange()
 
-    def wrap_log(self):
+    def wrap_log(self) -> None:
         """Makes the index's log restart from its start: only then does a sync of it change nothing else on the disk."""
         log = os.path.join(self.device.state, "index.sqlite-wal")
 
-        def checkpoints():
+        def checkpoints() -> int:
             with open(log, "rb") as file:
                 header = file.read(32)
             return struct.unpack(">I", header[12:16])[0] if len(header) == 32 else 0
@@ -517,11 +530,11 @@ class Series:
             raise AssertionError("the index's log did not restart")
         os.unlink(path)
 
-    def sync_all(self):
+    def sync_all(self) -> None:
         """Syncs the disk, so that the checks need not consider what was unsynced until now."""
         call("sync", "--file-system", self.disk.root)
 
-    def exchange(self):
+    def exchange(self) -> None:
         """Syncs both devices and checks that they and the output of restore.py are equal."""
         self.device.run("sync", self.device.point, "--wait")
         self.second.mount()
@@ -551,21 +564,21 @@ class Series:
             self.second.unmount()
         self.device.run("sync", self.device.point, "--wait")
 
-    def restored(self):
+    def restored(self) -> dict[str, str]:
         output = os.path.join(self.work, "restored")
         shutil.rmtree(output, ignore_errors=True)
         call(sys.executable, self.options.restore, self.remote_path, output)
         return read_tree(output)
 
     @staticmethod
-    def compare(who, ours, theirs):
+    def compare(who: str, ours: Any, theirs: Any) -> None:
         if wrong := sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)):
             first = wrong[0]
             raise AssertionError(
                 f"{who} differs in {len(wrong)} items: {first} is {theirs.get(first)} there and {ours.get(first)} here"
             )
 
-    def round(self, is_last=False):
+    def round(self, is_last: bool = False) -> tuple[int, str]:
         workers = self.workers
         listing = threading.Thread(target=self.look_around, daemon=True)
         for worker in workers:
@@ -581,9 +594,9 @@ class Series:
         self.device.killed.set()
         outcome = self.disk.cut()
         self.device.kill()
-        for worker in [*workers, listing]:
-            worker.join(STOP_SECONDS)
-            if worker.is_alive():
+        for thread in [*workers, listing]:
+            thread.join(STOP_SECONDS)
+            if thread.is_alive():
                 raise AssertionError("a program hangs although the power was cut")
         for worker in workers:
             if worker.failure is not None:
@@ -615,7 +628,7 @@ class Series:
         self.workers = [worker.again() for worker in workers]
         return sum(worker.operations for worker in workers), outcome
 
-    def look_around(self):
+    def look_around(self) -> None:
         """Lists directories shortly before the power is cut, which writes placeholders."""
         try:
             for name in os.listdir(self.device.point):
@@ -623,14 +636,13 @@ class Series:
         except OSError:
             pass
 
-    def end(self):
-        for device in (self.device, self.second):
-            if device is not None:
-                device.abandon()
+    def end(self) -> None:
+        for device in self.devices:
+            device.abandon()
         self.disk.stop()
 
 
-def run(options, work):
+def run(options: argparse.Namespace, work: str) -> None:
     rng = random.Random(options.seed)
     deadline = time.monotonic() + options.seconds if options.seconds else None
     done = 0
@@ -659,7 +671,7 @@ def run(options, work):
     print(f"{done} power cuts survived on {options.file_system}")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
     parser.add_argument("--disk", required=True)

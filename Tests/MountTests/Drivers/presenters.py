@@ -2,13 +2,14 @@
 
 import json
 import os
+from typing import Any
 
 from coordination_case import Case
 from session import Session
 
 
 class Presenters(Case):
-    def presenters_are_asked_in_order(self):
+    def presenters_are_asked_in_order(self) -> None:
         self.tree()
         # Uploaded first, because uploads ask presenters too.
         self.sync()
@@ -31,9 +32,9 @@ class Presenters(Case):
             ("d/g", ("d/f", "forDeleting"), []),
         ]
         for presented, item, expected in rows:
-            asked = []
+            asked: list[str] = []
 
-            def answer(question, asked=asked):
+            def answer(question: dict[str, Any], asked: Any = asked) -> dict[str, Any]:
                 asked.append(question["message"])
                 return {"reacquires": question["message"].startswith("relinquish")}
 
@@ -47,7 +48,7 @@ class Presenters(Case):
             p.withdraw(1)
         self.nobody_is_left()
 
-    def a_presenter_refuses(self):
+    def a_presenter_refuses(self) -> None:
         self.tree()
         p, a = Session(self.point), Session(self.point)
         p.present(1, "d/f", answer=lambda question: {"error": "the document is locked"})
@@ -56,13 +57,13 @@ class Presenters(Case):
         # A claim in the presenter's own name does not ask it.
         p.release(p.claim(("d/f", "plain"), presenter=1))
 
-    def plain_programs_are_told_of(self):
+    def plain_programs_are_told_of(self) -> None:
         self.tree()
         p = Session(self.point)
         p.present(1, "d/f")
         p.present(2, "d")
 
-        def told(presenter, expected, late=()):
+        def told(presenter: Any, expected: Any, late: Any = ()) -> Any:
             """Takes the presenter's next notice; repeated notices of changes to items in `late` may come before it.
 
             A write causes several notices, for truncation, bytes and close, and the last one may come after a later
@@ -106,7 +107,7 @@ class Presenters(Case):
         os.mkdir(self.path("e/sub"))
         told(2, ("subitemDidAppear", None, "e/sub"), late=["e/fresh"])
 
-    def other_devices_are_told_of(self):
+    def other_devices_are_told_of(self) -> None:
         self.tree()
         self.sync()
         self.sync(self.other)
@@ -114,7 +115,7 @@ class Presenters(Case):
         p.present(1, "d/f")
         p.present(2, "d")
 
-        def told(presenter, notice):
+        def told(presenter: int, notice: str) -> Any:
             return self.eventually(
                 lambda: p.take(
                     "notice", limit=0.05, where=lambda body: body["presenter"] == presenter and body["notice"] == notice
@@ -134,14 +135,17 @@ class Presenters(Case):
         assert asked, "the presenter was not asked about another device's deletion"
         told(2, "subitemDidChange")
 
-    def events_can_be_followed(self):
+    def events_can_be_followed(self) -> None:
         self.tree()
         monitor = self.start(self.dewpoint, "monitor", self.path("d"), "--json")
 
-        def told():
+        assert monitor.stdout
+        lines = monitor.stdout
+
+        def told() -> Any:
             # Uploads continue in the meantime and change attributes.
             while True:
-                line = json.loads(monitor.stdout.readline())
+                line = json.loads(lines.readline())
                 if line["event"] != "ubiquityAttributes":
                     return line
 

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 from crashes import Device, digest
 
@@ -26,16 +28,16 @@ NAMES = ["a", "b c", "e\u0301", "\u00e9", "\u0301x", "\ufeffx", "\u0e33", "x\u20
 DIRECTORIES = ["", "d", "d/e", "\u00e9", "d/.z.icloud"]
 
 
-def paths(root):
+def paths(root: str) -> Iterator[str]:
     """Everything below a directory, by path relative to it."""
     for directory, folders, files in os.walk(root):
         for name in folders + files:
             yield os.path.relpath(os.path.join(directory, name), root)
 
 
-def listing(root):
+def listing(root: str) -> dict[str, list[Any]]:
     """What a program sees of each item."""
-    found = {}
+    found: dict[str, list[Any]] = {}
     for path in paths(root):
         whole = os.path.join(root, path)
         status = os.lstat(whole)
@@ -58,73 +60,73 @@ def listing(root):
 class Changes:
     """Random changes of a tree."""
 
-    def __init__(self, root, seed, deletes):
+    def __init__(self, root: str, seed: Any, deletes: bool) -> None:
         self.root, self.random, self.deletes = root, random.Random(seed), deletes
 
-    def new(self):
+    def new(self) -> str:
         directory = self.random.choice([d for d in DIRECTORIES if os.path.isdir(os.path.join(self.root, d))])
         return os.path.join(self.root, directory, self.random.choice(NAMES))
 
-    def pick(self, test):
+    def pick(self, test: Callable[[str], bool]) -> str | None:
         found = sorted(path for path in (os.path.join(self.root, p) for p in paths(self.root)) if test(path))
         return self.random.choice(found) if found else None
 
-    def file(self):
+    def file(self) -> str | None:
         return self.pick(lambda path: os.path.isfile(path) and not os.path.islink(path))
 
-    def content(self):
+    def content(self) -> bytes:
         return self.random.randbytes(self.random.choice([0, 1, 100, 5000, 300_000]))
 
-    def write(self):
+    def write(self) -> None:
         path = self.new()
         if os.path.lexists(path) and not os.path.isfile(path):
             return
         with open(path, "wb") as file:
             file.write(self.content())
 
-    def append(self):
+    def append(self) -> None:
         if path := self.file():
             with open(path, "ab") as file:
                 file.write(self.content())
 
-    def patch(self):
+    def patch(self) -> None:
         if path := self.file():
             with open(path, "r+b") as file:
                 file.seek(self.random.randrange(1 + os.path.getsize(path)))
                 file.write(b"patch")
 
-    def truncate(self):
+    def truncate(self) -> None:
         if path := self.file():
             os.truncate(path, self.random.randrange(1 + 2 * os.path.getsize(path)))
 
-    def save(self):
+    def save(self) -> None:
         if path := self.file():
             with open(path + ".new" if len(os.path.basename(path)) < 200 else path, "wb") as file:
                 file.write(self.content())
             if os.path.exists(path + ".new"):
                 os.rename(path + ".new", path)
 
-    def chmod(self):
+    def chmod(self) -> None:
         if path := self.pick(lambda path: not os.path.islink(path)):
             executable = 0o111 if os.path.isdir(path) else 0
             os.chmod(path, self.random.choice([0o600, 0o644, 0o755, 0o640, 0o444]) | executable | 0o600)
 
-    def attribute(self):
+    def attribute(self) -> None:
         if path := self.pick(lambda path: not os.path.islink(path)):
             os.setxattr(path, self.random.choice(["user.k", "user.e\u0301", "user.\u00e9"]), self.random.randbytes(9))
 
-    def unattribute(self):
+    def unattribute(self) -> None:
         if path := self.pick(lambda path: not os.path.islink(path)):
             for name in os.listxattr(path):
                 if not name.startswith("user.dewpoint."):
                     os.removexattr(path, name)
                     return
 
-    def utime(self):
+    def utime(self) -> None:
         if path := self.file():
             os.utime(path, ns=(10**18, self.random.randrange(10**18)))
 
-    def rename(self):
+    def rename(self) -> None:
         if (old := self.pick(lambda _: True)) is None:
             return
         new = self.new()
@@ -132,23 +134,23 @@ class Changes:
             return
         os.rename(old, new)
 
-    def link(self):
+    def link(self) -> None:
         path = self.new()
         if not os.path.lexists(path):
             os.symlink(self.random.choice(["nowhere", "a", "\u00e9", "../x"]), path)
 
-    def mkdir(self):
+    def mkdir(self) -> None:
         path = os.path.join(self.root, self.random.choice(DIRECTORIES[1:]))
         if os.path.isdir(os.path.dirname(path)) and not os.path.lexists(path):
             os.mkdir(path)
 
-    def remove(self):
+    def remove(self) -> None:
         if not self.deletes:
             return
         if path := self.file():
             os.unlink(path)
 
-    def some(self, count):
+    def some(self, count: int) -> None:
         kinds = [self.write] * 4 + [self.append, self.patch, self.truncate, self.save, self.chmod, self.attribute,
                                     self.unattribute, self.utime, self.rename, self.rename, self.link, self.mkdir,
                                     self.remove]  # fmt: skip
@@ -156,7 +158,7 @@ class Changes:
             self.random.choice(kinds)()
 
 
-def lose(device, kind, rng, work):
+def lose(device: Device, kind: str, rng: random.Random, work: str) -> str:
     """Ends the device in one way, and returns the state to recover."""
     if kind == "unmounted":
         device.unmount()
@@ -176,7 +178,7 @@ def lose(device, kind, rng, work):
     return copy
 
 
-def fail(seed, kind, expected, found):
+def fail(seed: Any, kind: str, expected: Any, found: Any) -> NoReturn:
     lines = [f"seed {seed}, {kind}:"]
     for path in sorted(set(expected) | set(found)):
         if expected.get(path) != found.get(path):
@@ -184,7 +186,7 @@ def fail(seed, kind, expected, found):
     raise AssertionError("\n".join(lines[:40]))
 
 
-def round_of(seed, options, work):
+def round_of(seed: Any, options: argparse.Namespace, work: str) -> None:
     rng = random.Random(seed)
     kind = rng.choice(["killed", "killed", "uploading", "unmounted", "copied", "power cut"])
     deletes = rng.random() < 0.5
@@ -227,7 +229,7 @@ def round_of(seed, options, work):
         kept.abandon()
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--binary", required=True)
     parser.add_argument("--rounds", type=int, default=10)

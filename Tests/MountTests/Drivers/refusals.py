@@ -8,9 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
 
-def refused(call, *arguments):
+def refused(call: Callable[..., object], *arguments: Any) -> None:
     try:
         call(*arguments)
     except OSError as error:
@@ -19,17 +21,17 @@ def refused(call, *arguments):
     raise AssertionError(f"{call.__name__} {arguments}: success instead of {expected}")
 
 
-def read(file):
+def read(file: Any) -> bytes:
     with open(file, "rb") as stream:
         return stream.read()
 
 
-def read_raw(file):
+def read_raw(file: Any) -> bytes | None:
     with open(file, "rb", buffering=0) as stream:
         return stream.read()
 
 
-def read_text(file):
+def read_text(file: Any) -> list[str]:
     with open(file, encoding="latin-1") as stream:
         return list(stream)
 

@@ -11,6 +11,7 @@ import random
 import sys
 import threading
 import time
+from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts"))
 
@@ -21,23 +22,23 @@ ROUNDS = 150
 PAGE = mmap.PAGESIZE
 
 
-def memory(data):
+def memory(data: bytes) -> mmap.mmap:
     buffer = mmap.mmap(-1, max(len(data), 1))
     buffer[: len(data)] = data
     return buffer
 
 
-def put(path, data):
+def put(path: str, data: bytes) -> None:
     with open(path, "wb") as file:
         file.write(data)
 
 
-def get(path):
+def get(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
 
 
-def write_stream(ring, descriptor, way):
+def write_stream(ring: rings.Ring, descriptor: int, way: int) -> bytes:
     """Writes pieces at the position, as a stream does."""
     expected = b""
     for number in range(COUNT):
@@ -47,7 +48,7 @@ def write_stream(ring, descriptor, way):
     return expected
 
 
-def read_stream(ring, descriptor, way, limit):
+def read_stream(ring: rings.Ring, descriptor: int, way: int, limit: int) -> bytes:
     """Reads at the position until the end."""
     found, buffer = b"", mmap.mmap(-1, 1 << 16)
     while count := ring.read(way, descriptor, buffer, 4096):
@@ -56,7 +57,7 @@ def read_stream(ring, descriptor, way, limit):
     return found
 
 
-def a_new_file_is_written_as_a_stream():
+def a_new_file_is_written_as_a_stream() -> None:
     ring = rings.Ring()
     for way in range(rings.WAYS):
         descriptor = os.open(f"f{way}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -65,7 +66,7 @@ def a_new_file_is_written_as_a_stream():
         assert get(f"f{way}") == expected, (way, len(get(f"f{way}")))
 
 
-def a_file_is_rewritten_after_it_was_read():
+def a_file_is_rewritten_after_it_was_read() -> None:
     """The last close of the reader comes a moment before; its release is on its way."""
     ring = rings.Ring()
     put("f", b"old" * 1000)
@@ -78,7 +79,7 @@ def a_file_is_rewritten_after_it_was_read():
         assert found == expected, (number, len(found))
 
 
-def a_file_is_read_to_its_end():
+def a_file_is_read_to_its_end() -> None:
     ring = rings.Ring()
     data = random.Random(1).randbytes(20_000)
     put("f", data)
@@ -92,7 +93,7 @@ def a_file_is_read_to_its_end():
             os.close(descriptor)
 
 
-def a_file_that_is_written_is_read_by_others():
+def a_file_that_is_written_is_read_by_others() -> None:
     """Who comes later has what the first has."""
     ring = rings.Ring()
     first = os.open("f", os.O_RDWR | os.O_CREAT)
@@ -109,21 +110,21 @@ def a_file_that_is_written_is_read_by_others():
 class Map:
     """Unlike Python's own, it keeps no copy of the descriptor."""
 
-    def __init__(self, descriptor, size, writes):
+    def __init__(self, descriptor: int, size: int, writes: bool) -> None:
         protection = syscalls.PROT_READ | (syscalls.PROT_WRITE if writes else 0)
         self.address, self.size = syscalls.mmap(descriptor, size, protection, 0), size
 
-    def load(self, at, count):
+    def load(self, at: int, count: int) -> bytes:
         return ctypes.string_at(self.address + at, count)
 
-    def store(self, at, data):
+    def store(self, at: int, data: bytes) -> None:
         ctypes.memmove(self.address + at, data, len(data))
 
-    def close(self):
+    def close(self) -> None:
         syscalls.munmap(self.address, self.size)
 
 
-def a_map_of_a_closed_file_shows_stores():
+def a_map_of_a_closed_file_shows_stores() -> None:
     """A map for reading outlives its descriptor; who stores into the file then is the first to open it."""
     size = 3 * PAGE
     for number in range(20):
@@ -147,7 +148,7 @@ def a_map_of_a_closed_file_shows_stores():
         os.unlink("f")
 
 
-def opens_of_every_kind_succeed():
+def opens_of_every_kind_succeed() -> None:
     """Readers, writers and maps come and go in every order; no open fails, and everybody sees what was written last."""
     size, at, failures = 4 * PAGE, 3 * PAGE - 4, []
     locks = {f"f{number}": threading.Lock() for number in range(3)}
@@ -155,7 +156,7 @@ def opens_of_every_kind_succeed():
     for name in locks:
         put(name, bytes(size))
 
-    def work(seed):
+    def work(seed: Any) -> None:
         chance, maps, files = random.Random(seed), [], []
         try:
             for number in range(300):
@@ -195,7 +196,7 @@ def opens_of_every_kind_succeed():
     assert not failures, failures
 
 
-def main():
+def main() -> None:
     case = sys.argv[1]
     if case == "possible":
         sys.exit(rings.hindrance())

@@ -19,35 +19,37 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 LINE = 64
 SIZE = 64 * LINE
 NAME = "settings"
 
 
-def payload(version):
+def payload(version: int) -> bytes:
     return b"".join(f"{version:>20} {line:>20} {'.' * 21}\n".encode() for line in range(SIZE // LINE))
 
 
-def check(data):
+def check(data: bytes) -> None:
     """That the bytes are one version's, whole."""
     assert len(data) >= SIZE, f"{len(data)} bytes"
     version = int(data[:20])
     assert data[:SIZE] == payload(version), f"a mixture, which begins as version {version}"
     # A read that a truncation and then an append overtake may show a zero for the appended byte: the kernel
     # (filemap_read) looks at the size after it has taken the page, which the truncation has emptied.
-    assert data[SIZE:].strip(b"a\0") == b"", f"{data[SIZE:][:40]} was never appended"
+    assert data[SIZE:].strip(b"a\0") == b"", f"{data[SIZE:][:40]!r} was never appended"
 
 
 # What others do with the name ----------------------------------------------------------------------------------------
 
 
-def read():
+def read() -> None:
     with open(NAME, "rb", buffering=0) as file:
         check(file.read(SIZE))
 
 
-def read_by_another_descriptor():
+def read_by_another_descriptor() -> None:
     """As for /dev/stdin: the file that a descriptor has open is opened anew, with a name or without."""
     first = os.open(NAME, os.O_RDONLY)
     try:
@@ -57,7 +59,7 @@ def read_by_another_descriptor():
         os.close(first)
 
 
-def read_by_path():
+def read_by_path() -> None:
     """O_PATH descriptors hold the file without having it open."""
     first = os.open(NAME, os.O_PATH)
     try:
@@ -69,21 +71,21 @@ def read_by_path():
         os.close(first)
 
 
-def map_it():
+def map_it() -> None:
     with open(NAME, "rb") as file, mmap.mmap(file.fileno(), SIZE, prot=mmap.PROT_READ) as memory:
         check(memory[:])
 
 
-def stat():
+def stat() -> None:
     assert os.stat(NAME).st_size >= SIZE
     assert os.access(NAME, os.R_OK)
 
 
-def list_directory():
+def list_directory() -> None:
     assert NAME in os.listdir("."), "not listed"
 
 
-def get_attribute():
+def get_attribute() -> None:
     try:
         os.getxattr(NAME, "user.colour")
     except OSError as error:
@@ -93,34 +95,34 @@ def get_attribute():
     os.listxattr(NAME)
 
 
-def copy():
+def copy() -> None:
     data = subprocess.run(["cat", NAME], check=True, capture_output=True).stdout
     check(data)
 
 
-def tar():
+def tar() -> None:
     result = subprocess.run(["tar", "-cf", "-", NAME], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     # 1: "file changed as we read it".
     assert result.returncode in (0, 1), result.stderr.decode()
 
 
-def change_mode():
+def change_mode() -> None:
     os.chmod(NAME, 0o666)
 
 
-def change_times():
+def change_times() -> None:
     os.utime(NAME)
 
 
-def set_attribute():
+def set_attribute() -> None:
     os.setxattr(NAME, "user.colour", b"green")
 
 
-def truncate():
+def truncate() -> None:
     os.truncate(NAME, SIZE)
 
 
-def append():
+def append() -> None:
     descriptor = os.open(NAME, os.O_WRONLY | os.O_APPEND)
     try:
         os.write(descriptor, b"a")
@@ -135,7 +137,7 @@ CHANGERS = [change_mode, change_times, set_attribute, truncate, append]
 # Processes -----------------------------------------------------------------------------------------------------------
 
 
-def save(version):
+def save(version: int) -> None:
     temporary = f".{NAME}.tmp"
     with open(temporary, "wb", buffering=0) as file:
         file.write(payload(version))
@@ -143,7 +145,7 @@ def save(version):
     os.rename(temporary, NAME)
 
 
-def saver(directory, until, results):
+def saver(directory: str, until: float, results: Any) -> None:
     os.chdir(directory)
     count = 0
     while time.monotonic() < until:
@@ -154,27 +156,29 @@ def saver(directory, until, results):
     results.put(("save", "-", count, None))
 
 
-def worker(directory, where, action, user, pause, until, results):
+def worker(
+    directory: str, where: str, action: Callable[[], None], user: int | None, pause: float, until: float, results: Any
+) -> None:
     os.chdir(directory)
     if user:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     count = 0
-    failures = collections.Counter()
+    failures: collections.Counter[str] = collections.Counter()
     while time.monotonic() < until:
         count += 1
         try:
             action()
         except OSError as error:
-            failures[errno.errorcode[error.errno]] += 1
+            failures[errno.errorcode[error.errno or 0]] += 1
         except (AssertionError, ValueError, subprocess.CalledProcessError) as error:
             failures[f"{error} {getattr(error, 'stderr', None) or ''}".strip()] += 1
         time.sleep(pause)
     results.put((action.__name__, where, count, failures))
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("seconds", type=float)
     parser.add_argument("directory")
@@ -191,8 +195,8 @@ def main():
         assert time.monotonic() < deadline, "the file does not reach the other device"
         time.sleep(0.1)
     until = time.monotonic() + arguments.seconds
-    results = multiprocessing.Queue()
-    work = [(saver, (arguments.directory, until, results))]
+    results: multiprocessing.Queue[Any] = multiprocessing.Queue()
+    work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [(saver, (arguments.directory, until, results))]
     for number, action in enumerate(READERS + CHANGERS):
         # Only the owner may change mode and times.
         user = arguments.user if number % 2 and action not in (change_mode, change_times, set_attribute) else None

@@ -9,10 +9,14 @@ import os
 import socket
 import threading
 import time
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+# What a presenter answers to a question.
+Answer = Callable[[dict[str, Any]], Any]
 
 
-def socket_path(point):
+def socket_path(point: str) -> str:
     """The path of the daemon's socket, from the 64-bit FNV-1a hash of the mountpoint."""
     value = 0xCBF29CE484222325
     for byte in os.fsencode(os.path.realpath(point)):
@@ -24,7 +28,7 @@ def socket_path(point):
 class Ended(Exception):
     """A claim was not granted, or was revoked; `reason` says why."""
 
-    def __init__(self, event):
+    def __init__(self, event: dict[str, Any]) -> None:
         super().__init__(event.get("message"))
         self.reason = event["reason"]
         self.code = event["code"]
@@ -34,7 +38,7 @@ class Gone(Exception):
     """The session's connection is closed."""
 
 
-def request(point, method, target, body=None, limit=10):
+def request(point: str, method: str, target: str, body: Any = None, limit: float = 10) -> Any:
     """Sends one request and returns its response as JSON."""
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(limit)
@@ -55,14 +59,14 @@ class Session:
     open: ClassVar[list["Session"]] = []
 
     @classmethod
-    def end_all(cls):
+    def end_all(cls) -> None:
         """Closes all sessions before the interpreter exits, which a thread that still reads may crash."""
         for session in cls.open:
             with contextlib.suppress(OSError):  # it is closed already
                 session.connection.shutdown(socket.SHUT_RDWR)
             session.reader.join(10)
 
-    def __init__(self, point, limit=20):
+    def __init__(self, point: str, limit: float = 20) -> None:
         self.limit = limit
         self.connection = socket.socket(socket.AF_UNIX)
         self.connection.connect(socket_path(point))
@@ -71,10 +75,10 @@ class Session:
         assert b" 200 " in self.file.readline()
         while self.file.readline().strip():
             pass
-        self.events = []
+        self.events: list[tuple[str, dict[str, Any]]] = []
         self.arrived = threading.Condition()
         self.over = False
-        self.answers = {}
+        self.answers: dict[int, Answer | None] = {}
         self.last = 0
         self.sending = threading.Lock()
         self.reader = threading.Thread(target=self.receive, daemon=True)
@@ -82,7 +86,7 @@ class Session:
         Session.open.append(self)
         self.client = self.take("welcome")["client"]
 
-    def receive(self):
+    def receive(self) -> None:
         rest = b""
         try:
             while True:
@@ -100,7 +104,7 @@ class Session:
             self.over = True
             self.arrived.notify_all()
 
-    def dispatch(self, event):
+    def dispatch(self, event: dict[str, Any]) -> None:
         ((kind, body),) = event.items()
         answer = self.answers.get(body.get("presenter")) if kind == "ask" else None
         with self.arrived:
@@ -109,12 +113,12 @@ class Session:
         if answer:
             threading.Thread(target=self.reply, args=(body, answer), daemon=True).start()
 
-    def reply(self, question, answer):
+    def reply(self, question: dict[str, Any], answer: Answer) -> None:
         outcome = answer(question) or {}
         with contextlib.suppress(Gone):  # the answer is no longer needed
             self.send({"answer": {"question": question["question"], **outcome}})
 
-    def send(self, line):
+    def send(self, line: Any) -> None:
         data = json.dumps(line).encode() + b"\n"
         with self.sending:
             try:
@@ -122,7 +126,9 @@ class Session:
             except OSError as error:
                 raise Gone() from error
 
-    def take(self, *kinds, where=lambda body: True, limit=None):
+    def take(
+        self, *kinds: str, where: Callable[[dict[str, Any]], object] = lambda body: True, limit: float | None = None
+    ) -> Any:
         """Returns the next event of these kinds and leaves others; `None` if none arrives in time."""
         end = time.monotonic() + (self.limit if limit is None else limit)
         with self.arrived:
@@ -138,13 +144,13 @@ class Session:
                     return None
                 self.arrived.wait(rest)
 
-    def nothing(self, *kinds, limit=0.3):
+    def nothing(self, *kinds: str, limit: float = 0.3) -> bool:
         """Whether no event of these kinds arrives within `limit` seconds."""
         return self.take(*kinds, limit=limit) is None
 
     # Claims
 
-    def ask(self, *items, **options):
+    def ask(self, *items: tuple[str, Any], **options: Any) -> int:
         """Requests a claim; `items` are ("a.txt", "plain") to write or ("a.txt", ["withoutChanges"]) to read."""
         self.last += 1
         wanted = [
@@ -154,11 +160,15 @@ class Session:
         self.send({"claim": {"claim": self.last, "items": wanted, **options}})
         return self.last
 
-    def outcome(self, claim, limit=None):
+    def outcome(self, claim: int, limit: float | None = None) -> Any:
         """Returns the event `granted` or `ended`; `None` if neither arrives in time."""
         return self.take("granted", "ended", where=lambda body: body["claim"] == claim, limit=limit)
 
-    def wait(self, claim, limit=None):
+    def waits(self, claim: int) -> bool:
+        """Whether the daemon says that a claim waits."""
+        return self.take("waiting", where=lambda body: body["claim"] == claim) is not None
+
+    def wait(self, claim: int, limit: float | None = None) -> int:
         outcome = self.outcome(claim, limit)
         if outcome is None:
             raise TimeoutError(f"claim {claim} is neither granted nor ended")
@@ -166,10 +176,10 @@ class Session:
             raise Ended(outcome)
         return claim
 
-    def claim(self, *items, **options):
+    def claim(self, *items: tuple[str, Any], **options: Any) -> int:
         return self.wait(self.ask(*items, **options))
 
-    def release(self, claim):
+    def release(self, claim: int) -> None:
         self.send({"release": {"claim": claim}})
         assert self.take("released", where=lambda body: body["claim"] == claim)
 
@@ -182,7 +192,14 @@ class Session:
         "subitemDidResolveConflictVersion"
     ).split()
 
-    def present(self, presenter, path, methods=None, answer=lambda question: {}, **options):
+    def present(
+        self,
+        presenter: int,
+        path: str | None,
+        methods: list[str] | None = None,
+        answer: Answer | None = lambda question: {},
+        **options: Any,
+    ) -> int:
         """Registers a presenter; without `answer` the test answers with `reply`, or never.
 
         Questions are answered one at a time, as on an operation queue: otherwise, a question that arrives during a
@@ -190,9 +207,9 @@ class Session:
         """
         queue = threading.Lock()
 
-        def in_turn(question):
+        def in_turn(question: dict[str, Any]) -> Any:
             with queue:
-                return answer(question)
+                return answer(question) if answer else None
 
         self.answers[presenter] = in_turn if answer else None
         body = {"presenter": presenter, "methods": methods or self.ALL, **options}
@@ -203,11 +220,11 @@ class Session:
         assert outcome["kind"] == "registered", outcome
         return presenter
 
-    def withdraw(self, presenter):
+    def withdraw(self, presenter: int) -> None:
         self.send({"withdraw": {"presenter": presenter}})
         assert self.take("registered", where=lambda body: body["presenter"] == presenter)
 
-    def close(self):
+    def close(self) -> None:
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
         self.connection.close()
@@ -216,7 +233,7 @@ class Session:
 class Holder:
     """Another process that holds a claim until it is told to release it; the claim does not cover our own writes."""
 
-    def __init__(self, point, *items, **options):
+    def __init__(self, point: str, *items: tuple[str, Any], **options: Any) -> None:
         asked, self.told = os.pipe()
         self.answers, answers = os.pipe()
         self.pid = os.fork()
@@ -240,15 +257,15 @@ class Holder:
         os.close(answers)
         assert os.read(self.answers, 1) == b"g", "the holder was not granted its claim"
 
-    def run(self, command):
+    def run(self, command: str) -> bool:
         """Runs a command as the holder's child; returns whether it succeeded."""
         os.write(self.told, command.encode())
         return os.read(self.answers, 1) == b"k"
 
-    def release(self):
+    def release(self) -> bool:
         os.write(self.told, b"r")
         return os.waitpid(self.pid, 0)[1] == 0
 
-    def kill(self):
+    def kill(self) -> None:
         os.kill(self.pid, 9)
         os.waitpid(self.pid, 0)

@@ -10,11 +10,11 @@ import time
 from system_calls import get, in_child, libc, put, status_of
 
 
-def fifos():
+def fifos() -> None:
     os.mkfifo("p", 0o600)
     assert stat.S_ISFIFO(os.stat("p").st_mode)
 
-    def writes():
+    def writes() -> None:
         with open("p", "wb") as pipe:
             pipe.write(b"through")
 
@@ -24,7 +24,7 @@ def fifos():
     os.unlink("q")
 
 
-def sockets():
+def sockets() -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("s")
         listener.listen()
@@ -35,7 +35,7 @@ def sockets():
     os.unlink("s")
 
 
-def notifications():
+def notifications() -> None:
     """inotify reports the operations of programs on the mount."""
     descriptor = libc("inotify_init1", 0o4000)
     libc("inotify_add_watch", descriptor, b".", 0x100 | 0x40 | 0x80 | 0x200)
@@ -51,12 +51,12 @@ def notifications():
     assert seen == [(0x100, b"a"), (0x40, b"a"), (0x80, b"b"), (0x200, b"b")], seen
 
 
-def threads_of_one_process():
+def threads_of_one_process() -> None:
     """Threads that write to one file do not wait for each other's turns."""
     descriptor = os.open("f", os.O_RDWR | os.O_CREAT)
     start = time.monotonic()
 
-    def work(number):
+    def work(number: int) -> None:
         for n in range(100):
             os.pwrite(descriptor, bytes([number]) * 4096, (number * 100 + n) * 4096)
 

@@ -1,11 +1,17 @@
 """One device renames directories that a program uses on the other: python3 standing.py DIRECTORY-OF-A DIRECTORY-OF-B"""
 
+import functools
 import os
 import sys
 import time
+from collections.abc import Callable
 
 
-def until(condition):
+def is_listed(directory: str, name: str) -> bool:
+    return name in os.listdir(directory)
+
+
+def until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         try:
@@ -30,7 +36,8 @@ inode = os.stat(".").st_ino
 expected = {"f", "sub"}
 for old, new in ("d", "e"), ("e", "other/e"):
     os.rename(f"{a}/{old}", f"{a}/{new}")
-    until(lambda new=new: os.path.basename(new) in os.listdir(os.path.dirname(f"{b}/{new}")))
+    place, name = os.path.split(f"{b}/{new}")
+    until(functools.partial(is_listed, place, name))
     # The kernel is notified after the names have appeared.
     time.sleep(0.3)
     assert set(os.listdir(".")) == expected, os.listdir(".")

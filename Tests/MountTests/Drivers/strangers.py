@@ -14,21 +14,21 @@ import time
 LIMIT = 45
 
 
-def main():
+def main() -> None:
     port, count = int(sys.argv[1]), int(sys.argv[2])
     selector = selectors.DefaultSelector()
     for _ in range(count):
         connection = socket.create_connection(("127.0.0.1", port), timeout=LIMIT)
         connection.sendall(b"GET /")
         connection.setblocking(False)
-        selector.register(connection, selectors.EVENT_READ)
+        selector.register(connection, selectors.EVENT_READ, connection)
     end = time.monotonic() + LIMIT
     while selector.get_map():
         assert time.monotonic() < end, f"{len(selector.get_map())} of {count} connections are still open"
-        ended = [key.fileobj for key, _ in selector.select(timeout=1)]
-        for connection in [key.fileobj for key in selector.get_map().values()]:
+        ended = [key.fd for key, _ in selector.select(timeout=1)]
+        for connection in [key.data for key in selector.get_map().values()]:
             try:
-                if connection in ended and connection.recv(1 << 16) == b"":
+                if connection.fileno() in ended and connection.recv(1 << 16) == b"":
                     raise ConnectionError
                 connection.send(b"x")
             except BlockingIOError:

@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import traceback
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 RECORD_BYTES = 64 << 10
 RECORDS = 2000
@@ -31,7 +31,7 @@ class Writer:
 
     all: ClassVar[list["Writer"]] = []
 
-    def __init__(self, path, flags=REWRITE, opens=True):
+    def __init__(self, path: str, flags: int = REWRITE, opens: bool = True) -> None:
         self.path, self.flags = path, flags
         requests, self.requests = os.pipe()
         self.answers, answers = os.pipe()
@@ -51,8 +51,8 @@ class Writer:
         if opens:
             self.do(b"o")
 
-    def serve(self, requests, answers):
-        file = None
+    def serve(self, requests: int, answers: int) -> None:
+        file = -1
         while True:
             request = os.read(requests, 1)
             if request == b"":
@@ -67,22 +67,22 @@ class Writer:
                 os.close(file)
             os.write(answers, b"k")
 
-    def ask(self, request):
+    def ask(self, request: bytes) -> None:
         """Sends a request without waiting for its completion."""
         os.write(self.requests, request)
 
-    def answer(self):
+    def answer(self) -> bytes:
         return os.read(self.answers, 1)
 
-    def do(self, request):
+    def do(self, request: bytes) -> float:
         """Sends a request and returns the seconds that it took."""
         start = time.monotonic()
         self.ask(request)
         answer = self.answer()
-        assert answer == b"k", f"{request}: {answer}"
+        assert answer == b"k", f"{request!r}: {answer!r}"
         return time.monotonic() - start
 
-    def kill(self):
+    def kill(self) -> float:
         """Kills the process and returns the seconds until it was gone."""
         start = time.monotonic()
         os.kill(self.pid, signal.SIGKILL)
@@ -91,18 +91,18 @@ class Writer:
         return time.monotonic() - start
 
 
-def write_for(seconds, file):
+def write_for(seconds: float, file: int) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         os.write(file, b"busy")
         time.sleep(0.05)
 
 
-def record(tag, number):
+def record(tag: int, number: int) -> bytes:
     return bytes([tag]) + number.to_bytes(8, "big") + bytes([tag]) * (RECORD_BYTES - 9)
 
 
-def start_records(path, tag, flags, records=RECORDS):
+def start_records(path: str, tag: int, flags: int, records: int = RECORDS) -> tuple[int, int]:
     """A process that waits for a byte on its pipe, then opens the file and writes all its records."""
     gate, start = os.pipe()
     pid = os.fork()
@@ -123,16 +123,17 @@ def start_records(path, tag, flags, records=RECORDS):
     return pid, start
 
 
-def run_all(writers):
+def run_all(writers: list[tuple[int, int]]) -> None:
     for _, gate in writers:
         os.write(gate, b"g")
     for pid, _ in writers:
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def tags_in_order(path, records):
+def tags_in_order(path: str, records: int) -> list[int]:
     """The writers of a file in the order of their records, each named once per stretch."""
-    stretches, numbers = [], {}
+    stretches: list[int] = []
+    numbers: dict[int, int] = {}
     with open(path, "rb") as file:
         for index in range(records):
             data = file.read(RECORD_BYTES)
@@ -146,17 +147,17 @@ def tags_in_order(path, records):
     return stretches
 
 
-def two_rewriters_do_not_mix():
+def two_rewriters_do_not_mix() -> None:
     run_all([start_records("f", tag, REWRITE) for tag in (65, 66)])
     assert len(tags_in_order("f", RECORDS)) == 1
 
 
-def two_appenders_write_whole_records():
+def two_appenders_write_whole_records() -> None:
     run_all([start_records("f", tag, APPEND) for tag in (65, 66)])
     assert set(tags_in_order("f", 2 * RECORDS)) == {65, 66}
 
 
-def each_write_is_whole():
+def each_write_is_whole() -> None:
     """Every write is atomic, even one that the kernel sends in several requests."""
     size = 4 << 20
     open("f", "wb").write(b"\0" * size)
@@ -174,7 +175,7 @@ def each_write_is_whole():
         assert data.count(data[:1]) == size, "two writes are mixed"
 
 
-def sharers_see_what_they_write():
+def sharers_see_what_they_write() -> None:
     """A process sees the size, end and mapped bytes of its own writes at once, while another process writes."""
     open("f", "wb").write(b"\0" * 65536)
     busy = os.fork()
@@ -208,7 +209,7 @@ def sharers_see_what_they_write():
     assert os.waitstatus_to_exitcode(os.waitpid(busy, 0)[1]) == 0
 
 
-def a_rewriting_open_waits_for_the_close():
+def a_rewriting_open_waits_for_the_close() -> None:
     first, second = Writer("f"), Writer("f", opens=False)
     second.ask(b"o")
     for _ in range(10):
@@ -223,7 +224,7 @@ def a_rewriting_open_waits_for_the_close():
     assert os.path.getsize("f") == 0
 
 
-def a_quiet_holder_gives_way():
+def a_quiet_holder_gives_way() -> None:
     first, second = Writer("f"), Writer("f", opens=False)
     first.do(b"w")
     took = second.do(b"o")
@@ -233,7 +234,7 @@ def a_quiet_holder_gives_way():
     assert second.do(b"w") < PROMPT_SECONDS
 
 
-def a_long_quiet_holder_costs_nothing():
+def a_long_quiet_holder_costs_nothing() -> None:
     first, second = Writer("f"), Writer("f", opens=False)
     first.do(b"w")
     time.sleep(QUIET_SECONDS * 1.5)
@@ -241,13 +242,13 @@ def a_long_quiet_holder_costs_nothing():
     assert took < PROMPT_SECONDS, f"{took:.2f} s"
 
 
-def a_turn_ends_with_its_process():
+def a_turn_ends_with_its_process() -> None:
     # The quickest of three: on a busy machine one may take as long as the quiet time of a turn.
     took = min(takeover_from_a_killed_writer() for _ in range(3))
     assert took < PROMPT_SECONDS, f"{took:.2f} s"
 
 
-def takeover_from_a_killed_writer():
+def takeover_from_a_killed_writer() -> float:
     """Returns how many seconds an open for rewriting takes after the holder of the turn was killed."""
     first, second = Writer("f"), Writer("f", opens=False)
     first.do(b"w")
@@ -257,7 +258,7 @@ def takeover_from_a_killed_writer():
     return took
 
 
-def sharing_opens_wait_for_an_active_turn_only():
+def sharing_opens_wait_for_an_active_turn_only() -> None:
     for flags in (SHARE, APPEND):
         first, second, third = Writer("f"), Writer("f", flags, opens=False), Writer("f", flags, opens=False)
         first.do(b"w")
@@ -269,7 +270,7 @@ def sharing_opens_wait_for_an_active_turn_only():
             writer.kill()
 
 
-def sharing_opens_make_nobody_wait():
+def sharing_opens_make_nobody_wait() -> None:
     sharers = [Writer("f", flags) for flags in (SHARE, APPEND, SHARE)]
     for sharer in sharers:
         assert sharer.do(b"w") < PROMPT_SECONDS
@@ -280,7 +281,7 @@ def sharing_opens_make_nobody_wait():
         assert sharer.do(b"w") < PROMPT_SECONDS
 
 
-def relatives_are_one_writer():
+def relatives_are_one_writer() -> None:
     """A child may rewrite a file that its parent has open, and the other way round."""
     parent = os.open("f", REWRITE)
     child = Writer("f", opens=False)
@@ -298,7 +299,7 @@ def relatives_are_one_writer():
     assert child.answer() == b"k"
 
 
-def not_blocking_waits_for_nobody():
+def not_blocking_waits_for_nobody() -> None:
     """touch(1) and truncate(1) open with O_NONBLOCK."""
     first, second = Writer("f"), Writer("f", os.O_WRONLY | os.O_NONBLOCK, opens=False)
     first.ask(b"b")
@@ -310,7 +311,7 @@ def not_blocking_waits_for_nobody():
     assert 0.1 < took < QUIET_SECONDS + SLACK_SECONDS, f"the non-blocking open took the turn away: {took:.2f} s"
 
 
-def crossed_writers_do_not_lock_each_other_out():
+def crossed_writers_do_not_lock_each_other_out() -> None:
     ours, theirs = Writer("x"), Writer("y")
     ours.path, theirs.path = "y", "x"
     crossed = [Writer("y", opens=False), Writer("x", opens=False)]
@@ -323,7 +324,7 @@ def crossed_writers_do_not_lock_each_other_out():
     assert took < 2 * (QUIET_SECONDS + SLACK_SECONDS), f"{took:.2f} s"
 
 
-def first_come_first_served():
+def first_come_first_served() -> None:
     first = Writer("f")
     first.do(b"w")
     waiting = []
@@ -340,7 +341,7 @@ def first_come_first_served():
     assert os.path.getsize("f") == 100
 
 
-def renaming_and_removing_never_wait():
+def renaming_and_removing_never_wait() -> None:
     first = Writer("log")
     first.do(b"w")
     waiting = Writer("log", opens=False)
@@ -359,7 +360,7 @@ def renaming_and_removing_never_wait():
     assert os.path.getsize("log") == 100
 
 
-def readers_never_wait():
+def readers_never_wait() -> None:
     first = Writer("f")
     first.do(b"w")
     waiting = Writer("f", opens=False)
@@ -372,7 +373,7 @@ def readers_never_wait():
     assert time.monotonic() - start < PROMPT_SECONDS
 
 
-def a_waiting_open_can_be_killed():
+def a_waiting_open_can_be_killed() -> None:
     first, second = Writer("f"), Writer("f", opens=False)
     second.ask(b"o")
     for _ in range(3):
@@ -384,7 +385,7 @@ def a_waiting_open_can_be_killed():
     assert os.path.getsize("f") == 400
 
 
-def an_exit_is_never_held():
+def an_exit_is_never_held() -> None:
     """A process that ends while another writes the same file is gone at once."""
     busy, ending = Writer("f", APPEND), Writer("f", APPEND)
     for _ in range(5):
@@ -397,7 +398,7 @@ def an_exit_is_never_held():
     assert os.path.getsize("f") == 1100
 
 
-def interrupting_a_wait():
+def interrupting_a_wait() -> None:
     """A signal with a handler ends a waiting open with EINTR."""
     first = Writer("f")
     first.do(b"w")
@@ -406,7 +407,7 @@ def interrupting_a_wait():
     pid = os.fork()
     if pid == 0:
 
-        def alarmed(*_):
+        def alarmed(*_: object) -> NoReturn:
             raise InterruptedError
 
         signal.signal(signal.SIGALRM, alarmed)
@@ -427,7 +428,7 @@ def interrupting_a_wait():
     first.do(b"w")
 
 
-def signals_that_ask_for_nothing():
+def signals_that_ask_for_nothing() -> None:
     """Signals like SIGCHLD and SIGWINCH do not interrupt a waiting open, and SIGKILL afterwards ends it at once."""
     first = Writer("f")
     first.do(b"w")
@@ -467,7 +468,7 @@ def signals_that_ask_for_nothing():
             first.do(b"w")
 
 
-def main():
+def main() -> None:
     name, directory = sys.argv[1], sys.argv[2]
     place = os.path.join(directory, name)
     os.makedirs(place)
