@@ -1,16 +1,12 @@
 """A container and the devices that have it mounted."""
 
 import contextlib
-import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
-import urllib.parse
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 COMMAND_SECONDS = 60
 SYNC_SECONDS = 60
@@ -24,7 +20,7 @@ IDENTIFIER = "iCloud.org.dewpoint.Compare"
 
 
 class Failure(Exception):
-    """A command or a request of the control API failed; the text says which and how."""
+    """A command failed; the text says which and how."""
 
 
 def run(*command: str, seconds: float = COMMAND_SECONDS, environment: Mapping[str, str] | None = None) -> str:
@@ -76,16 +72,17 @@ class Device:
         self.point, self.state = f"{container.work}/{name}", f"{container.work}/state-{name}"
         os.makedirs(self.point)
 
+    def command(self, *words: str, seconds: float = COMMAND_SECONDS) -> str:
+        return run(self.container.binary, *words, seconds=seconds, environment=self.container.environment)
+
     def mount(self) -> None:
         words = [word for option in self.options for word in ("-o", option)]
-        run(
-            self.container.binary, "mount", self.container.url, self.point, "--state", self.state, "--device-name", self.name,
-            *words, environment=self.container.environment,
-        )  # fmt: skip
+        names = ["--state", self.state, "--device-name", self.name]
+        self.command("mount", self.container.url, self.point, *names, *words)
 
     def unmount(self) -> None:
         with contextlib.suppress(Failure):
-            run(self.container.binary, "unmount", self.point, environment=self.container.environment)
+            self.command("unmount", self.point)
             return
         self.abandon()
 
@@ -124,48 +121,15 @@ class Device:
                 run(*command, seconds=10)
                 return
 
-    # Control API
-
-    def request(self, path: str, body: dict[str, Any] | None, seconds: float) -> str:
-        """Asks with POST; with GET where there is no body."""
-        connection = http.client.HTTPConnection("dewpoint", timeout=seconds)
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.settimeout(seconds)
-        try:
-            connection.sock.connect(self.socket())
-            if body is None:
-                connection.request("GET", path)
-            else:
-                connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
-            answer = connection.getresponse()
-            text = answer.read().decode(errors="replace")
-        except OSError as problem:
-            raise Failure(f"{self.name}: {path}: {problem or 'no answer'} (limit {seconds} s)") from problem
-        finally:
-            connection.close()
-        if answer.status != 200:
-            raise Failure(f"{self.name}: {path}: {answer.status} {text}")
-        return text
-
-    def socket(self) -> str:
-        number = 0xCBF29CE484222325
-        for byte in os.fsencode(os.path.realpath(self.container.work) + "/" + self.name):
-            number = (number ^ byte) * 0x100000001B3 % 2**64
-        return f"{self.container.work}/run/dewpoint/{number:016x}.sock"
-
     def sync(self) -> None:
         """Waits until nothing is left to upload or apply."""
-        self.request("/v1/sync", {"wait": True}, SYNC_SECONDS)
+        self.command("sync", self.point, "--wait", seconds=SYNC_SECONDS)
 
     def await_newer_bytes(self, path: str) -> None:
         """Waits until a local file has the bytes of the last commit: until they are downloaded it keeps the older
         ones."""
         limit = time.monotonic() + SYNC_SECONDS
-        query = urllib.parse.quote(os.fsencode(path))
-        while (
-            json.loads(self.request(f"/v1/items/status?path={query}", None, COMMAND_SECONDS))["downloadingStatus"]
-            == OUTDATED
-        ):
+        while json.loads(self.command("status", f"{self.point}/{path}", "--json"))[0]["downloadingStatus"] == OUTDATED:
             if time.monotonic() > limit:
                 raise Failure(f"{self.name}: {path} still has its older bytes (limit {SYNC_SECONDS} s)")
             time.sleep(POLL_SECONDS)
