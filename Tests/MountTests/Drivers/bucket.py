@@ -1,4 +1,4 @@
-"""Reads and changes a bucket without Dewpoint, with nothing but Python's standard library.
+"""Reads and changes a bucket without Dewpoint, by the benchmark's client of S3.
 
     python3 bucket.py list BUCKET/PREFIX              prints the keys below a prefix in order, without the prefix
     python3 bucket.py get BUCKET/KEY FILE
@@ -12,80 +12,22 @@
 Endpoint, region and keys come from the environment variables of AWS's tools.
 """
 
-import datetime
-import hashlib
-import hmac
-import http.client
 import json
 import os
 import sys
-import urllib.parse
-import xml.etree.ElementTree
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
-SECONDS = 30
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts"))
 
-
-def setting(name: str) -> str:
-    return os.environ[name]
+from benchmark.machine import Failure
+from benchmark.store import Store
 
 
-def request(method: str, place: str, body: bytes = b"", query: dict[str, str] | None = None) -> bytes:
-    """Sends one signed request and returns the body of the response."""
-    endpoint = urllib.parse.urlsplit(setting("AWS_ENDPOINT_URL"))
-    path = "/" + urllib.parse.quote(place, safe="/-_.~")
-    text = "&".join(
-        f"{urllib.parse.quote(name, safe='-_.~')}={urllib.parse.quote(value, safe='-_.~')}"
-        for name, value in sorted((query or {}).items())
-    )
-    time = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    digest = hashlib.sha256(body).hexdigest()
-    names = "host;x-amz-content-sha256;x-amz-date"
-    canonical = (
-        f"{method}\n{path}\n{text}\nhost:{endpoint.netloc}\nx-amz-content-sha256:{digest}\nx-amz-date:{time}\n\n"
-        f"{names}\n{digest}"
-    )
-    scope = f"{time[:8]}/{setting('AWS_REGION')}/s3/aws4_request"
-    signed = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-    key = b"AWS4" + setting("AWS_SECRET_ACCESS_KEY").encode()
-    for part in [*scope.split("/"), signed]:
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    connection = http.client.HTTPConnection(endpoint.netloc, timeout=SECONDS)
-    try:
-        connection.request(
-            method,
-            path + ("?" + text if text else ""),
-            body,
-            {
-                "x-amz-content-sha256": digest,
-                "x-amz-date": time,
-                "Authorization": f"AWS4-HMAC-SHA256 Credential={setting('AWS_ACCESS_KEY_ID')}/{scope}, "
-                f"SignedHeaders={names}, Signature={key.hex()}",
-            },
-        )
-        answer = connection.getresponse()
-        data = answer.read()
-        if answer.status >= 300:
-            sys.exit(f"{method} {place}: {answer.status} {data.decode('utf-8', 'replace')}")
-        return data
-    finally:
-        connection.close()
-
-
-def keys(place: str) -> Iterator[str]:
-    """Yields the keys below a prefix, without the prefix and its slash."""
+def keys(place: str) -> list[str]:
+    """The keys below a prefix, without the prefix and its slash."""
     bucket, _, prefix = place.partition("/")
     prefix = prefix + "/" if prefix else ""
-    query = {"list-type": "2", "prefix": prefix}
-    while True:
-        tree = xml.etree.ElementTree.fromstring(request("GET", bucket, query=query))
-        space = tree.tag[: tree.tag.index("}") + 1] if tree.tag.startswith("{") else ""
-        found = [element.text or "" for element in tree.iter(space + "Key")]
-        yield from (key[len(prefix) :] for key in found)
-        if tree.findtext(space + "IsTruncated") != "true":
-            return
-        query["start-after"] = found[-1]
+    return [key[len(prefix) :] for key in Store(os.environ).list(bucket, prefix)]
 
 
 def list_keys(place: str) -> None:
@@ -93,21 +35,25 @@ def list_keys(place: str) -> None:
 
 
 def get(place: str, path: str) -> None:
+    bucket, _, key = place.partition("/")
+    data = Store(os.environ).request("GET", bucket, key).read()
     with open(path, "wb") as file:
-        file.write(request("GET", place))
+        file.write(data)
 
 
 def put(path: str, place: str) -> None:
+    bucket, _, key = place.partition("/")
     with open(path, "rb") as file:
-        request("PUT", place, file.read())
+        Store(os.environ).put(bucket, key, file.read())
 
 
 def delete(place: str) -> None:
-    request("DELETE", place)
+    bucket, _, key = place.partition("/")
+    Store(os.environ).delete(bucket, key)
 
 
 def empty(place: str) -> None:
-    for key in list(keys(place)):
+    for key in keys(place):
         delete(f"{place}/{key}")
 
 
@@ -125,7 +71,7 @@ def store(directory: str, place: str) -> None:
             put(path, f"{place}/{os.path.relpath(path, directory)}")
 
 
-def admit(bucket: str, user: Any, *actions: str) -> None:
+def admit(bucket: str, user: str, *actions: str) -> None:
     statement = {
         "Effect": "Allow",
         "Principal": {"AWS": [f"arn:aws:iam:::user/{user}"]},
@@ -133,7 +79,7 @@ def admit(bucket: str, user: Any, *actions: str) -> None:
         "Resource": [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"],
     }
     policy = {"Version": "2012-10-17", "Statement": [statement]}
-    request("PUT", bucket, json.dumps(policy).encode(), query={"policy": ""})
+    Store(os.environ).request("PUT", bucket, query={"policy": ""}, body=json.dumps(policy).encode()).read()
 
 
 VERBS: dict[str, Callable[..., None]] = {
@@ -147,4 +93,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "admit": admit,
 }
 
-VERBS[sys.argv[1]](*sys.argv[2:])
+try:
+    VERBS[sys.argv[1]](*sys.argv[2:])
+except Failure as problem:
+    sys.exit(str(problem))
